@@ -1,0 +1,79 @@
+# Cortex Actors: `make run` on a clean checkout installs what is needed and starts the demo.
+# Plain make, so that GNU make 3.81 (macOS) reads it too.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+# Where torch comes from, when the default (on Linux a build for graphics cards) is not wanted:
+#   make run TORCH_INDEX=https://download.pytorch.org/whl/cpu
+TORCH_INDEX ?=
+TORCH := $(shell sed -n '/^torch==/p' constraints.txt)
+TORCH_FROM := $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
+# The order of the tests: `make test SEED=1234` repeats a run.
+SEED ?=
+# Further words for pytest: `make test ARGS="tests/flow -x"`.
+ARGS ?=
+WHEEL_VENV := .wheel-venv
+
+.PHONY: help venv dev run demo test lint types check wheel-check clean
+
+help:
+	@echo "make run          start the demo and follow its log (Ctrl-C stops it)"
+	@echo "make demo         run the demo once, from a changed file to a resolved one"
+	@echo "make venv         only install, into $(VENV)"
+	@echo "make test         every test (SEED=n repeats an order, ARGS=... goes to pytest)"
+	@echo "make lint         ruff: rules and format"
+	@echo "make types        mypy, strict"
+	@echo "make check        lint, types and test"
+	@echo "make wheel-check  build the wheel, install it in a fresh environment, run the demo"
+	@echo "make clean        remove what the other targets made"
+	@echo "PYTHON=python3.12 chooses the interpreter, TORCH_INDEX=url where torch comes from"
+
+venv: $(VENV)/.stamp
+dev: $(VENV)/.stamp-dev
+
+# The stamps are files, so that a second `make run` installs nothing. torch goes first and alone,
+# because its index is not the one the rest comes from.
+$(VENV)/.stamp: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) install $(TORCH_FROM) $(TORCH)
+	$(PIP) install -c constraints.txt -e .
+	touch $@
+
+$(VENV)/.stamp-dev: $(VENV)/.stamp
+	$(PIP) install -c constraints.txt -e ".[dev]"
+	touch $@
+
+run: venv
+	$(BIN)/cortex demo --follow
+
+demo: venv
+	$(BIN)/cortex demo
+
+test: dev
+	$(BIN)/python -m pytest $(if $(SEED),--randomly-seed=$(SEED)) $(ARGS)
+
+lint: dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: dev
+	$(BIN)/mypy
+
+check: lint types test
+
+wheel-check: dev
+	rm -rf dist $(WHEEL_VENV)
+	$(BIN)/python -m build --wheel
+	$(PYTHON) -m venv $(WHEEL_VENV)
+	$(WHEEL_VENV)/bin/python -m pip --disable-pip-version-check install $(TORCH_FROM) $(TORCH)
+	$(WHEEL_VENV)/bin/python -m pip --disable-pip-version-check install -c constraints.txt dist/*.whl
+	cd dist && ../$(WHEEL_VENV)/bin/cortex --version
+	cd dist && ../$(WHEEL_VENV)/bin/cortex demo
+	rm -rf $(WHEEL_VENV)
+
+clean:
+	rm -rf $(VENV) $(WHEEL_VENV) build dist htmlcov .coverage
+	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

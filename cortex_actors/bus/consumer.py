@@ -1,0 +1,161 @@
+"""Consumer: an actor that handles durable events, each exactly once in effect.
+
+It keeps no events: its mailbox holds at most one wake-up, and the journal says what is next. So a
+crash, a kill and a full mailbox all cost nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import traceback
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from cortex_actors.bus.journal import Delivery, Failure, Journal, Outcome, Rest
+from cortex_actors.errors import ActorAway, LedgerDown
+from cortex_actors.runtime.actor import AsyncioActor
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cortex_actors.bus.bus import Bus
+    from cortex_actors.clock import Clock
+    from cortex_actors.domain.event import Event
+    from cortex_actors.domain.payload import Payload
+    from cortex_actors.settings import EventsSettings
+
+log = logging.getLogger("cortex.bus")
+
+#: Seconds before a consumer looks again when the ledger could not be read or written.
+LEDGER_PAUSE = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Wake:
+    """Look into the journal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What every consumer is handed: its name, the bus, the journal, the time."""
+
+    name: str
+    bus: Bus
+    journal: Journal
+    clock: Clock
+    settings: EventsSettings
+
+
+class Consumer(AsyncioActor):
+    """Hears durable topics; subclasses name their handlers in `hears`.
+
+    A handler is `async def on_x(self, event) -> Outcome`. It may be run again for the same event
+    (after a crash before the commit), so it changes nothing by itself: all effects are in the
+    outcome. A handler that raises crashes the actor; the event is handed out again after a pause
+    and set aside as a dead letter after the last attempt. Failures that are to be expected are
+    outcomes, not exceptions.
+    """
+
+    #: Topic -> name of the method that handles it.
+    hears: ClassVar[Mapping[str, str]] = {}
+
+    #: Deliveries that may be in hand at once, never two of one key; 1 keeps the order of events.
+    concurrency: ClassVar[int] = 1
+
+    def __init__(self, desk: Desk) -> None:
+        """Be ready to hear; nothing is read before the actor starts."""
+        super().__init__()
+        self.desk = desk
+        self._woken = False
+        self._in_hand: dict[asyncio.Task[None], Delivery] = {}
+        self._timer: asyncio.Task[None] | None = None
+
+    async def on_start(self) -> None:  # type: ignore[override]  # Pykka has it plain
+        """Hear the topics, then look for what waited while nobody was here."""
+        for topic in self.hears:
+            subscription = self.desk.bus.subscribe(topic, self._on_event)
+            self.actor_ref.on_end(subscription.cancel)
+        self.wake()
+
+    async def on_stop(self) -> None:  # type: ignore[override]  # Pykka has it plain
+        """Finish what is in hand; what waits is for the next life."""
+        if self._in_hand:
+            await asyncio.wait(self._in_hand)
+
+    async def on_receive(self, message: object) -> None:
+        """Handle what is next in the journal."""
+        if isinstance(message, Wake):
+            await self._turn()
+
+    def wake(self) -> None:
+        """Ask for a turn; many wake-ups before it are one."""
+        if not self._woken and self.actor_ref.is_alive():
+            self._woken = True
+            self.actor_ref.tell(Wake())
+
+    def say(self, topic: str, payload: Payload) -> Event[Payload]:
+        """Return an event to put into an outcome: it is said when the outcome commits."""
+        return self.desk.bus.event(topic, payload, source=self.desk.name)
+
+    def _on_event(self, _event: Event[Payload]) -> None:
+        """Be woken by the bus; what to do is in the journal."""
+        self.wake()
+
+    async def _turn(self) -> None:
+        """Take one delivery in hand; ask for another turn, so that asks and stops get theirs."""
+        self._woken = False
+        if len(self._in_hand) >= self.concurrency:
+            return
+        try:
+            found = await self.desk.journal.next(self.desk.name, self._in_hand.values())
+        except LedgerDown:
+            self._later(LEDGER_PAUSE)
+            return
+        if isinstance(found, Delivery):
+            task = self.spawn(self._handle(found), name=found.event.topic)
+            self._in_hand[task] = found
+            task.add_done_callback(self._on_handled)
+            self.wake()
+        elif isinstance(found, Rest):
+            self._later(found.seconds)
+
+    def _on_handled(self, task: asyncio.Task[None]) -> None:
+        """Look for more; a handler that crashed has ended this actor."""
+        del self._in_hand[task]
+        if not task.cancelled() and task.exception() is None:
+            self.wake()
+
+    async def _handle(self, delivery: Delivery) -> None:
+        """Run the handler and commit its outcome; on a crash record it and let it crash us."""
+        handler = getattr(self, self.hears[delivery.event.topic])
+        try:
+            outcome: Outcome = await handler(delivery.event)
+            said = await self.desk.journal.settle(delivery, outcome)
+        except (LedgerDown, ActorAway) as error:
+            log.warning("%s will be tried again: %s", delivery.event.topic, error)
+            await self.desk.clock.sleep(LEDGER_PAUSE)
+            return
+        except Exception:
+            await self.desk.journal.fail(delivery, self._failure(delivery))
+            raise
+        for event in said:
+            self.desk.bus.announce(event)
+
+    def _failure(self, delivery: Delivery) -> Failure:
+        """Return how to go on after the crash that is being handled."""
+        settings = self.desk.settings
+        pause = settings.pauses_s[min(delivery.attempts, len(settings.pauses_s) - 1)]
+        final = delivery.attempts + 1 >= settings.max_deliveries
+        return Failure(traceback.format_exc(), pause, final)
+
+    def _later(self, seconds: float) -> None:
+        """Wake again after a pause; there is one such timer at most."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self.spawn(self._rest(seconds), name="rest")
+
+    async def _rest(self, seconds: float) -> None:
+        """Wake again later."""
+        await self.desk.clock.sleep(seconds)
+        self.wake()

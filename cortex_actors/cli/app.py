@@ -1,0 +1,54 @@
+"""The Typer application: every command that may take half a second to load.
+
+The quick commands are listed here too, so that `cortex --help` shows them; `entry` answers them
+before this module is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import typer
+
+from cortex_actors.cli import demo, fast, foreground, insights, logs, projects, recall, show
+from cortex_actors.cli.output import examples
+
+app = typer.Typer(
+    name="cortex",
+    help="A memory daemon for AI agents: it keeps what your instruction files and agents know.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    epilog=examples("cortex demo", "cortex start", "cortex init .", 'cortex recall "which port"'),
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+#: Where the quick commands stand in the list, and what it says of them.
+_QUICK = {
+    "start": "Start the daemon in the background.",
+    "stop": "Stop the daemon.",
+    "restart": "Stop the daemon if it runs, and start it.",
+    "status": "Say whether the daemon runs and how it is.",
+    "publish": "Say an event on a topic.",
+}
+
+
+def _quick(name: str) -> Callable[[typer.Context], int]:
+    """Return a command that hands its words to the quick way."""
+
+    def command(context: typer.Context) -> int:
+        return fast.run([name, *context.args])
+
+    return command
+
+
+for _name, _about in _QUICK.items():
+    app.command(
+        _name,
+        help=_about,
+        add_help_option=False,
+        context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+    )(_quick(_name))
+
+for _module in (foreground, logs, show, projects, insights, recall, demo):
+    _module.register(app)

@@ -1,0 +1,210 @@
+"""`demo`: the whole way from instruction files to an answer, in a folder that is gone afterwards.
+
+It copies sample projects, starts a daemon of its own, follows the projects until everything is
+read, embedded and indexed, and asks a question. Neither the user's home nor the samples are
+touched.
+"""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from cortex_actors.cli import lifecycle
+from cortex_actors.cli.output import JsonOption, examples, places, shortened, show_json, show_table
+from cortex_actors.cli.recall import TIMEOUT, show_hits
+from cortex_actors.client import Answer, Client
+from cortex_actors.clock import Clock, SystemClock
+from cortex_actors.errors import CortexError, DaemonDown, DeadlineExceeded, NotFound
+from cortex_actors.home import Home
+from cortex_actors.logrecord import line, record_of, visible
+
+#: What is asked at the end; the sample projects answer it, and do not agree.
+QUESTION = "Which port does the test database use?"
+
+#: Seconds until everything must be settled, and between two looks.
+LIMIT, LOOK = 120.0, 0.25
+
+#: Looks in a row that must find nothing waiting: an event may just be on its way.
+LOOKS = 2
+
+#: Says how far it is.
+Say = Callable[[str], None]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        "demo",
+        epilog=examples("cortex demo", "cortex demo --follow", "cortex demo --from ~/code --json"),
+    )(demo)
+
+
+def demo(
+    *,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Keep it running and show its log until Ctrl-C.")
+    ] = False,
+    source: Annotated[
+        Path | None, typer.Option("--from", help="A folder of projects (default: the samples).")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show everything on sample projects, with a daemon of its own that is removed afterwards."""
+    clock = SystemClock()
+
+    def say(text: str) -> None:
+        print(visible(text), file=sys.stderr if as_json else sys.stdout, flush=True)
+
+    try:
+        with _stage(source, say) as (home, folders), _daemon(home, say):
+            found = _learnt(Client(home, timeout=TIMEOUT), folders, clock=clock, say=say)
+            (show_json if as_json else _show)(found)
+            if not found["recall"]["hits"]:
+                raise NotFound(f"nothing answers {QUESTION!r}")
+            if follow:
+                _follow(home, say)
+    except CortexError as error:
+        message = f"the demonstration failed: {error}"
+        raise CortexError(message) from error
+
+
+@contextmanager
+def _stage(source: Path | None, say: Say) -> Iterator[tuple[Home, list[Path]]]:
+    """Give a home and copies of the projects in a temporary folder, and remove it at the end."""
+    projects = source or _samples()
+    found = sorted(p for p in projects.glob("*") if p.is_dir() and not p.name.startswith("."))
+    if not found:
+        raise NotFound(f"no projects are in {projects}; give a folder of folders with --from")
+    root = Path(tempfile.mkdtemp(prefix="cortex-demo-")).resolve()
+    # A plain `kill` must clean up like Ctrl-C.
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        say(f"copying {len(found)} projects to {root}")
+        copies = [
+            Path(shutil.copytree(p, root / "projects" / p.name, symlinks=True)) for p in found
+        ]
+        yield Home.of(root / "home"), copies
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+        signal.signal(signal.SIGTERM, before)
+        say(f"removed {root}")
+
+
+@contextmanager
+def _daemon(home: Home, say: Say) -> Iterator[None]:
+    """Run a daemon for the home, and stop it at the end."""
+    child, took = lifecycle.launch(home, timeout=LIMIT / 2)
+    try:
+        say(f"started a daemon, pid {child.pid}, in {took:.2f} s")
+        yield
+    finally:
+        seconds = lifecycle.end(home, timeout=lifecycle.STOP_TIMEOUT)
+        say("stopped the daemon" + (f" in {seconds:.2f} s" if seconds is not None else ""))
+
+
+def _learnt(client: Client, folders: list[Path], *, clock: Clock, say: Say) -> Answer:
+    """Follow the projects, wait until they are read, ask, and return all that was seen."""
+    begun = clock.monotonic()
+    added = [client.call("add_project", path=str(folder)) for folder in folders]
+    say(f"following {len(added)} projects")
+    status = _settled(client, clock=clock, say=say)
+    took = clock.monotonic() - begun
+    say(f"read, embedded and indexed in {took:.2f} s")
+    known = client.call("projects")["projects"]
+    for project in known:
+        project["learnt"] = client.call("insights", project=project["id"], limit=3)
+    return {
+        "tree": client.call("tree")["text"],
+        "projects": known,
+        "status": status,
+        "settled_s": round(took, 3),
+        "recall": client.call("recall", query=QUESTION, limit=3),
+    }
+
+
+def _settled(client: Client, *, clock: Clock, say: Say) -> Answer:
+    """Wait until nothing waits, telling what changes; return the last status."""
+    until, quiet, said = clock.monotonic() + LIMIT, 0, ""
+    while quiet < LOOKS:
+        status = client.call("status")
+        if status["model"]["state"] == "missing":
+            raise CortexError(f"the model is missing: {status['model']['reason']}")
+        # Numbers are absent while the ledger restarts: then it is not settled.
+        waiting = [status.get(name, 1) for name in ("waiting", "unembedded", "unindexed")]
+        quiet = 0 if any(waiting) else quiet + 1
+        handle, embed, index = waiting
+        shown = f"{handle} events to handle, {embed} insights to embed, {index} rows to index"
+        if shown != said:
+            say(f"  {status.get('insights', 0)} insights, {shown}")
+            said = shown
+        if clock.monotonic() > until:
+            message = f"it was not settled after {LIMIT:g} s: {shown}; model {status['model']}"
+            raise DeadlineExceeded(message)
+        lifecycle.pause(LOOK)
+    return status
+
+
+def _show(found: Answer) -> None:
+    """Print what was seen."""
+    print("\nThe tree:\n")
+    print("\n".join(visible(text) for text in found["tree"].splitlines()))
+    print()
+    rows = [_row(project) for project in found["projects"]]
+    columns = ("project", "files", "insights", "the surest", "read in")
+    show_table("What was learnt", columns, rows, empty="nothing was learnt")
+    print(f"\n$ cortex recall {QUESTION}\n")
+    show_hits(found["recall"])
+    status = found["status"]
+    summary = [
+        ("projects", status["projects"]),
+        ("instruction files", sum(p["files"] for p in found["projects"])),
+        ("insights", status["insights"]),
+        ("settled in", f"{found['settled_s']:.2f} s"),
+        ("model", status["model"]["id"]),
+        ("recall", f"{len(found['recall']['hits'])} hits in {found['recall']['took_ms']:.0f} ms"),
+    ]
+    print()
+    show_table("Summary", ("what", "how much"), summary, empty="")
+
+
+def _row(project: Answer) -> tuple[object, ...]:
+    """Return a project's line in the table, with what is surest of it."""
+    learnt = project["learnt"]
+    best = learnt["insights"][:1]
+    text = shortened(best[0]["content"]) if best else "nothing"
+    read = places(best[0]["sources"], below=Path(project["root"]).parent) if best else ""
+    return (project["name"], project["files"], learnt["total"], text, read)
+
+
+def _follow(home: Home, say: Say) -> None:
+    """Show the log until Ctrl-C, or until the daemon ends."""
+    say("following the log; Ctrl-C ends it all")
+    try:
+        for found in Client(home).stream("logs", last=0, follow=True):
+            print(line(record_of(found)), flush=True)
+    except (KeyboardInterrupt, DaemonDown):
+        say("")
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    """Turn a signal into what Ctrl-C raises."""
+    raise KeyboardInterrupt
+
+
+def _samples() -> Path:
+    """Return the sample projects: in the installed package, else in the checkout."""
+    package = Path(__file__).resolve().parents[1]
+    for folder in (package / "samples", package.parent / "data" / "projects"):
+        if folder.is_dir():
+            return folder
+    raise NotFound("the sample projects are not installed; give a folder of projects with --from")

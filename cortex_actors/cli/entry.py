@@ -1,0 +1,107 @@
+"""The console script: chooses the quick way or the full one, and turns errors into one line.
+
+Whatever goes wrong, the user sees `cortex: ...` on one line, which says what to do, and the exit
+code of the error's class (docs/cli.md). A fault of ours has no traceback either: `CORTEX_DEBUG=1`
+shows it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from cortex_actors.errors import CortexError, InternalError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: Commands that are answered without Typer, Rich, pydantic or asyncio: half a second less.
+FAST = frozenset({"status", "start", "stop", "restart", "publish"})
+
+#: What a shell expects of a program that was interrupted: 128 + SIGINT.
+INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    words = _home_last(list(sys.argv[1:] if argv is None else argv))
+    try:
+        code = _run(words)
+        sys.stdout.flush()
+        return code
+    except CortexError as error:
+        return _fail(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has seen enough (`cortex logs | head`); Python must not complain at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:  # noqa: BLE001 - the last place where a fault can be explained
+        return _faulted(error)
+
+
+def _run(words: list[str]) -> int:
+    """Run the command on the way it deserves."""
+    if words and words[0] in FAST:
+        from cortex_actors.cli import fast  # noqa: PLC0415 - only what is needed
+
+        return fast.run(words)
+    if words == ["--version"]:
+        from cortex_actors import __version__  # noqa: PLC0415 - as above
+
+        print(f"cortex {__version__}")
+        return 0
+    return _full(words)
+
+
+def _full(words: list[str]) -> int:
+    """Run a command of the Typer application."""
+    from cortex_actors.cli.app import app  # noqa: PLC0415 - half a second
+
+    try:
+        result = app(words or ["--help"], prog_name="cortex", standalone_mode=False)
+    except Exception as error:
+        # Typer has carried click's exceptions under changing names: known by their method.
+        if text := getattr(error, "format_message", None):
+            raise UsageError(f"{text()} See: {_help_for(error)}") from error
+        raise
+    return result if isinstance(result, int) else 0
+
+
+def _help_for(error: Exception) -> str:
+    """Return the command that explains the one that was misused."""
+    context = getattr(error, "ctx", None)
+    return f"{getattr(context, 'command_path', 'cortex')} --help"
+
+
+def _home_last(words: list[str]) -> list[str]:
+    """Return the words with a leading `--home DIR` behind the command, which knows it."""
+    leading = 2
+    if words[:1] == ["--home"] and len(words) > leading:
+        return [words[leading], *words[:leading], *words[leading + 1 :]]
+    if words[:1] and words[0].startswith("--home=") and len(words) > 1:
+        return [words[1], words[0], *words[2:]]
+    return words
+
+
+def _faulted(error: Exception) -> int:
+    """Explain a fault of the program."""
+    if os.environ.get("CORTEX_DEBUG") == "1":
+        import traceback  # noqa: PLC0415 - only for a fault
+
+        traceback.print_exception(error)
+    text = f"failed inside: {type(error).__name__}: {error}; CORTEX_DEBUG=1 shows where"
+    return _fail(text, InternalError.exit_code)
+
+
+def _fail(text: str, code: int) -> int:
+    """Say what went wrong on one line, and return the exit code."""
+    shown = "".join(c if c.isprintable() else " " for c in text)
+    print(f"cortex: {' '.join(shown.split())}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,185 @@
+"""The caller's side of the control socket: what the command line and other programs use.
+
+Standard library only and quick to import. Every call makes its own connection, so a client holds
+nothing, may be shared by threads, and survives the daemon's restarts. Errors arrive as the same
+classes, texts and exit codes that the daemon raised.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from cortex_actors import errors
+from cortex_actors.errors import (
+    BadInput,
+    CortexError,
+    DaemonDown,
+    DeadlineExceeded,
+    InternalError,
+    Refused,
+)
+from cortex_actors.home import Home
+from cortex_actors.peer import peer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from io import BufferedReader
+    from pathlib import Path
+
+#: Seconds an answer may take, unless the caller says otherwise.
+TIMEOUT = 30.0
+
+#: Bytes one request may have, on one line.
+LINE_LIMIT = 1024 * 1024
+
+#: A JSON object, as it comes over the wire.
+Answer = dict[str, Any]
+
+
+class Client:
+    """Calls the daemon of one home; blocking."""
+
+    def __init__(self, home: Home | Path | str | None = None, *, timeout: float = TIMEOUT) -> None:
+        self.home = home if isinstance(home, Home) else Home.of(home)
+        self._timeout = timeout
+
+    def call(self, method: str, /, *, timeout: float | None = None, **params: object) -> Answer:
+        """Return the result of one method.
+
+        Raises `DaemonDown` when nobody answers, `DeadlineExceeded` after `timeout` seconds of
+        silence, and whatever the daemon raised.
+        """
+        seconds = self._timeout if timeout is None else timeout
+        with self._connect(seconds) as sock, sock.makefile("rb") as reader:
+            self._send(sock, method, params)
+            return self._result(self._receive(reader, method, seconds))
+
+    def stream(
+        self, method: str, /, *, timeout: float | None = None, **params: object
+    ) -> Iterator[Answer]:
+        """Yield what a method sends until it ends; ending the iteration ends the stream.
+
+        Without a timeout it waits for ever between two items. Raises as `call` does, and
+        `DaemonDown` when the daemon ends without saying so.
+        """
+        with self._connect(self._timeout) as sock, sock.makefile("rb") as reader:
+            self._send(sock, method, params)
+            sock.settimeout(timeout)
+            while "method" in (message := self._receive(reader, method, timeout or 0.0)):
+                yield message["params"]
+            self._result(message)
+
+    def pid(self) -> int | None:
+        """Return the process id of whoever answers, as the kernel says; None if it cannot tell."""
+        with self._connect(self._timeout) as sock:
+            return peer(sock).pid
+
+    def _connect(self, seconds: float) -> socket.socket:
+        """Return a connection to our own daemon."""
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        sock.settimeout(seconds)
+        try:
+            sock.connect(str(self.home.socket))
+            ours = peer(sock).ours
+        except TimeoutError:
+            sock.close()
+            self._silent("connect", seconds)
+        except OSError as error:
+            sock.close()
+            raise self._down() from error
+        if not ours:
+            sock.close()
+            message = (
+                f"the socket {self.home.socket} belongs to another user; nothing was sent: "
+                "choose another home with --home"
+            )
+            raise Refused(message)
+        return sock
+
+    def _send(self, sock: socket.socket, method: str, params: dict[str, object]) -> None:
+        """Send one request."""
+        try:
+            text = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+        except (TypeError, ValueError, RecursionError) as error:
+            raise BadInput(f"cannot send {method}: its parameters are no JSON: {error}") from error
+        data = text.encode() + b"\n"
+        if len(data) > LINE_LIMIT:
+            message = f"cannot send {method}: {len(data):,} bytes, and {LINE_LIMIT:,} are allowed"
+            raise BadInput(message)
+        try:
+            sock.sendall(data)
+        except TimeoutError:
+            self._silent(method, sock.gettimeout() or 0.0)
+        except OSError:
+            # It refused us and hung up: why is what we read next.
+            return
+
+    def _receive(self, reader: BufferedReader, method: str, seconds: float) -> Answer:
+        """Return the next message."""
+        try:
+            line = reader.readline()
+        except TimeoutError:
+            self._silent(method, seconds)
+        except OSError:
+            line = b""
+        if not line.endswith(b"\n"):
+            message = (
+                f"the daemon for {self.home.root} ended before it answered {method}; "
+                "whether it was done is not known: see cortex status and cortex logs"
+            )
+            raise DaemonDown(message)
+        return _message(line)
+
+    def _result(self, message: Answer) -> Answer:
+        """Return a message's result, or raise its error."""
+        if "error" in message:
+            raise _error(message["error"])
+        result = message.get("result")
+        if not isinstance(result, dict):
+            raise InternalError(f"the daemon's answer is no object: {str(message)[:200]}")
+        return result
+
+    def _down(self) -> DaemonDown:
+        """Return the error of nobody answering."""
+        root = self.home.root
+        return DaemonDown(f'no daemon answers for {root}: start one with "cortex start"')
+
+    def _silent(self, method: str, seconds: float) -> NoReturn:
+        """Raise the error of an answer that did not come in time."""
+        message = (
+            f"the daemon for {self.home.root} did not answer {method} within {seconds:g} s; "
+            "see cortex status and cortex logs"
+        )
+        raise DeadlineExceeded(message)
+
+
+def _message(line: bytes) -> Answer:
+    """Return the object on one line."""
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InternalError(f"the daemon's answer is no JSON: {line[:200]!r}") from error
+    if not isinstance(message, dict):
+        raise InternalError(f"the daemon's answer is no object: {line[:200]!r}")
+    return message
+
+
+def _error(found: Answer) -> CortexError:
+    """Return the exception that an error object describes.
+
+    A class that this version does not know is shown as the first one with its exit code.
+    """
+    data = found.get("data") or {}
+    named = getattr(errors, str(data.get("type", "")), None)
+    text = str(found.get("message", "the daemon gave no reason"))
+    if isinstance(named, type) and issubclass(named, CortexError):
+        return named(text)
+    return known(text, exit_code=data.get("exit_code"))
+
+
+def known(text: str, *, exit_code: object) -> CortexError:
+    """Return an error with that text, of the first class that has that exit code."""
+    alike = [c for c in CortexError.__subclasses__() if c.exit_code == exit_code]
+    return (alike[0] if alike else CortexError)(text)

@@ -1,0 +1,278 @@
+"""The server's side of the control socket: newline-delimited JSON-RPC 2.0 for the same user.
+
+One request is one line of at most 1 MiB; requests on one connection are answered in order, and
+other connections meanwhile. The methods are `Cortex`'s verbs, `logs` (which streams) and
+`shutdown`. A request that cannot be read gets a typed error; only a line that is too long also
+costs the connection, because where the next one begins is then unknown. A reader that takes nothing
+for 30 s is cut off, so it holds a bounded part of our memory for a bounded time.
+
+A crash loses the requests in hand: their clients see the connection end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import socket
+import stat
+from typing import TYPE_CHECKING, Any
+
+from cortex_actors import rpc
+from cortex_actors.client import LINE_LIMIT
+from cortex_actors.errors import (
+    BadInput,
+    ConfigurationError,
+    DaemonStopping,
+    DeadlineExceeded,
+    Refused,
+)
+from cortex_actors.logrecord import Filter
+from cortex_actors.peer import peer
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from cortex_actors.home import Home
+    from cortex_actors.logs import Follower, LogStream
+
+#: Connections at once; more are refused, so that a leaking client cannot use up descriptors.
+CONNECTIONS = 128
+
+#: Seconds a connection may say nothing, a reader may take nothing, and a verb may work.
+IDLE, STUCK, DEADLINE = 300.0, 30.0, 120.0
+
+#: Bytes that wait for one reader before `drain` waits for it.
+WRITE_BUFFER = 64 * 1024
+
+#: Records that `logs` sends first, unless asked otherwise.
+LAST = 10
+
+#: Verbs that are answered while the daemon drains; everything else is new work.
+_WHILE_DRAINING = frozenset({"status", "tree", "shutdown"})
+
+
+class Control:
+    """Listens on a home's socket and answers."""
+
+    def __init__(
+        self,
+        home: Home,
+        *,
+        verbs: Mapping[str, Callable[..., Awaitable[object]]],
+        logs: LogStream,
+        shutdown: Callable[[str], None],
+    ) -> None:
+        self._home = home
+        self._verbs = {**verbs, "shutdown": self._shut_down}
+        self._logs = logs
+        self._stop = shutdown
+        self._draining = False
+        self._server: asyncio.Server | None = None
+        self._connections: set[asyncio.Task[None]] = set()
+        #: Those that work on a request rather than wait for one.
+        self._busy: set[asyncio.Task[None]] = set()
+
+    async def open(self) -> None:
+        """Listen; the caller holds the home's lock, so a socket that is there already is dead.
+
+        Raises `ConfigurationError` when the socket cannot be made.
+        """
+        try:
+            sock = _listen(self._home)
+        except OSError as error:
+            message = (
+                f"cannot listen on {self._home.socket}: {error.strerror or error}; "
+                "choose a shorter home with --home"
+            )
+            raise ConfigurationError(message) from error
+        self._server = await asyncio.start_unix_server(self._serve, sock=sock, limit=LINE_LIMIT)
+
+    def drain(self) -> None:
+        """Refuse new work from now on; questions about the daemon are still answered."""
+        self._draining = True
+
+    async def close(self, timeout: float = 0.5) -> None:
+        """Stop listening, let requests in hand end for `timeout` seconds, and hang up."""
+        if self._server is not None:
+            self._server.close()
+            with contextlib.suppress(OSError):
+                self._home.socket.unlink()
+        if self._busy:
+            await asyncio.wait(self._busy, timeout=timeout)
+        for task in self._connections:
+            task.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer one connection until it ends."""
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - a coroutine runs in a task
+        self._connections.add(task)
+        writer.transport.set_write_buffer_limits(high=WRITE_BUFFER)
+        try:
+            self._admit(writer)
+            while line := await _line(reader):
+                self._busy.add(task)
+                await self._turn(line, reader, writer)
+                self._busy.discard(task)
+        except rpc.Unreadable as error:
+            writer.write(rpc.failure(None, error.error, code=error.code))
+        except Refused as error:
+            writer.write(rpc.failure(None, error))
+        except (ConnectionError, TimeoutError):
+            writer.transport.abort()
+        finally:
+            self._busy.discard(task)
+            self._connections.discard(task)
+            writer.close()
+
+    def _admit(self, writer: asyncio.StreamWriter) -> None:
+        """Raise `Refused` for another user, or when there are too many connections."""
+        if not peer(writer.get_extra_info("socket")).ours:
+            raise Refused("the control socket answers only the user who runs the daemon")
+        if len(self._connections) > CONNECTIONS:
+            message = f"{CONNECTIONS} connections are open, no more are taken: close one first"
+            raise Refused(message)
+
+    async def _turn(
+        self, line: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        """Answer one request."""
+        try:
+            request = rpc.parse(line)
+        except rpc.Unreadable as error:
+            await _send(writer, rpc.failure(error.id, error.error, code=error.code))
+            return
+        if request.method == "logs":
+            await self._stream(request, reader, writer)
+            return
+        answer = await self._answer(request)
+        # A request without an id is a notification: done, not answered.
+        if request.id is not None:
+            await _send(writer, answer)
+
+    async def _answer(self, request: rpc.Request) -> bytes:
+        """Do what one request asks and return the line to send."""
+        try:
+            verb = rpc.bound(self._verbs, request)
+            self._require_open(request.method)
+            async with asyncio.timeout(DEADLINE):
+                return rpc.success(request.id, await verb())
+        except rpc.Unreadable as error:
+            return rpc.failure(request.id, error.error, code=error.code)
+        except TimeoutError:
+            late = DeadlineExceeded(f"{request.method} was not done within {DEADLINE:g} s")
+            return rpc.failure(request.id, late)
+        except Exception as error:  # noqa: BLE001 - one bad request must not end the connection
+            if rpc.is_fault(error):
+                trace = rpc.trace(error)
+                self._logs.write(
+                    "error", f"{request.method} failed", actor="control", traceback=trace
+                )
+            return rpc.failure(request.id, error)
+
+    def _require_open(self, method: str) -> None:
+        """Raise `DaemonStopping` for new work while the daemon drains."""
+        if self._draining and method not in _WHILE_DRAINING:
+            raise DaemonStopping(
+                f"the daemon is stopping and takes no new {method}: try again once it is back"
+            )
+
+    async def _shut_down(self) -> dict[str, object]:
+        """Ask the daemon to end."""
+        self._stop("it was asked to over the control socket")
+        return {"stopping": True, "pid": os.getpid()}
+
+    async def _stream(
+        self, request: rpc.Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        """Send log records, then the result; with `follow`, until either side ends.
+
+        Whatever a client says while it follows ends the stream.
+        """
+        try:
+            wanted, last, follow = _wishes(request.params)
+        except BadInput as error:
+            await _send(writer, rpc.failure(request.id, error, code=rpc.INVALID_PARAMS))
+            return
+        if follow:
+            follower = self._logs.follow(wanted, last=last)
+            sent = await self._follow(follower, reader, writer)
+        else:
+            records = self._logs.recent(wanted, last=last)
+            await _send(writer, b"".join(rpc.notice("logs", r.encoded) for r in records))
+            sent = len(records)
+        await _send(writer, rpc.success(request.id, {"sent": sent}))
+
+    async def _follow(
+        self, follower: Follower, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> int:
+        """Send records until the client speaks or leaves, or the stream ends; return how many."""
+        ended = asyncio.create_task(reader.read(1), name="control-follower")
+        ended.add_done_callback(lambda _: follower.close())
+        sent = 0
+        try:
+            while (batch := await follower.take()).records:
+                lines = [rpc.notice("logs", record.encoded) for record in batch.records]
+                if batch.dropped:
+                    lines.insert(0, rpc.notice("logs", json.dumps({"dropped": batch.dropped})))
+                await _send(writer, b"".join(lines))
+                sent += len(batch.records)
+            return sent
+        finally:
+            ended.cancel()
+            await asyncio.gather(ended, return_exceptions=True)
+
+
+def _listen(home: Home) -> socket.socket:
+    """Return the socket, bound so that at no moment anyone else could connect."""
+    folder = home.socket.parent
+    if folder != home.root and folder.stat().st_uid != os.getuid():
+        raise OSError(f"{folder} belongs to another user")
+    with contextlib.suppress(FileNotFoundError):
+        if stat.S_ISSOCK(home.socket.lstat().st_mode):
+            home.socket.unlink()
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    sock.setblocking(False)  # noqa: FBT003 - takes no keywords
+    mask = os.umask(0o177)
+    try:
+        sock.bind(str(home.socket))
+        home.socket.chmod(0o600)
+    except OSError:
+        sock.close()
+        raise
+    finally:
+        os.umask(mask)
+    return sock
+
+
+async def _line(reader: asyncio.StreamReader) -> bytes:
+    """Return the next line, empty at the end. Raises `Unreadable` for one that is too long."""
+    try:
+        async with asyncio.timeout(IDLE):
+            return await reader.readline()
+    except ValueError:
+        error = BadInput(f"the request has more than {LINE_LIMIT:,} bytes on one line")
+        raise rpc.Unreadable(rpc.INVALID_REQUEST, error) from None
+
+
+async def _send(writer: asyncio.StreamWriter, data: bytes) -> None:
+    """Send, waiting for a slow reader; raises `TimeoutError` for one that is stuck."""
+    writer.write(data)
+    async with asyncio.timeout(STUCK):
+        await writer.drain()
+
+
+def _wishes(params: dict[str, Any]) -> tuple[Filter, int, bool]:
+    """Return the filter, how many old records and whether to follow; raises `BadInput`."""
+    params = {name: value for name, value in params.items() if value is not None}
+    kinds = {"level": str, "actor": str, "topic": str, "since": int, "since_at": int}
+    for name, value in params.items():
+        kind = {**kinds, "last": int, "follow": bool}.get(name)
+        if kind is None or type(value) is not kind:
+            wanted = f"it must be {kind.__name__}" if kind else "there is no such parameter"
+            raise BadInput(f"cannot show logs with {name}={value!r}: {wanted}")
+    chosen = {name: params[name] for name in kinds if name in params}
+    return Filter(**chosen), params.get("last", LAST), params.get("follow", False)

@@ -1,0 +1,264 @@
+"""The daemon's process, from its lock to its last line in the log.
+
+It takes the lock, reads the settings, opens the log, runs the `Service`, closes the log, and last
+writes into the lock how it ended. 9.5 s after it was asked to stop it ends whatever hangs, with
+every stack in `logs/stderr.log`. SIGUSR1 writes all stacks there at any time.
+
+`kill -9` at any point loses log lines still queued and unacknowledged work in hand, which the next
+start does again; the lock's state stays "running", from which `cortex status` tells a crash.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import faulthandler
+import logging
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
+from typing import IO, TYPE_CHECKING
+
+from cortex_actors import __version__, lock
+from cortex_actors.clock import Clock, SystemClock
+from cortex_actors.errors import ConfigurationError, CortexError, InternalError
+from cortex_actors.home import Home
+from cortex_actors.logs import LogStream, StreamHandler
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import FrameType
+
+    from cortex_actors.service import Service, Tree
+    from cortex_actors.settings import Settings
+
+#: Seconds a stop may take as a whole; `cortex stop` kills after 10.
+WHOLE_STOP = 9.5
+
+#: What is written to the pipe of whoever started us.
+READY = b"READY\n"
+
+#: Signals that ask us to stop.
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+#: Loggers whose lines of level INFO are wanted; of all others only warnings.
+_OURS = ("cortex", "cortex_actors", "pykka", "supervision")
+
+#: Makes the tree; it does not start it.
+Grow = Callable[[Home, "Settings", Clock, LogStream], "Tree"]
+
+
+def main(argv: Sequence[str] | None = None, *, grow: Grow | None = None) -> int:
+    """Run the daemon of one home and return its exit code (docs/cli.md)."""
+    options = _options(argv)
+    faulthandler.enable()
+    faulthandler.register(signal.SIGUSR1)
+    os.umask(0o077)
+    signals = _Signals()
+    home = Home.of(options.home)
+    try:
+        home.create()
+        fd: int | None = options.lock_fd
+        owner = lock.acquire(home) if fd is None else lock.from_fd(home, fd)
+        code = _owned(owner, options, grow=grow, signals=signals)
+    except CortexError as error:
+        code = _explain(str(error), error.exit_code)
+    except Exception as error:  # noqa: BLE001 - the last place where a fault can be explained
+        traceback.print_exc()
+        code = _explain(f"the daemon failed inside: {error!r}", InternalError.exit_code)
+    if signals.count > 1:
+        # Asked twice: threads that still work are not waited for.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
+
+
+def _owned(
+    owner: lock.Lock, options: argparse.Namespace, *, grow: Grow | None, signals: _Signals
+) -> int:
+    """Live with the lock held, and leave in it how the life ended."""
+    owner.take_over(started_at=SystemClock().now(), version=__version__)
+    ending, reason = lock.State.CRASHED, "a fault of the program"
+    try:
+        code, reason = _lived(owner.home, options, grow=grow, owner=owner, signals=signals)
+        if code == 0:
+            ending = lock.State.STOPPED
+        else:
+            _explain(reason, code)
+    except CortexError as error:
+        ending, reason = lock.State.STOPPED, str(error)
+        raise
+    finally:
+        owner.say(ending, reason)
+    return code
+
+
+def _lived(
+    home: Home,
+    options: argparse.Namespace,
+    *,
+    grow: Grow | None,
+    owner: lock.Lock,
+    signals: _Signals,
+) -> tuple[int, str]:
+    """Open the log, run the loop, close the log; return the exit code and the reason."""
+    _require_own_supervision()
+    from cortex_actors import settings  # noqa: PLC0415 - loads pydantic; a taken lock is told first
+
+    chosen, clock = settings.load(home), SystemClock()
+    logs = LogStream(home.logs / "cortex.ndjson", clock, echo=_echo(options))
+    handler = _feed(logs)
+
+    async def life() -> tuple[int, str]:
+        tree = (grow or _real())(home, chosen, clock, logs)
+        service = _service(owner, tree, clock=clock, logs=logs)
+        signals.hand_to(service)
+        code = await service.live(partial(_ready, options.ready_fd))
+        return code, service.reason
+
+    try:
+        return asyncio.run(life())
+    except Exception as error:
+        logs.write(
+            "critical", f"ended by {error!r}", actor="daemon", traceback=traceback.format_exc()
+        )
+        if cause := _expected(error):
+            raise cause from error
+        raise
+    finally:
+        logging.getLogger().removeHandler(handler)
+        logs.close()
+
+
+def _service(owner: lock.Lock, tree: Tree, *, clock: Clock, logs: LogStream) -> Service:
+    """Return what serves the tree."""
+    from cortex_actors.service import Service  # noqa: PLC0415 - as above
+
+    # The last resort: says where everything hangs, and ends the process.
+    last_resort = partial(faulthandler.dump_traceback_later, WHOLE_STOP, exit=True)
+    return Service(owner, tree, clock=clock, logs=logs, last_resort=last_resort)
+
+
+def _real() -> Grow:
+    """Return what makes the real tree: importing it is most of the time that a start takes."""
+    from cortex_actors.tree import grow  # noqa: PLC0415 - see above
+
+    return grow
+
+
+class _Signals:
+    """Remembers a signal that comes before there is anything to stop."""
+
+    def __init__(self) -> None:
+        """Take the signals, except one that whoever started us (nohup) ignores."""
+        self.count = 0
+        self._early = 0
+        self._service: Service | None = None
+        self._taken = [n for n in _SIGNALS if signal.getsignal(n) is not signal.SIG_IGN]
+        for number in self._taken:
+            signal.signal(number, self._note)
+
+    def hand_to(self, service: Service) -> None:
+        """Let the service hear them from now on, and the one that came early."""
+        self._service = service
+        loop = asyncio.get_running_loop()
+        for number in self._taken:
+            loop.add_signal_handler(number, self._pass_on, number)
+        if self._early:
+            service.signalled(self._early)
+
+    def _note(self, number: int, _: FrameType | None) -> None:
+        """Keep the first; a second ends the process, which has nothing to lose yet."""
+        self.count += 1
+        self._early = number
+        signal.signal(number, signal.SIG_DFL)
+
+    def _pass_on(self, number: int) -> None:
+        """Tell the service."""
+        self.count += 1
+        if self._service:
+            self._service.signalled(number)
+
+
+def _options(argv: Sequence[str] | None) -> argparse.Namespace:
+    """Return the command line's options."""
+    parser = argparse.ArgumentParser("python -m cortex_actors.daemon", description=__doc__)
+    parser.add_argument("--home", help="its folder (default: CORTEX_HOME, else the XDG folder)")
+    parser.add_argument("--ready-fd", type=int, help="a pipe that is told READY")
+    parser.add_argument("--lock-fd", type=int, help="the lock, already taken by the parent")
+    parser.add_argument("--foreground", action="store_true", help="show the log on stdout")
+    return parser.parse_args(argv)
+
+
+def _echo(options: argparse.Namespace) -> IO[str] | None:
+    """Return where the log is shown to a person."""
+    return sys.stdout if options.foreground else None
+
+
+def _require_own_supervision() -> None:
+    """Raise `ConfigurationError` when another package hides our module `supervision`."""
+    spec = find_spec("supervision")
+    if spec and not spec.submodule_search_locations:
+        import supervision  # noqa: PLC0415 - only once it is known not to be the other package
+
+        if getattr(supervision, "MARKER", "") == "cortex-actors":
+            return
+    where = spec.origin if spec else "nowhere"
+    message = (
+        f"the module supervision found at {where} is not the one of cortex-actors: PyPI has an "
+        "unrelated package of that name; remove it (pip uninstall supervision) and install "
+        "cortex-actors again, or give each its own environment"
+    )
+    raise ConfigurationError(message)
+
+
+def _feed(logs: LogStream) -> logging.Handler:
+    """Let the standard library's logging and warnings end in our stream."""
+    handler = StreamHandler(logs)
+    logging.getLogger().addHandler(handler)
+    for name in _OURS:
+        logging.getLogger(name).setLevel(logging.INFO)
+    logging.captureWarnings(capture=True)
+    return handler
+
+
+def _ready(fd: int | None) -> None:
+    """Tell whoever started us; a parent that is gone does not matter."""
+    if fd is not None:
+        with contextlib.suppress(OSError):
+            os.write(fd, READY)
+            os.close(fd)
+
+
+def _expected(error: BaseException) -> CortexError | None:
+    """Return the expected failure inside a chain of causes and reasons, if there is one."""
+    seen: set[int] = set()
+    waiting: list[object] = [error]
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, CortexError):
+            return found
+        if id(found) in seen:
+            continue
+        seen.add(id(found))
+        if isinstance(found, tuple):
+            waiting.extend(found)
+        if isinstance(found, BaseException):
+            waiting += [found.__cause__, getattr(found, "reason", None)]
+    return None
+
+
+def _explain(reason: str, code: int) -> int:
+    """Say on one line why we end, for whoever started us; return the exit code."""
+    print(f"cortex: {' '.join(reason.split())}", file=sys.stderr)  # noqa: T201
+    return code
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,1 @@
+"""The nouns: frozen values that travel between actors; pure, they read no file and no clock."""

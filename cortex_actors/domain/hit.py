@@ -1,0 +1,64 @@
+"""Answers: one hit with its provenance, and one recall with everything it found and missed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One answer to a query, and where it stands.
+
+    Attributes:
+        id: the id of the thing found, in its store.
+        score: 0 to 1, comparable within one recall. A value outside is moved to the nearest end,
+            because rounding puts the cosine of equal vectors a little above 1.
+        store: the collection or remote store that answered.
+        extra: what else a store has to say; plain JSON values.
+
+    Raises `ValueError` for a score that is not a number.
+
+    """
+
+    id: str
+    text: str
+    score: float
+    store: str
+    project: str | None = None
+    path: str | None = None
+    line_start: int | None = None
+    line_end: int | None = None
+    heading: str | None = None
+    extra: Mapping[str, object] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        """Bring the score into [0, 1]."""
+        if math.isnan(self.score):
+            raise ValueError(
+                f"the score of hit {self.id!r} of store {self.store!r} is not a number"
+            )
+        object.__setattr__(self, "score", min(max(float(self.score), 0.0), 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """Everything one query found, best first, and honestly what did not answer.
+
+    Attributes:
+        failed: (store, reason) of stores that were asked and gave no answer; silence is not
+            the same as knowing nothing.
+        skipped: (store, reason) of stores that were not asked.
+        took_ms: milliseconds from question to answer.
+
+    """
+
+    query: str
+    hits: tuple[Hit, ...] = ()
+    failed: tuple[tuple[str, str], ...] = ()
+    skipped: tuple[tuple[str, str], ...] = ()
+    took_ms: float = 0.0

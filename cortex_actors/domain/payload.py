@@ -1,0 +1,182 @@
+"""What the topics carry: small typed values of ids and paths, checked when they come in as JSON.
+
+`merged` is what conflation does: of several waiting events with one key, one is handled, with the
+ids of all. Handlers read the truth from the ledger; ids only say where to look.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from types import UnionType
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_hints
+
+from cortex_actors.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """What an event says beside its topic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing(Payload):
+    """The topic says it all."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScanRequested(Payload):
+    """`project_id` is None for every project."""
+
+    project_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileChanged(Payload):
+    """`path` is absolute and lies under the project's root."""
+
+    project_id: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class AccumulationComplete(Payload):
+    """`project_id` is None when runs of several projects were made one."""
+
+    run_id: str
+    project_id: str | None
+    changed_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReconciliationComplete(Payload):
+    """`candidate_ids` are the insights that have earned becoming principles."""
+
+    run_id: str
+    candidate_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OrganisationComplete(Payload):
+    """`changed_ids` are principles."""
+
+    run_id: str
+    changed_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ResolutionRequested(Payload):
+    """`agent` names the dialect to write in."""
+
+    path: str
+    agent: str = "claude"
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ResolutionComplete(Payload):
+    """`path` is the file that was brought up to date."""
+
+    run_id: str
+    path: str
+    agent: str = "claude"
+
+
+@dataclass(frozen=True, slots=True)
+class Ids(Payload):
+    """What the event is about."""
+
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Life(Payload):
+    """Who lived or died, and why."""
+
+    name: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Custom(Payload):
+    """Whatever another process wants to say: a JSON object."""
+
+    body: Mapping[str, object]
+
+
+P = TypeVar("P", bound=Payload)
+
+
+def typed(kind: type[P], given: Mapping[str, object]) -> P:
+    """Return a payload of that kind from JSON fields.
+
+    Raises `BadInput` naming the field that is missing, unknown or of the wrong type.
+    """
+    if issubclass(kind, Custom):
+        return kind(body=dict(given))
+    hints = get_type_hints(kind)
+    unknown = sorted(given.keys() - hints.keys())
+    if unknown:
+        message = f"it has no field {unknown[0]!r}; it takes {_listed(hints)}"
+        raise BadInput(message)
+    try:
+        return kind(**{name: _checked(name, hints[name], given[name]) for name in given})
+    except TypeError:
+        needed = {f.name for f in fields(kind)} - given.keys()
+        message = f"the field {min(needed)!r} is missing; it takes {_listed(hints)}"
+        raise BadInput(message) from None
+
+
+def plain(payload: Payload) -> dict[str, Any]:
+    """Return a payload as JSON fields; `typed` is the way back."""
+    if isinstance(payload, Custom):
+        return dict(payload.body)
+    values = {f.name: getattr(payload, f.name) for f in fields(payload)}
+    return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
+
+
+def merged(payloads: Sequence[P]) -> P:
+    """Return one payload for several of one kind: the newest, with the ids of all in order.
+
+    A field that differs and may be None becomes None ("several").
+    """
+    newest = payloads[-1]
+    changes: dict[str, Any] = {}
+    for field in fields(newest):
+        values = [getattr(payload, field.name) for payload in payloads]
+        if isinstance(values[-1], tuple):
+            changes[field.name] = tuple(dict.fromkeys(item for value in values for item in value))
+        elif field.name == "project_id" and len(set(values)) > 1:
+            changes[field.name] = None
+    return replace(newest, **changes)
+
+
+def _checked(name: str, hint: Any, value: object) -> Any:  # noqa: ANN401 - any field's type
+    """Return a JSON value as the field's type; `BadInput` when it is of another."""
+    kinds = get_args(hint) if isinstance(hint, UnionType) else (hint,)
+    for kind in kinds:
+        if get_origin(kind) is tuple:
+            if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
+                return tuple(value)
+        elif kind is bool and value in ("true", "false"):
+            return value == "true"
+        elif type(value) is kind:
+            return value
+    message = f"the field {name!r} must be {_kind(hint)}, not {type(value).__name__}"
+    raise BadInput(message)
+
+
+def _kind(hint: Any) -> str:  # noqa: ANN401 - any field's type
+    """Return a field's type as a person would say it."""
+    if isinstance(hint, UnionType):
+        return " or ".join(_kind(part) for part in get_args(hint))
+    if get_origin(hint) is tuple:
+        return "a list of strings"
+    return {str: "a string", bool: "true or false", type(None): "null"}.get(hint, str(hint))
+
+
+def _listed(hints: Mapping[str, Any]) -> str:
+    """Return a kind's fields for an error text."""
+    return ", ".join(hints) if hints else "no fields"

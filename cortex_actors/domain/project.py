@@ -1,0 +1,42 @@
+"""A project: a folder whose instruction files are watched."""
+
+from __future__ import annotations
+
+import hashlib
+import posixpath
+from dataclasses import dataclass
+
+#: Hex digits of the path's hash that a project's id keeps.
+ID_DIGITS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A registered folder.
+
+    Attributes:
+        root: the folder's real path, absolute, symbolic links resolved by whoever registers it.
+        added_at: UTC microseconds.
+
+    """
+
+    id: str
+    name: str
+    root: str
+    added_at: int
+
+    @classmethod
+    def at(cls, root: str, added_at: int) -> Project:
+        """Return the project of a real path; the same folder always has the same id."""
+        return cls(project_id(root), project_name(root), root, added_at)
+
+
+def project_id(root: str) -> str:
+    """Return `prj_` and 20 hex digits of the SHA-256 of the real path's bytes."""
+    digest = hashlib.sha256(root.encode("utf-8", "surrogateescape")).hexdigest()
+    return f"prj_{digest[:ID_DIGITS]}"
+
+
+def project_name(root: str) -> str:
+    """Return the folder's own name; the file system's root is called `/`."""
+    return posixpath.basename(root.rstrip("/")) or "/"

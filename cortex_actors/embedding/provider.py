@@ -1,0 +1,127 @@
+"""What turns texts into vectors: the port, its states, and the check of what comes out of it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cortex_actors.errors import BadInput, EmbedderDown, EmbedderLoading, ModelMissing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+#: One row a text, `dimension` columns, every row of length 1.
+Vectors: TypeAlias = NDArray[np.float32]
+
+#: One text's vector.
+Row: TypeAlias = NDArray[np.float32]
+
+
+class State(StrEnum):
+    """Whether a provider can embed now."""
+
+    LOADING = "loading"
+    READY = "ready"
+    #: Away, and being mended by its owner.
+    DOWN = "down"
+    #: Will not come by itself: somebody has to change a setting or the installation.
+    MISSING = "missing"
+
+
+class Provider(Protocol):
+    """A model, wherever it runs.
+
+    `model_id` names the space its vectors lie in: vectors of different ids are never compared. It
+    is known before anything is loaded, as are `dimension` and `max_tokens` (both 0 while the model
+    is missing).
+    """
+
+    @property
+    def model_id(self) -> str:
+        """The name of the vector space."""
+
+    @property
+    def dimension(self) -> int:
+        """Numbers in one vector."""
+
+    @property
+    def max_tokens(self) -> int:
+        """Tokens of a text that count; the rest of a longer text is not seen by the model."""
+
+    @property
+    def state(self) -> State:
+        """Whether it can embed now."""
+
+    @property
+    def reason(self) -> str:
+        """Why it is not ready, in words for a person; empty when it is."""
+
+    @property
+    def counters(self) -> Mapping[str, int]:
+        """What it has counted since it was made."""
+
+    async def start(self) -> None:
+        """Begin to load and return at once; nothing happens when it has begun already."""
+
+    async def settled(self) -> State:
+        """Return the state as soon as it is not `loading`."""
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return one unit row a text, in the order of the texts.
+
+        Raises `BadInput` when a text cannot be embedded, whoever tries again; `EmbedderLoading`,
+        `ModelMissing` or another `EmbedderDown` when the texts are not to blame.
+        """
+
+    async def close(self) -> None:
+        """Let go of the model; `start` may be called again."""
+
+
+def unit(rows: NDArray[np.floating]) -> Vectors:
+    """Return the rows scaled to length 1; a row without any length stays as it is."""
+    wide = np.asarray(rows, dtype=np.float64)
+    lengths = np.sqrt(np.einsum("ij,ij->i", wide, wide))
+    lengths[lengths == 0.0] = 1.0
+    scaled: Vectors = (wide / lengths[:, None]).astype(np.float32)
+    return scaled
+
+
+def checked(rows: NDArray[np.floating], texts: int, *, dimension: int) -> Vectors:
+    """Return a provider's rows as unit vectors, once they are known to be vectors.
+
+    Raises `EmbedderDown` when their number or dimension is wrong, because then no row can be
+    believed, and `BadInput` when a row is not finite or has no length, because then its text is
+    the cause and the others are worth another try.
+    """
+    if rows.shape != (texts, dimension):
+        raise EmbedderDown(
+            f"the embedder answered {texts} texts with rows of shape {rows.shape} where "
+            f"({texts}, {dimension}) was due; nothing of it is used: see `cortex logs`"
+        )
+    wrong = [i for i, row in enumerate(rows) if not np.isfinite(row).all() or not row.any()]
+    if wrong:
+        raise BadInput(
+            f"{len(wrong)} of {texts} texts came out of the embedder without a usable vector "
+            f"(the first is number {wrong[0] + 1}); change or leave out that text"
+        )
+    return unit(rows)
+
+
+def refusal(provider: Provider) -> EmbedderDown | None:
+    """Return the error that says why the provider cannot embed now; None when it can."""
+    if provider.state is State.READY:
+        return None
+    if provider.state is State.LOADING:
+        return EmbedderLoading(
+            f"the embedding model {provider.model_id} is still loading; "
+            "try again in some seconds, `cortex status` says when it is ready"
+        )
+    if provider.state is State.MISSING:
+        return ModelMissing(provider.reason)
+    return EmbedderDown(
+        f"the embedding model {provider.model_id} is down: {provider.reason}; "
+        "it is started again by itself, `cortex status` shows it"
+    )

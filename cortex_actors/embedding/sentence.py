@@ -1,0 +1,219 @@
+"""The sentence-transformers provider: owns the process that holds the model, and mends it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cortex_actors.embedding.models import locate
+from cortex_actors.embedding.provider import State, checked, refusal
+from cortex_actors.embedding.texts import require_texts
+from cortex_actors.errors import (
+    BadInput,
+    ChildProcessDown,
+    CortexError,
+    DeadlineExceeded,
+    EmbedderDown,
+    ModelMissing,
+)
+from cortex_actors.runtime.child import ChildError, ChildProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from cortex_actors.clock import Clock
+    from cortex_actors.embedding.models import Model
+    from cortex_actors.embedding.provider import Vectors
+
+#: What is run to hold the model.
+CHILD = "cortex_actors.embedding.torch_child"
+
+#: Seconds until a dead process is started again, after its first, second ... death; the last one
+#: is also how long a process must have been ready for its deaths to be forgotten.
+PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)
+
+#: Seconds loading may take: 6 on a quiet machine, many times that on a cold, slow or busy one.
+LOAD_TIMEOUT = 300.0
+
+#: Seconds the process has to end once its socket is closed.
+STOP_TIMEOUT = 2.0
+
+#: Exceptions of the process that are a text's fault; any other says that the model is in trouble.
+BLAMES_TEXT = {"BadInput", "IndexError", "TypeError", "UnicodeEncodeError", "ValueError"}
+
+#: Exceptions that mean that the library is not installed.
+NOT_INSTALLED = {"ImportError", "ModuleNotFoundError"}
+
+
+class SentenceProvider:
+    """Any sentence-transformers model on this machine, in a process of its own.
+
+    A death of the process, a hang past `timeout` seconds or a failure to load makes it `down`; it
+    is started again after a pause that grows from 1 to 60 seconds. A model or library that is not
+    installed makes it `missing`, which only a person can change. `truncated` counts texts longer
+    than the model reads: their ends are not searchable.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        clock: Clock,
+        *,
+        timeout: float = 60.0,
+        on_line: Callable[[str], None] | None = None,
+        child: str | Sequence[str] = CHILD,
+    ) -> None:
+        self._clock = clock
+        self._timeout = timeout
+        self._on_line = on_line
+        self._module = child
+        self._child: ChildProcess | None = None
+        self._keeper: asyncio.Task[None] | None = None
+        self._settled = asyncio.Event()
+        self._restarts = self._truncated = 0
+        self.model_id, self.dimension, self.max_tokens = model, 0, 0
+        self.state, self.reason = State.LOADING, ""
+        self._model = self._located(model)
+
+    @property
+    def counters(self) -> Mapping[str, int]:
+        """Return how often the process was started again and how many texts were too long."""
+        return {"restarts": self._restarts, "truncated": self._truncated}
+
+    @property
+    def pid(self) -> int | None:
+        """The process that holds the model, once it is ready."""
+        return self._child.pid if self._child else None
+
+    async def start(self) -> None:
+        """Begin to load and return at once; nothing happens if it has begun or cannot."""
+        if self._model is not None and (self._keeper is None or self._keeper.done()):
+            self._become(State.LOADING)
+            self._keeper = asyncio.create_task(self._keep(self._model), name="embedder-keeper")
+
+    async def settled(self) -> State:
+        """Return the state as soon as it is not `loading`."""
+        while self.state is State.LOADING:
+            await self._settled.wait()
+        return self.state
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return one unit row a text; raises what the port says, and never waits for loading."""
+        require_texts(texts)
+        error = refusal(self)
+        if error is not None or self._child is None:
+            raise error or EmbedderDown(f"the embedding model {self.model_id} was let go of")
+        answer, rows = await self._request(self._child, _packed(texts))
+        self._truncated += int(answer["truncated"])
+        matrix = np.frombuffer(rows, dtype="<f4").reshape(-1, int(answer["dimension"]))
+        return checked(matrix, len(texts), dimension=self.dimension)
+
+    async def close(self) -> None:
+        """End the process and wait until it has ended; `start` loads it again."""
+        keeper, self._keeper = self._keeper, None
+        if keeper is not None:
+            keeper.cancel()
+            await asyncio.wait({keeper})
+            self._become(State.LOADING)
+
+    async def _request(self, child: ChildProcess, body: bytes) -> tuple[dict[str, Any], bytes]:
+        try:
+            return await child.request("embed", None, body, deadline=self._timeout)
+        except DeadlineExceeded as error:
+            child.kill()  # it would go on with this request and keep the next ones waiting
+            raise EmbedderDown(
+                f"the embedding model {self.model_id} did not answer within {self._timeout:g} s "
+                "and is started again; ask again, or raise embedding.request_timeout_s"
+            ) from error
+        except ChildProcessDown as error:
+            raise EmbedderDown(f"the embedding model {self.model_id} is away: {error}") from error
+        except ChildError as error:
+            kind = BadInput if error.kind in BLAMES_TEXT else EmbedderDown
+            raise kind(f"the embedding model {self.model_id} failed: {error}") from error
+
+    async def _keep(self, model: Model) -> None:
+        """Keep a process alive, until cancelled or the model turns out to be missing."""
+        deaths = 0
+        while True:
+            begun = self._clock.monotonic()
+            try:
+                reason = await self._one_life(model)
+            except ModelMissing as error:
+                self._become(State.MISSING, str(error))
+                return
+            if self._clock.monotonic() - begun > PAUSES[-1]:
+                deaths = 0
+            pause = PAUSES[min(deaths, len(PAUSES) - 1)]
+            deaths += 1
+            self._become(State.DOWN, f"{reason}; next attempt in {pause:g} s")
+            await self._clock.sleep(pause)
+            self._restarts += 1
+            self._become(State.LOADING)
+
+    async def _one_life(self, model: Model) -> str:
+        """Run one process from its start to its end, and return why it ended."""
+        spawning = asyncio.ensure_future(
+            ChildProcess.spawn(
+                self._module, ["--model", str(model.folder)], name="embedder", on_line=self._on_line
+            )
+        )
+        try:
+            # Not cancelled with us: nobody would wait for the end of a half-started process.
+            child = await asyncio.shield(spawning)
+            await self._load(child, model)
+            self._child = child
+            self._become(State.READY)
+            return f"its process ended ({await child.exited()})"
+        except ModelMissing:
+            raise
+        except (CortexError, OSError) as error:
+            return str(error)
+        finally:
+            self._child = None
+            await asyncio.wait({spawning})
+            if spawning.exception() is None:
+                await spawning.result().stop(STOP_TIMEOUT)
+
+    async def _load(self, child: ChildProcess, model: Model) -> None:
+        """Have the model loaded; raises `ModelMissing` when no further attempt can help."""
+        try:
+            answer, _ = await child.request("load", deadline=LOAD_TIMEOUT)
+        except ChildError as error:
+            if error.kind in NOT_INSTALLED:
+                raise ModelMissing(
+                    f"the embedding model {self.model_id} needs sentence-transformers, which "
+                    f"cannot be imported ({error}); `pip install sentence-transformers`, then "
+                    "start the daemon again"
+                ) from error
+            raise
+        if answer["dimension"] != model.dimension:
+            raise ModelMissing(
+                f"the files in {model.folder} promise vectors of {model.dimension} numbers and the "
+                f"model makes {answer['dimension']}; mend the folder, or set embedding.model "
+                "(variable CORTEX_EMBEDDING__MODEL) to another one"
+            )
+
+    def _located(self, name: str) -> Model | None:
+        """Find the model's folder and what is known of it before loading."""
+        try:
+            model = locate(name)
+        except ModelMissing as error:
+            self._become(State.MISSING, str(error))
+            return None
+        self.model_id, self.dimension = model.model_id, model.dimension
+        self.max_tokens = model.max_tokens
+        return model
+
+    def _become(self, state: State, reason: str = "") -> None:
+        self.state, self.reason = state, reason
+        if state is State.LOADING:
+            self._settled.clear()
+        else:
+            self._settled.set()
+
+
+def _packed(texts: Sequence[str]) -> bytes:
+    return json.dumps(list(texts), ensure_ascii=False).encode()

@@ -1,0 +1,158 @@
+"""Every exception of the product, in one small tree under `CortexError`.
+
+The text of an error says what was attempted, on what, and what to do next. `exit_code` is what
+the command line returns for it (docs/cli.md lists them); the numbers follow BSD's sysexits.h where
+one fits. Errors that are the caller's fault (`BadInput`), the world's (`EmbedderDown`) and ours
+(`InternalError`) are different classes, because only the last one is worth a bug report.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class CortexError(Exception):
+    """Something the user asked for was not done; the text says what and what to do next."""
+
+    #: What the command line exits with.
+    exit_code: ClassVar[int] = 1
+
+
+# The caller's input.
+
+
+class UsageError(CortexError):
+    """The command was called with words it does not know."""
+
+    exit_code = 64
+
+
+class BadInput(CortexError):
+    """The data given cannot be used: its shape, its size or its encoding is wrong."""
+
+    exit_code = 65
+
+
+class NotText(BadInput):
+    """A file that should hold text holds something else."""
+
+
+class FileTooLarge(BadInput):
+    """A file is larger than an instruction file may be."""
+
+
+class NotFound(CortexError):
+    """A path, id or name is not known here."""
+
+    exit_code = 66
+
+
+class UnknownProject(NotFound):
+    """A path lies under no registered project, or a project id is not known."""
+
+
+class UnknownTopic(NotFound):
+    """A topic is not in the catalogue and is not a custom one."""
+
+
+class UnknownActor(NotFound):
+    """No actor of that name is in the tree."""
+
+
+class Refused(CortexError):
+    """The request is understood and not allowed."""
+
+    exit_code = 77
+
+
+# The daemon and its home.
+
+
+class DaemonDown(CortexError):
+    """No daemon answers for this home."""
+
+    exit_code = 69
+
+
+class DaemonStopping(DaemonDown):
+    """The daemon is draining and takes no new work."""
+
+
+class HomeUnwritable(CortexError):
+    """The home folder cannot be created or written."""
+
+    exit_code = 73
+
+
+class AlreadyRunning(CortexError):
+    """Another daemon owns this home."""
+
+    exit_code = 75
+
+
+class ConfigurationError(CortexError):
+    """A setting, or the installation itself, cannot work as it stands."""
+
+    exit_code = 78
+
+
+class StoreTooNew(ConfigurationError):
+    """The ledger was written by a newer version than this one."""
+
+
+class InternalError(CortexError):
+    """A fault of this program; the log holds the traceback."""
+
+    exit_code = 70
+
+
+# The world: parts that can be away and come back.
+
+
+class EmbedderDown(CortexError):
+    """No text can be turned into a vector at the moment."""
+
+
+class EmbedderLoading(EmbedderDown):
+    """The embedding model is still being loaded."""
+
+
+class ModelMissing(EmbedderDown):
+    """The configured embedding model is not on this machine."""
+
+    exit_code = 78
+
+
+class IndexDown(CortexError):
+    """The vector index cannot answer at the moment."""
+
+
+class LedgerDown(CortexError):
+    """The ledger cannot be read or written at the moment."""
+
+
+# The runtime.
+
+
+class ActorAway(CortexError):
+    """An actor's name is held by nobody: it is being restarted, or has given up."""
+
+
+class DeadlineExceeded(CortexError):
+    """No answer came within the time allowed."""
+
+
+class ChildProcessDown(CortexError):
+    """A child process ended while it was needed."""
+
+
+class BlockingInLoopError(CortexError, RuntimeError):
+    """A blocking call was made on the thread that runs the event loop: it would freeze it."""
+
+
+class CallCycleError(CortexError, RuntimeError):
+    """An ask would close a ring of actors that wait for one another."""
+
+
+class MailboxFull(CortexError, RuntimeError):
+    """A bounded mailbox has no room and its policy is to refuse."""

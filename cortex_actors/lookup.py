@@ -1,0 +1,148 @@
+"""What the front desk looks up in the ledger, in the shape that clients get it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from cortex_actors.errors import CortexError, UnknownProject
+from cortex_actors.storage import indexing, journal, principles
+from cortex_actors.storage import insights as insight_rows
+from cortex_actors.storage import projects as project_rows
+
+if TYPE_CHECKING:
+    from cortex_actors.domain.project import Project
+    from cortex_actors.storage.records import Connection
+    from cortex_actors.topics import Topic
+
+M = TypeVar("M", bound=Mapping[str, Any])
+
+
+async def guarded(answer: Awaitable[M]) -> M | dict[str, Any]:
+    """Return an answer, or that there is none: `status` must answer while branches restart."""
+    try:
+        return await answer
+    except CortexError as error:
+        return {"state": "away", "reason": str(error)}
+
+
+def folder(path: str) -> str | None:
+    """Return a folder's real path; None when there is no such folder (on a thread)."""
+    real = os.path.realpath(path)
+    return real if Path(real).is_dir() else None
+
+
+def counts(connection: Connection, model: str) -> dict[str, Any]:
+    """Return the numbers of `status`."""
+    return {
+        "projects": len(project_rows.followed(connection)),
+        "insights": insight_rows.count(connection),
+        "principles": principles.count(connection),
+        "waiting": journal.waiting(connection),
+        "dead": journal.dead(connection),
+        "unembedded": indexing.count_unembedded(connection, model),
+        "unindexed": indexing.pending(connection),
+        "broken_files": len(project_rows.broken(connection)),
+    }
+
+
+def reasons(
+    counted: Mapping[str, Any], model: Mapping[str, Any], index: Mapping[str, Any]
+) -> list[str]:
+    """Return why the daemon is degraded, a sentence each; nothing when it is well."""
+    found = []
+    if counted.get("state") == "away":
+        found.append(f"ledger: {counted['reason']}")
+    if model.get("state") != "ready":
+        found.append(f"model: {model.get('reason') or model.get('state')}")
+    if index.get("state") != "ready":
+        found.append(f"index: {index.get('reason') or index.get('state')}")
+    if counted.get("dead"):
+        found.append(f"events: {counted['dead']} could not be handled and were set aside")
+    return found
+
+
+def project(connection: Connection, wanted: str) -> Project:
+    """Return the followed project of a path in it, a name or an id; the innermost of several.
+
+    Raises `UnknownProject`.
+    """
+    followed = project_rows.followed(connection)
+    real = os.path.realpath(wanted)
+    inside = [p for p in followed if real == p.root or real.startswith(p.root.rstrip("/") + "/")]
+    if inside:
+        return max(inside, key=lambda each: len(each.root))
+    named = [each for each in followed if wanted in (each.id, each.name)]
+    if len(named) == 1:
+        return named[0]
+    message = f"no followed project holds {wanted}; follow it with: cortex init PATH"
+    if named:
+        message = f"{len(named)} projects are called {wanted}; give the path of one"
+    raise UnknownProject(message)
+
+
+def projects(connection: Connection) -> dict[str, Any]:
+    """Return the followed projects with their numbers of files, and the files that are broken."""
+    files = project_rows.file_counts(connection)
+    said = insight_rows.count_by_project(connection)
+    return {
+        "projects": [
+            {**asdict(each), "files": files.get(each.id, 0), "insights": said.get(each.id, 0)}
+            for each in project_rows.followed(connection)
+        ],
+        "broken": [
+            {"path": state.path, "reason": state.error} for state in project_rows.broken(connection)
+        ],
+    }
+
+
+def insights(connection: Connection, project_id: str | None, limit: int) -> dict[str, Any]:
+    """Return what was learned, most believed first, with every place that says it."""
+    found = insight_rows.active(connection, project_id=project_id, limit=limit)
+    places = insight_rows.sources(connection, [each.id for each in found])
+    total = (
+        insight_rows.count(connection)
+        if project_id is None
+        else len(set(insight_rows.ids_of(connection, project_id)))
+    )
+    return {
+        "total": total,
+        "insights": [
+            {
+                "id": each.id,
+                "content": each.content,
+                "category": str(each.category),
+                "tags": list(each.tags),
+                "domain": each.domain,
+                "confidence": each.confidence,
+                "observations": each.observation_count,
+                "projects": list(each.projects),
+                "sources": [
+                    {
+                        "project": place.project,
+                        "path": place.path,
+                        "heading": place.heading,
+                        "line_start": place.line_start,
+                        "line_end": place.line_end,
+                    }
+                    for place in places.get(each.id, [])
+                ],
+            }
+            for each in found
+        ],
+    }
+
+
+def topic(row: Topic) -> dict[str, Any]:
+    """Return one row of the catalogue."""
+    return {
+        "name": row.name,
+        "about": row.about,
+        "payload": [field.name for field in fields(row.payload)],
+        "durable": row.durable,
+        "said_by": list(row.said_by),
+        "heard_by": list(row.heard_by),
+    }

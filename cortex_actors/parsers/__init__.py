@@ -1,0 +1,1 @@
+"""Instruction-file dialects in: bytes to sections and fragments; pure, linear, never surprised."""

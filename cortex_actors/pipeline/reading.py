@@ -1,0 +1,90 @@
+"""Reading one instruction file: what it looks like, then its bytes, never more than allowed.
+
+Whatever else can lie at such a path (a folder, a pipe, a link that leads out of the project, a
+file of gigabytes) is told apart before anything is read.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import aiofiles
+import aiofiles.os
+
+from cortex_actors.domain.fragment import file_hash
+from cortex_actors.errors import BadInput, FileTooLarge, Refused
+from cortex_actors.storage.projects import FileState
+
+if TYPE_CHECKING:
+    from cortex_actors.domain.project import Project
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A file as it is now; `data` is None when it could not be read and `state.error` says why."""
+
+    state: FileState
+    data: bytes | None
+
+
+async def look(path: str, project: Project, *, limit: int) -> Look:
+    """Return the file at a path.
+
+    Raises `FileNotFoundError` when there is none. What else goes wrong is in the state's `error`:
+    it is recorded and concerns that file alone.
+    """
+    found = await aiofiles.os.stat(path)
+    state = FileState(
+        path=path,
+        project_id=project.id,
+        size=found.st_size,
+        mtime_ns=found.st_mtime_ns,
+        ctime_ns=found.st_ctime_ns,
+        inode=found.st_ino,
+        sha256="",
+    )
+    try:
+        _admit(path, project, found, limit)
+        data = await _read(path, limit)
+    except (BadInput, Refused) as error:
+        return Look(replace(state, error=str(error)), None)
+    except OSError as error:
+        reason = f"cannot read {path}: {error.strerror}; give its owner the right to read it"
+        return Look(replace(state, error=reason), None)
+    return Look(replace(state, sha256=file_hash(data)), data)
+
+
+def _admit(path: str, project: Project, found: os.stat_result, limit: int) -> None:
+    """Raise for something that is not an instruction file of this project."""
+    if not stat.S_ISREG(found.st_mode):
+        message = f"cannot read {path}: it is not a regular file; put a text file there"
+        raise BadInput(message)
+    if found.st_size > limit:
+        raise FileTooLarge(_too_large(path, found.st_size, limit))
+    real = os.path.realpath(path)
+    if os.path.commonpath((real, project.root)) != project.root:
+        message = (
+            f"refused to read {path}: it leads to {real}, outside the project {project.root}; "
+            "register that folder or copy the file"
+        )
+        raise Refused(message)
+
+
+async def _read(path: str, limit: int) -> bytes:
+    """Return a file's bytes; it may have grown since it was looked at."""
+    async with aiofiles.open(path, "rb") as opened:
+        data: bytes = await opened.read(limit + 1)
+    if len(data) > limit:
+        raise FileTooLarge(_too_large(path, len(data), limit))
+    return data
+
+
+def _too_large(path: str, size: int, limit: int) -> str:
+    """Return the text for a file over the limit."""
+    return (
+        f"cannot read {path}: it has {size} bytes, an instruction file may have {limit}; "
+        "split it, or raise accumulation.max_file_bytes"
+    )

@@ -1,0 +1,153 @@
+"""JSON-RPC 2.0 on single lines: requests in, answers out; pure.
+
+Errors travel as `{"code", "message", "data": {"type", "exit_code"}}`, so that the other side can
+raise the same class. The codes below -32000 are the specification's (https://www.jsonrpc.org).
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import traceback
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from cortex_actors.errors import BadInput, CortexError, DaemonStopping, InternalError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+#: Codes of the specification.
+PARSE_ERROR, INVALID_REQUEST, UNKNOWN_METHOD, INVALID_PARAMS, INTERNAL = (
+    -32700,
+    -32600,
+    -32601,
+    -32602,
+    -32603,
+)
+
+#: Our own: any `CortexError`, and the refusal while the daemon drains.
+FAILED, STOPPING = -32000, -32001
+
+Id = str | int | float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call; without an id it is a notification and gets no answer."""
+
+    id: Id
+    method: str
+    params: dict[str, Any]
+
+
+class Unreadable(Exception):
+    """A request that cannot be dispatched, with what to answer."""
+
+    def __init__(self, code: int, error: CortexError, request_id: Id = None) -> None:
+        super().__init__(str(error))
+        self.code = code
+        self.error = error
+        self.id = request_id
+
+
+def parse(line: bytes) -> Request:
+    """Return the request on one line. Raises `Unreadable`."""
+    found = _json(line)
+    if not isinstance(found, dict):
+        raise Unreadable(INVALID_REQUEST, BadInput("a request is one JSON object, not a batch"))
+    request_id, method, params = found.get("id"), found.get("method"), found.get("params", {})
+    if isinstance(request_id, bool) or not isinstance(request_id, str | int | float | None):
+        raise Unreadable(INVALID_REQUEST, BadInput("the request's id must be a string or a number"))
+    if not isinstance(method, str):
+        error = BadInput("the request has no method: it needs a string")
+        raise Unreadable(INVALID_REQUEST, error, request_id)
+    if not isinstance(params, dict):
+        error = BadInput(f"the parameters of {method!r} must be an object: they have names here")
+        raise Unreadable(INVALID_PARAMS, error, request_id)
+    return Request(request_id, method, params)
+
+
+def bound(
+    verbs: Mapping[str, Callable[..., Awaitable[object]]], request: Request
+) -> Callable[[], Awaitable[object]]:
+    """Return the verb with its parameters, not called yet. Raises `Unreadable`."""
+    verb = verbs.get(request.method)
+    if verb is None:
+        known = ", ".join(sorted({*verbs, "logs"}))
+        error = UsageError(f"no method is called {request.method!r}; the methods are: {known}")
+        raise Unreadable(UNKNOWN_METHOD, error, request.id)
+    signature = inspect.signature(verb)
+    try:
+        signature.bind(**request.params)
+    except TypeError as wrong:
+        takes = ", ".join(signature.parameters) or "no parameters"
+        bad = BadInput(f"cannot call {request.method}: {wrong}; it takes {takes}")
+        raise Unreadable(INVALID_PARAMS, bad, request.id) from None
+    return partial(verb, **request.params)
+
+
+def success(request_id: Id, result: object) -> bytes:
+    """Return the line of a result."""
+    return _line({"jsonrpc": "2.0", "id": request_id, "result": result})
+
+
+def failure(request_id: Id, error: Exception, *, code: int | None = None) -> bytes:
+    """Return the line of an error; a fault of ours shows its kind, the log its traceback."""
+    if is_fault(error):
+        text = f"the daemon failed inside: {type(error).__name__}: {error}; see cortex logs"
+        error = InternalError(text)
+    assert isinstance(error, CortexError)  # noqa: S101 - a fact for mypy
+    data = {"type": type(error).__name__, "exit_code": error.exit_code}
+    shown = {"code": _code(error) if code is None else code, "message": str(error), "data": data}
+    return _line({"jsonrpc": "2.0", "id": request_id, "error": shown})
+
+
+def notice(method: str, params: str) -> bytes:
+    """Return the line of one item of a stream; `params` is JSON already."""
+    return f'{{"jsonrpc": "2.0", "method": "{method}", "params": {params}}}\n'.encode()
+
+
+def is_fault(error: Exception) -> bool:
+    """Say whether an exception is our own mistake rather than an expected failure."""
+    return not isinstance(error, CortexError) or isinstance(error, InternalError)
+
+
+def trace(error: Exception) -> str:
+    """Return the traceback of a fault, for the log."""
+    return "".join(traceback.format_exception(error))
+
+
+def _code(error: CortexError) -> int:
+    """Return the code of an exception."""
+    if isinstance(error, InternalError):
+        return INTERNAL
+    return STOPPING if isinstance(error, DaemonStopping) else FAILED
+
+
+def _json(line: bytes) -> object:
+    """Return the value on a line, strictly: no NaN, no half characters."""
+    try:
+        text = line.decode()
+        found = json.loads(text, parse_constant=_reject)
+        if "\\u" in text:
+            json.dumps(found, ensure_ascii=False).encode()
+    except RecursionError:
+        error = BadInput("the request is nested too deeply")
+        raise Unreadable(PARSE_ERROR, error) from None
+    except ValueError as wrong:
+        error = BadInput(f"the request is no JSON: {str(wrong)[:200]}")
+        raise Unreadable(PARSE_ERROR, error) from None
+    return found
+
+
+def _reject(name: str) -> object:
+    """Refuse NaN and the infinities, which are no JSON."""
+    message = f"{name} is no JSON value"
+    raise ValueError(message)
+
+
+def _line(message: dict[str, object]) -> bytes:
+    """Return a message as one line of ASCII JSON."""
+    return json.dumps(message, default=str).encode() + b"\n"

@@ -1,0 +1,1 @@
+"""What we believe, as pure functions over values: no file, no clock, no actor."""

@@ -1,0 +1,263 @@
+"""A Pykka future that can be awaited without blocking its loop.
+
+Pykka's own `await future` yields once and then blocks the thread. This one parks the awaiting
+task and is woken by whichever thread brings the answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import queue
+import sys
+import threading
+from contextlib import suppress
+from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+
+import pykka
+from pykka._future import _Unset
+
+from cortex_actors.runtime.guards import (
+    Waiter,
+    loop_here,
+    refuse_cycle,
+    refuse_to_block,
+    waiter,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Generator, Iterable
+    from types import TracebackType
+
+    from pykka._types import OptExcInfo
+
+T = TypeVar("T")
+J = TypeVar("J")
+M = TypeVar("M")
+R = TypeVar("R")
+
+
+class Fate(StrEnum):
+    """What became of the message that a future is the reply to."""
+
+    #: Nothing is known yet, or the handler answered (a value or its exception).
+    ANSWERED = "answered"
+    #: No handler ever saw it, so it is safe to send it again.
+    UNHANDLED = "unhandled"
+    #: The actor ended while it had the message: it may or may not have taken effect.
+    DIED = "died"
+    #: The asker stopped waiting; a late answer is dropped.
+    EXPIRED = "expired"
+
+
+class AsyncioFuture(pykka.Future[T]):
+    """An answer that comes later, to a task or to a thread.
+
+    `await` it on a loop, `get()` it on a thread without one: `get()` on a loop's own thread raises
+    BlockingInLoopError unless the answer is already here. May be set from any thread, once.
+    """
+
+    #: One lock for all futures: it is held for a few instructions, and one lock per future would
+    #: be a third of the cost of an ask.
+    _lock: ClassVar[threading.Lock] = threading.Lock()
+
+    #: What became of the message.
+    fate: Fate = Fate.ANSWERED
+
+    #: Who has to answer, for the call-cycle guard.
+    target: Waiter | None = None
+
+    # Defaults live on the class because an ask makes one of these objects.
+    _get_hook: Callable[[float | None], T] | None = None
+    _get_hook_result: T | _Unset = _Unset()
+    _later: Callable[[], Coroutine[Any, Any, T]] | None = None
+    _done: bool = False
+    _value: T | None = None
+    _error: BaseException | None = None
+    _traceback: TracebackType | None = None
+    _callbacks: list[Callable[[], None]] | None = None
+
+    def __init__(self) -> None:
+        """Make a future without an answer; the defaults on the class are its state."""
+
+    def done(self) -> bool:
+        """Return whether the answer, or an exception in its place, is here."""
+        return self._done
+
+    def set(self, value: T | None = None) -> None:
+        """Give the answer; raises queue.Full if there is one (Pykka's contract)."""
+        self._settle(value, None, None)
+
+    def set_exception(self, exc_info: OptExcInfo | None = None) -> None:
+        """Give an exception in place of the answer: the one being handled, if none is named."""
+        kind, error, traceback = exc_info or sys.exc_info()
+        if error is None and kind is not None:
+            error = kind()
+        self._settle(None, error, traceback)
+
+    def fail(self, error: BaseException, fate: Fate) -> None:
+        """Give an exception and say what became of the message; nothing if already answered."""
+        with suppress(queue.Full):
+            self._settle(None, error, None, fate)
+
+    def set_get_hook(self, func: Callable[[float | None], T]) -> None:
+        """Compute the answer when it is asked for; raises queue.Full if there is one."""
+        with self._lock:
+            if self._done:
+                raise queue.Full
+            self._get_hook = func
+
+    def add_done_callback(self, callback: Callable[[], None]) -> None:
+        """Call it when the answer is here, on the thread that brings it; at once if it is."""
+        with self._lock:
+            if not self._done:
+                self._callbacks = [*(self._callbacks or ()), callback]
+                return
+        callback()
+
+    def get(self, *, timeout: float | None = None) -> T:
+        """Wait for the answer, blocking this thread.
+
+        Raises BlockingInLoopError on a thread that runs a loop, pykka.Timeout after `timeout`
+        seconds, and the exception that was given in place of an answer.
+        """
+        if self._get_hook is not None:
+            return super().get(timeout=timeout)
+        if not self._done:
+            self._block(timeout)
+        return self._result()
+
+    def __await__(self) -> Generator[Any, None, T]:
+        """Wait for the answer without blocking the loop; raises CallCycleError for a ring."""
+        if self._get_hook is not None:
+            later = self._later or partial(asyncio.to_thread, self.get)
+            return (yield from later().__await__())
+        if not self._done:
+            me = None if self.target is None else waiter()
+            if me is None:
+                yield from self._park()
+            else:
+                yield from self._park_within(me)
+        return self._result()
+
+    __iter__ = __await__
+
+    def map(self, func: Callable[[T], M]) -> AsyncioFuture[M]:
+        """Return a future of the answer passed through a function."""
+        return self._derive(func)
+
+    def filter(
+        self: AsyncioFuture[Iterable[J]], func: Callable[[J], bool]
+    ) -> AsyncioFuture[Iterable[J]]:
+        """Return a future of the answer's items that pass a test."""
+        return self._derive(lambda items: list(filter(func, items)))
+
+    def join(self: AsyncioFuture[Any], *futures: pykka.Future[Any]) -> AsyncioFuture[Iterable[Any]]:
+        """Return a future of the list of several answers."""
+        joined: AsyncioFuture[Iterable[Any]] = AsyncioFuture()
+        every = [self, *futures]
+        joined.derive(
+            lambda timeout: [one.get(timeout=timeout) for one in every], lambda: _all(every)
+        )
+        return joined
+
+    def reduce(
+        self: AsyncioFuture[Iterable[J]], func: Callable[[R, J], R], *args: R
+    ) -> AsyncioFuture[R]:
+        """Return a future of the answer's items folded into one value."""
+        return self._derive(lambda items: functools.reduce(func, items, *args))
+
+    def derive(
+        self, hook: Callable[[float | None], T], later: Callable[[], Coroutine[Any, Any, T]]
+    ) -> None:
+        """Compute the answer when asked for: by `hook` on a thread, by `later` on a loop."""
+        self.set_get_hook(hook)
+
+        async def once() -> T:
+            if isinstance(self._get_hook_result, _Unset):
+                self._get_hook_result = await later()
+            return self._get_hook_result
+
+        self._later = once
+
+    def _derive(self, func: Callable[[T], M]) -> AsyncioFuture[M]:
+        async def later() -> M:
+            return func(await self)
+
+        derived: AsyncioFuture[M] = AsyncioFuture()
+        derived.derive(lambda timeout: func(self.get(timeout=timeout)), later)
+        return derived
+
+    def _settle(
+        self,
+        value: T | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+        fate: Fate = Fate.ANSWERED,
+    ) -> None:
+        with self._lock:
+            if self.fate is Fate.EXPIRED:
+                return
+            if self._done or self._get_hook is not None:
+                raise queue.Full
+            self._value, self._error, self._traceback = value, error, traceback
+            if fate is not Fate.ANSWERED:
+                self.fate = fate
+            self._done = True
+            callbacks = self._callbacks
+        if callbacks is not None:
+            self._callbacks = None
+            for callback in callbacks:
+                callback()
+
+    def _result(self) -> T:
+        if self._error is None:
+            return cast("T", self._value)
+        if self._error.__traceback__ is not self._traceback:
+            raise self._error.with_traceback(self._traceback)
+        raise self._error
+
+    def _block(self, timeout: float | None) -> None:
+        if timeout is None or timeout > 0:
+            refuse_to_block("waiting for a reply with get()", "`await`")
+            arrived = threading.Event()
+            self.add_done_callback(arrived.set)
+            if arrived.wait(timeout):
+                return
+        message = f"{timeout} seconds"
+        raise pykka.Timeout(message)
+
+    def _park(self) -> Generator[Any, None, None]:
+        loop = asyncio.get_running_loop()
+        parked: asyncio.Future[None] = loop.create_future()
+        self.add_done_callback(partial(_wake, loop, parked))
+        yield from parked
+
+    def _park_within(self, me: Waiter) -> Generator[Any, None, None]:
+        if self.target is not None:
+            refuse_cycle(me, self.target)
+        waits = cast("list[AsyncioFuture[Any]]", me.waits)
+        waits.append(self)
+        try:
+            yield from self._park()
+        finally:
+            waits.remove(self)
+
+
+async def _all(futures: list[pykka.Future[Any]]) -> list[Any]:
+    return [await one for one in futures]
+
+
+def _wake(loop: asyncio.AbstractEventLoop, parked: asyncio.Future[None]) -> None:
+    if loop_here() is loop:
+        _release(parked)
+    else:
+        with suppress(RuntimeError):  # the loop is closed: nobody is left to wake
+            loop.call_soon_threadsafe(_release, parked)
+
+
+def _release(parked: asyncio.Future[None]) -> None:
+    if not parked.done():
+        parked.set_result(None)

@@ -1,0 +1,206 @@
+"""Names that outlive their actors: who has a name is looked up at every use.
+
+An actor that is restarted gets its name back, so whoever holds the name notices nothing but a
+pause. Lives on the loop; `tell` and `whereis` may be called from any thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast, overload
+
+from pykka import ActorDeadError
+from pykka.messages import ProxyCall
+
+from cortex_actors.errors import ActorAway, DeadlineExceeded, InternalError
+from cortex_actors.runtime.future import AsyncioFuture, Fate
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine
+
+    from cortex_actors.runtime.ref import AsyncioRef
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+#: Seconds a call by name may take, the wait for a restart included.
+TIMEOUT = 30.0
+
+
+class Names:
+    """Name -> the actor that has it now."""
+
+    def __init__(self) -> None:
+        self._refs: dict[str, AsyncioRef[Any]] = {}
+        self._waiting: dict[str, set[asyncio.Future[AsyncioRef[Any]]]] = {}
+
+    def register(self, name: str, ref: AsyncioRef[Any]) -> None:
+        """Give a name to an actor until it ends; raises InternalError if another one has it."""
+        holder = self.whereis(name)
+        if holder is not None and holder is not ref:
+            raise InternalError(f"the name {name!r} is held by {holder}; end that actor first")
+        self._refs[name] = ref
+        ref.on_end(lambda: self.unregister(name, ref))
+        for waiting in self._waiting.pop(name, ()):
+            if not waiting.done():
+                waiting.set_result(ref)
+
+    def unregister(self, name: str, ref: AsyncioRef[Any] | None = None) -> None:
+        """Take a name back; with `ref`, only if that actor still has it."""
+        if ref is None or self._refs.get(name) is ref:
+            self._refs.pop(name, None)
+
+    def whereis(self, name: str) -> AsyncioRef[Any] | None:
+        """Return the living actor of a name; None while it is away."""
+        ref = self._refs.get(name)
+        return ref if ref is not None and ref.is_alive() else None
+
+    def known(self) -> dict[str, AsyncioRef[Any]]:
+        """Return every name that somebody has now."""
+        return {name: ref for name, ref in self._refs.items() if ref.is_alive()}
+
+    async def find(self, name: str, timeout: float | None = TIMEOUT) -> AsyncioRef[Any]:
+        """Return the living actor of a name, waiting while it is away.
+
+        Raises ActorAway after `timeout` seconds.
+        """
+        try:
+            async with asyncio.timeout(timeout):
+                return await self._find(name)
+        except TimeoutError as error:
+            raise _away(name, timeout) from error
+
+    def tell(self, name: str, message: object) -> bool:
+        """Send a message without a reply; False if nobody has the name now.
+
+        Raises MailboxFull where the actor's policy says so; a thread without a loop waits for
+        room instead.
+        """
+        ref = self.whereis(name)
+        if ref is None:
+            return False
+        try:
+            ref.tell(message)
+        except ActorDeadError:
+            return False
+        return True
+
+    @overload
+    def method(
+        self,
+        name: str,
+        method: Callable[Concatenate[Any, P], Awaitable[asyncio.Future[R]]],
+        *,
+        timeout: float | None = TIMEOUT,
+    ) -> Callable[P, Coroutine[Any, Any, R]]: ...
+
+    @overload
+    def method(
+        self,
+        name: str,
+        method: Callable[Concatenate[Any, P], Awaitable[R]],
+        *,
+        timeout: float | None = TIMEOUT,
+    ) -> Callable[P, Coroutine[Any, Any, R]]: ...
+
+    @overload
+    def method(
+        self,
+        name: str,
+        method: Callable[Concatenate[Any, P], R],
+        *,
+        timeout: float | None = TIMEOUT,
+    ) -> Callable[P, Coroutine[Any, Any, R]]: ...
+
+    def method(
+        self,
+        name: str,
+        method: Callable[..., object],
+        *,
+        timeout: float | None = TIMEOUT,
+    ) -> Callable[..., Coroutine[Any, Any, Any]]:
+        """Return an async callable that asks whoever has the name to run one of its methods.
+
+        The callable raises what the method raised; ActorAway if nobody had the name for `timeout`
+        seconds, or if the actor ended while it had the call (which may then have taken effect);
+        DeadlineExceeded if no reply came in time; MailboxFull where a full mailbox dropped the
+        call. A call that no handler ever saw is sent again to the actor's successor; any other
+        is never sent twice.
+        """
+        path = (cast("Any", method).__name__,)
+
+        async def call(*args: object, **kwargs: object) -> object:
+            return await self._ask(name, ProxyCall(path, args, kwargs), timeout)
+
+        return call
+
+    def notice(self, name: str, method: Callable[Concatenate[Any, P], object]) -> Callable[P, bool]:
+        """Return a callable that tells whoever has the name to run a method, without a reply.
+
+        It returns False if nobody has the name. An exception in the method ends that actor.
+        """
+        path = (cast("Any", method).__name__,)
+
+        def call(*args: P.args, **kwargs: P.kwargs) -> bool:
+            return self.tell(name, ProxyCall(path, args, kwargs))
+
+        return call
+
+    async def _ask(self, name: str, message: object, timeout: float | None) -> object:
+        reply: AsyncioFuture[object] | None = None
+        try:
+            async with asyncio.timeout(timeout) as deadline:
+                while True:
+                    reply = None
+                    ref = await self._find(name)
+                    reply = AsyncioFuture()
+                    await ref.send(message, reply)
+                    try:
+                        return await reply
+                    except ActorDeadError as error:
+                        _raise_unless_unseen(name, reply.fate, error)
+        except TimeoutError as error:
+            if not deadline.expired():
+                raise
+            if reply is None:
+                raise _away(name, timeout) from error
+            late = DeadlineExceeded(
+                f"{name} did not answer {_title(message)} within {timeout} s; it may yet act"
+            )
+            reply.fail(late, Fate.EXPIRED)
+            raise late from error
+
+    async def _find(self, name: str) -> AsyncioRef[Any]:
+        while (ref := self.whereis(name)) is None:
+            waiting: asyncio.Future[AsyncioRef[Any]] = asyncio.get_running_loop().create_future()
+            everyone = self._waiting.setdefault(name, set())
+            everyone.add(waiting)
+            try:
+                await waiting
+            finally:
+                everyone.discard(waiting)
+                if not everyone and self._waiting.get(name) is everyone:
+                    del self._waiting[name]
+        return ref
+
+
+def _raise_unless_unseen(name: str, fate: Fate, error: ActorDeadError) -> None:
+    if fate is Fate.DIED:
+        raise ActorAway(
+            f"{name} ended while it had the call ({error}); it may have taken effect, so look "
+            "before you ask again"
+        ) from error
+    if fate is not Fate.UNHANDLED:
+        raise error
+
+
+def _away(name: str, timeout: float | None) -> ActorAway:
+    return ActorAway(
+        f"nobody has been {name} for {timeout} s: it is being restarted or has given up; see "
+        "`cortex status`"
+    )
+
+
+def _title(message: object) -> str:
+    path = message.attr_path if isinstance(message, ProxyCall) else (type(message).__name__,)
+    return ".".join(path)

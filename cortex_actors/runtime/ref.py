@@ -1,0 +1,177 @@
+"""A reference to one life of an actor: Pykka's, with the forms that do not block a loop.
+
+A ref dies with its actor and is never renewed: hold a name (names.py) and not a ref.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+
+import pykka
+from pykka import ActorDeadError
+from pykka._envelope import Envelope
+from pykka.messages import _ActorStop
+
+from cortex_actors.errors import DeadlineExceeded
+from cortex_actors.runtime.future import AsyncioFuture, Fate
+from cortex_actors.runtime.guards import refuse_cycle, refuse_to_block, waiter
+from cortex_actors.runtime.inbox import Shutdown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cortex_actors.runtime.actor import AsyncioActor
+    from cortex_actors.runtime.inbox import Inbox
+    from cortex_actors.runtime.life import Life
+
+A = TypeVar("A", bound="AsyncioActor")
+
+
+class AsyncioRef(pykka.ActorRef[A]):
+    """Where to send messages to an AsyncioActor, from its loop or from any thread."""
+
+    actor_inbox: Inbox
+
+    def __init__(self, actor: A, life: Life) -> None:
+        """Point to an actor and its life."""
+        super().__init__(actor)
+        self._life = life
+
+    @property
+    def life(self) -> Life:
+        """Return the state of the actor that outlives it."""
+        return self._life
+
+    @overload
+    def ask(
+        self, message: object, *, block: Literal[False], timeout: float | None = None
+    ) -> AsyncioFuture[Any]: ...
+
+    @overload
+    def ask(
+        self, message: object, *, block: Literal[True] = True, timeout: float | None = None
+    ) -> Any: ...  # noqa: ANN401
+
+    @overload
+    def ask(self, message: object, *, block: bool = True, timeout: float | None = None) -> Any: ...  # noqa: ANN401
+
+    def ask(self, message: object, *, block: bool = True, timeout: float | None = None) -> Any:
+        """Send a message and return its reply, or with `block=False` a future of it.
+
+        Raises BlockingInLoopError before anything is sent when it would block a loop's thread.
+        """
+        if block:
+            refuse_to_block(f"{self}.ask(block=True)", "`await ref.ask_async(...)`")
+        reply: AsyncioFuture[Any] = AsyncioFuture()
+        if self.actor_stopped.is_set():
+            reply.fail(self._not_found(), Fate.UNHANDLED)
+        else:
+            reply.target = self._life
+            self.actor_inbox.put(Envelope(message, reply))
+        return reply.get(timeout=timeout) if block else reply
+
+    async def ask_async(self, message: object, *, timeout: float | None = 5.0) -> Any:  # noqa: ANN401
+        """Send a message, waiting for room in a full mailbox, and return its reply.
+
+        Raises DeadlineExceeded after `timeout` seconds (the message may still be handled; its
+        reply is then dropped), ActorDeadError if the actor ends first, CallCycleError if the
+        actor waits for the asker, and whatever the handler raised.
+        """
+        reply: AsyncioFuture[Any] = AsyncioFuture()
+        try:
+            async with asyncio.timeout(timeout) as deadline:
+                await self.send(message, reply)
+                return await reply
+        except TimeoutError as error:
+            if not deadline.expired():
+                raise
+            late = DeadlineExceeded(f"{self} did not answer within {timeout} s; it may yet act")
+            reply.fail(late, Fate.EXPIRED)
+            raise late from error
+
+    async def send(self, message: object, reply: AsyncioFuture[Any]) -> None:
+        """Put a message for which `reply` waits, when there is room; never raises for a death."""
+        me = waiter()
+        if me is not None:
+            refuse_cycle(me, self._life)
+        reply.target = self._life
+        if self.actor_stopped.is_set():
+            reply.fail(self._not_found(), Fate.UNHANDLED)
+        elif self.actor_inbox.full():
+            await self.actor_inbox.put_patiently(Envelope(message, reply))
+        else:
+            self.actor_inbox.put(Envelope(message, reply))
+
+    async def tell_async(self, message: object) -> None:
+        """Send a message without a reply, waiting for room; raises ActorDeadError."""
+        stopped = self.actor_stopped.is_set()
+        if stopped or not await self.actor_inbox.put_patiently(Envelope(message)):
+            raise self._not_found()
+
+    @overload
+    def stop(self, *, block: Literal[True] = True, timeout: float | None = None) -> bool: ...
+
+    @overload
+    def stop(
+        self, *, block: Literal[False], timeout: float | None = None
+    ) -> AsyncioFuture[bool]: ...
+
+    @overload
+    def stop(
+        self, *, block: bool = True, timeout: float | None = None
+    ) -> bool | AsyncioFuture[bool]: ...
+
+    def stop(
+        self, *, block: bool = True, timeout: float | None = None
+    ) -> bool | AsyncioFuture[bool]:
+        """Ask the actor to end after the messages sent before; False if it was dead already.
+
+        Raises BlockingInLoopError before anything is sent when it would block a loop's thread.
+        """
+        if block:
+            refuse_to_block(f"{self}.stop(block=True)", "`await ref.stop(block=False)`")
+        stopping = self.ask(_ActorStop(), block=False)
+        stopping.target = None
+
+        def stopped(timeout: float | None) -> bool:
+            try:
+                stopping.get(timeout=timeout)
+            except ActorDeadError:
+                return False
+            return True
+
+        async def stopped_later() -> bool:
+            try:
+                await stopping
+            except ActorDeadError:
+                return False
+            return True
+
+        answer: AsyncioFuture[bool] = AsyncioFuture()
+        answer.derive(stopped, stopped_later)
+        return answer.get(timeout=timeout) if block else answer
+
+    def shut_down(self, reason: object = "shutdown") -> None:
+        """Ask the actor to end with a reason, after the messages sent before."""
+        self.actor_inbox.put(Envelope(Shutdown(reason)))
+
+    def kill(self) -> None:
+        """End the actor now: its handler is cancelled, its mailbox refused, on_stop not run."""
+        self._life.kill()
+
+    async def join(self) -> object:
+        """Return the exit reason, once the actor and the tasks it owned have ended."""
+        return await self._life.ended
+
+    @property
+    def exit_reason(self) -> object:
+        """Return why the actor ended; None while it lives."""
+        return self._life.reason if self._life.ended.done() else None
+
+    def on_end(self, callback: Callable[[], None]) -> None:
+        """Call it when the actor has ended, on its loop; at once if it has."""
+        self._life.ended.add_done_callback(callback)
+
+    def _not_found(self) -> ActorDeadError:
+        return ActorDeadError(f"{self} not found")

@@ -1,0 +1,85 @@
+"""Worker threads for calls that block: named, few, and counted, so that `status` can show them."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from cortex_actors.errors import InternalError
+from cortex_actors.runtime.guards import refuse_to_block
+
+if TYPE_CHECKING:
+    import concurrent.futures
+    from collections.abc import Callable
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Threads:
+    """At most `limit` threads that run blocking calls for the loop they are used from.
+
+    A call whose awaiting task is cancelled is not begun if it still waits; one that runs goes on
+    to its end (a thread cannot be stopped) and its result is dropped.
+    """
+
+    def __init__(self, name: str, limit: int) -> None:
+        self.name = name
+        self.limit = limit
+        self._pool = ThreadPoolExecutor(limit, thread_name_prefix=name)
+        self._count = threading.Lock()
+        self._running = 0
+        self._waiting = 0
+        self._closed = False
+
+    @property
+    def running(self) -> int:
+        """Return how many calls are in a thread now."""
+        return self._running
+
+    @property
+    def waiting(self) -> int:
+        """Return how many calls wait for a thread."""
+        return self._waiting
+
+    async def run(self, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run a blocking call in a thread and return its result; raises what it raised.
+
+        Raises InternalError after `close`.
+        """
+        if self._closed:
+            raise InternalError(f"the threads {self.name!r} are closed and can run nothing more")
+        self._note(waiting=1)
+        future = self._pool.submit(self._counted, partial(call, *args, **kwargs))
+        future.add_done_callback(self._on_done)
+        return await asyncio.wrap_future(future)
+
+    def close(self, *, wait: bool = False) -> None:
+        """Take no more calls and drop those that wait, whose awaiters get CancelledError.
+
+        With `wait`, return once the running calls have ended; that raises BlockingInLoopError on
+        a thread that runs a loop.
+        """
+        if wait:
+            refuse_to_block(f"closing the threads {self.name!r}", "`close(wait=False)`")
+        self._closed = True
+        self._pool.shutdown(wait=wait, cancel_futures=True)
+
+    def _counted(self, call: Callable[[], R]) -> R:
+        self._note(waiting=-1, running=1)
+        try:
+            return call()
+        finally:
+            self._note(running=-1)
+
+    def _on_done(self, future: concurrent.futures.Future[R]) -> None:
+        if future.cancelled():  # it never began
+            self._note(waiting=-1)
+
+    def _note(self, *, waiting: int = 0, running: int = 0) -> None:
+        with self._count:
+            self._waiting += waiting
+            self._running += running

@@ -1,0 +1,176 @@
+"""What the daemon does between its first and its last moment on the loop.
+
+Order of birth: the tree, the control socket, then everybody is told. Order of death: new work is
+refused, the tree stops within 8 s, then the socket. A second signal does not wait for the tree;
+what was acknowledged is in the ledger either way, because events and effects commit together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import signal
+from asyncio import FIRST_COMPLETED
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from cortex_actors import __version__, lock, topics
+from cortex_actors.control import Control
+from cortex_actors.domain.payload import Life
+from cortex_actors.heartbeat import LATE_MS, Heartbeat, notify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from cortex_actors.bus.bus import Bus
+    from cortex_actors.clock import Clock
+    from cortex_actors.logs import LogStream
+
+#: Seconds the tree has to stop; the socket and the log need little, and `cortex stop` kills at 10.
+TREE_STOP = 8.0
+
+#: Seconds a start that is called off has to clean up, before the tree is stopped anyway.
+CALLED_OFF = 1.0
+
+T = TypeVar("T")
+
+
+class Cortex(Protocol):
+    """What the daemon needs of the verbs."""
+
+    #: Gives the milliseconds by which the loop is late, for `status`.
+    loop_lag: Callable[[], float]
+
+
+class Tree(Protocol):
+    """What the daemon keeps alive."""
+
+    @property
+    def cortex(self) -> Cortex:
+        """The verbs."""
+
+    @property
+    def bus(self) -> Bus:
+        """Where its life is announced."""
+
+    async def start(self) -> object:
+        """Start every branch."""
+
+    async def stop(self, timeout: float) -> None:
+        """Stop every branch, in reverse."""
+
+    async def exited(self) -> object:
+        """Return why it ended."""
+
+
+class Service:
+    """One life of a tree: start, serve, drain; lives on the loop."""
+
+    def __init__(
+        self,
+        owner: lock.Lock,
+        tree: Tree,
+        *,
+        clock: Clock,
+        logs: LogStream,
+        last_resort: Callable[[], None],
+    ) -> None:
+        self.reason = ""
+        self._owner = owner
+        self._tree = tree
+        self._heartbeat = Heartbeat(clock)
+        self._logs = logs
+        self._last_resort = last_resort
+        # Every public method of the front desk is a verb, so that no list can fall behind.
+        verbs = {
+            name: method
+            for name, method in inspect.getmembers(tree.cortex, inspect.iscoroutinefunction)
+            if not name.startswith("_")
+        }
+        self._control = Control(owner.home, verbs=verbs, logs=logs, shutdown=self.ask_to_stop)
+        tree.cortex.loop_lag = self._heartbeat.lag_ms
+        self._asked = asyncio.Event()
+        self._hurried = asyncio.Event()
+
+    def ask_to_stop(self, reason: str) -> None:
+        """Stop soon; only the first reason counts."""
+        if not self._asked.is_set():
+            self.reason = reason
+            self._asked.set()
+            self._last_resort()
+
+    def signalled(self, number: int) -> None:
+        """Take a signal: the first asks to stop, the second does not wait."""
+        if self._asked.is_set():
+            self._hurried.set()
+        self.ask_to_stop(f"signal {signal.Signals(number).name}")
+
+    async def live(self, ready: Callable[[], None]) -> int:
+        """Run until asked to stop or the tree ends; return the exit code.
+
+        `ready` is called once everything answers. Raises what the tree raises when it starts.
+        """
+        beating = asyncio.create_task(self._beat(), name="heartbeat")
+        try:
+            if await self._unless_asked(self._tree.start()):
+                await self._serve(ready)
+        finally:
+            await self._drain()
+            beating.cancel()
+        return 0 if self._asked.is_set() else 1
+
+    async def _serve(self, ready: Callable[[], None]) -> None:
+        """Open the socket, tell everybody, and wait for the end."""
+        await self._control.open()
+        self._owner.say(lock.State.RUNNING)
+        await self._say(topics.DAEMON_READY, "")
+        self._logs.write("info", f"ready, pid {os.getpid()}", actor="daemon", version=__version__)
+        notify("READY=1")
+        ready()
+        if ended := await self._unless_asked(self._tree.exited()):
+            self.reason = f"the tree gave up: {ended.result()}"
+            self._logs.write("critical", self.reason, actor="daemon")
+
+    async def _drain(self) -> None:
+        """End in order: new work, tree, socket."""
+        if not self._asked.is_set():
+            self._last_resort()
+        notify("STOPPING=1")
+        self._control.drain()
+        self._logs.write("info", "stopping", actor="daemon", reason=self.reason)
+        await self._say(topics.DAEMON_STOPPING, self.reason)
+        stopping = asyncio.ensure_future(self._tree.stop(TREE_STOP))
+        hurry = asyncio.ensure_future(self._hurried.wait())
+        await asyncio.wait({stopping, hurry}, timeout=TREE_STOP, return_when=FIRST_COMPLETED)
+        hurry.cancel()
+        if not stopping.done():
+            self._logs.write("error", "the tree did not stop in time", actor="daemon")
+        elif error := stopping.exception():
+            self._logs.write("error", f"the tree stopped badly: {error!r}", actor="daemon")
+        await self._control.close()
+
+    async def _unless_asked(self, work: Coroutine[None, None, T]) -> asyncio.Task[T] | None:
+        """Return the work when it is done, or None when we are asked to stop before."""
+        task = asyncio.create_task(work)
+        asked = asyncio.create_task(self._asked.wait())
+        await asyncio.wait({task, asked}, return_when=FIRST_COMPLETED)
+        asked.cancel()
+        if not self._asked.is_set():
+            task.result()
+            return task
+        task.cancel()
+        await asyncio.wait({task}, timeout=CALLED_OFF)
+        return None
+
+    async def _say(self, topic: str, reason: str) -> None:
+        """Announce our own state to whoever listens."""
+        await self._tree.bus.publish(topic, Life("daemon", reason), source="daemon")
+
+    async def _beat(self) -> None:
+        """Watch the loop, and tell systemd's watchdog that it turns."""
+        while True:
+            late = await self._heartbeat.beat()
+            notify("WATCHDOG=1")
+            if late >= LATE_MS:
+                text = f"the loop was blocked for {late:.0f} ms"
+                self._logs.write("warning", text, actor="daemon")

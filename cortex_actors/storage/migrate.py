@@ -1,0 +1,60 @@
+"""Bring a ledger to this version's schema, keeping a copy of how it was.
+
+`PRAGMA user_version` decides in a microsecond; Alembic is imported only when there is something to
+migrate, because it costs a quarter of a second.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cortex_actors.errors import StoreTooNew
+from cortex_actors.storage.schema import SCHEMA_VERSION
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Engine
+
+
+def migrate(engine: Engine, path: Path) -> int:
+    """Return the version found before; afterwards the ledger has this version.
+
+    A ledger with content is copied first to `cortex.db.v<N>` beside it. Raises `StoreTooNew` for a
+    ledger that a newer program wrote: opening it would damage it.
+    """
+    with engine.connect() as connection:
+        found = int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
+    if found > SCHEMA_VERSION:
+        message = (
+            f"cannot open the ledger {path}: it has schema version {found}, this program knows "
+            f"{SCHEMA_VERSION}; install the newer cortex-actors or use another home"
+        )
+        raise StoreTooNew(message)
+    if found < SCHEMA_VERSION:
+        if found:
+            _copy(path, path.with_name(f"{path.name}.v{found}"))
+        with engine.begin() as connection:
+            _upgrade(connection)
+            connection.exec_driver_sql(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    return found
+
+
+def _upgrade(connection: Connection) -> None:
+    """Run every migration that has not run yet, inside the caller's transaction."""
+    from alembic import command  # noqa: PLC0415 - imported only to migrate
+    from alembic.config import Config  # noqa: PLC0415
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).with_name("migrations")))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a ledger with SQLite's own backup, which sees what still lies in the WAL."""
+    with sqlite3.connect(source) as old, sqlite3.connect(target) as new:
+        old.backup(new)
+    new.close()
+    old.close()

@@ -1,0 +1,136 @@
+"""Registered projects and what their files looked like when they were last read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, func, select, update
+from sqlalchemy.dialects.sqlite import insert
+
+from cortex_actors.domain.project import Project
+from cortex_actors.storage.schema import file_states, projects
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """What tells that a file has not changed, without reading it."""
+
+    path: str
+    project_id: str
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    sha256: str
+    error: str | None = None
+
+    def same_stat(self, other: FileState) -> bool:
+        """Tell whether two looks saw the same file by everything but its content."""
+        return (self.size, self.mtime_ns, self.ctime_ns, self.inode) == (
+            other.size,
+            other.mtime_ns,
+            other.ctime_ns,
+            other.inode,
+        )
+
+
+def add(connection: Connection, project: Project) -> bool:
+    """Follow a project; return False when it was followed already."""
+    known = connection.execute(select(projects.c.active).where(projects.c.id == project.id))
+    was = known.scalar_one_or_none()
+    row = {
+        "id": project.id,
+        "name": project.name,
+        "root": project.root,
+        "added_at": project.added_at,
+        "active": 1,
+    }
+    statement = insert(projects).values(row)
+    connection.execute(statement.on_conflict_do_update(index_elements=["id"], set_={"active": 1}))
+    return was != 1
+
+
+def remove(connection: Connection, project_id: str) -> bool:
+    """Follow a project no longer; what it said stays known. False when it was not followed."""
+    statement = (
+        update(projects)
+        .where(projects.c.id == project_id, projects.c.active == 1)
+        .values({"active": 0})
+    )
+    return connection.execute(statement).rowcount == 1
+
+
+def followed(connection: Connection) -> list[Project]:
+    """Return the projects that are followed, by name."""
+    query = (
+        select(projects.c.id, projects.c.name, projects.c.root, projects.c.added_at)
+        .where(projects.c.active == 1)
+        .order_by(projects.c.name, projects.c.root)
+    )
+    return [Project(*row) for row in connection.execute(query)]
+
+
+def find(connection: Connection, project_id: str) -> Project | None:
+    """Return a project that is followed."""
+    return next((each for each in followed(connection) if each.id == project_id), None)
+
+
+def file_counts(connection: Connection) -> dict[str, int]:
+    """Return how many files were read of each project."""
+    query = select(file_states.c.project_id, func.count()).group_by(file_states.c.project_id)
+    return dict(connection.execute(query).tuples().all())
+
+
+def files(connection: Connection, project_id: str) -> dict[str, FileState]:
+    """Return what the files of a project looked like, by path."""
+    query = select(file_states).where(file_states.c.project_id == project_id)
+    return {row.path: _state(row) for row in connection.execute(query)}
+
+
+def file(connection: Connection, path: str) -> FileState | None:
+    """Return what one file looked like."""
+    row = connection.execute(select(file_states).where(file_states.c.path == path)).one_or_none()
+    return None if row is None else _state(row)
+
+
+def broken(connection: Connection) -> list[FileState]:
+    """Return the files that could not be read the last time."""
+    query = select(file_states).where(file_states.c.error.is_not(None)).order_by("path")
+    return [_state(row) for row in connection.execute(query)]
+
+
+def saw(connection: Connection, state: FileState, at: int) -> None:
+    """Remember what a file looks like."""
+    row = {
+        "path": state.path,
+        "project_id": state.project_id,
+        "size": state.size,
+        "mtime_ns": state.mtime_ns,
+        "ctime_ns": state.ctime_ns,
+        "inode": state.inode,
+        "sha256": state.sha256,
+        "error": state.error,
+        "seen_at": at,
+    }
+    statement = insert(file_states).values(row)
+    connection.execute(statement.on_conflict_do_update(index_elements=["path"], set_=row))
+
+
+def forget(connection: Connection, path: str) -> None:
+    """Forget a file that is no longer there."""
+    connection.execute(file_states.delete().where(file_states.c.path == path))
+
+
+def _state(row: Any) -> FileState:
+    """Return a row as a file's state."""
+    return FileState(
+        row.path,
+        row.project_id,
+        row.size,
+        row.mtime_ns,
+        row.ctime_ns,
+        row.inode,
+        row.sha256,
+        row.error,
+    )

@@ -1,0 +1,65 @@
+"""The audit: what each run of the pipeline did, or why it could not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, insert, select
+
+from cortex_actors.storage.schema import runs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run that has ended; it is written in the transaction of what it did."""
+
+    id: str
+    #: The actor's name.
+    kind: str
+    started_at: int
+    finished_at: int
+    #: `completed`, `unchanged` or `failed`.
+    state: str = "completed"
+    project_id: str | None = None
+    path: str | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    error: str | None = None
+
+
+def record(connection: Connection, run: Run) -> None:
+    """Write a run."""
+    row: dict[str, Any] = {
+        "id": run.id,
+        "kind": run.kind,
+        "project_id": run.project_id,
+        "path": run.path,
+        "state": run.state,
+        "started_at": run.started_at,
+        "finished_at": run.finished_at,
+        "counts": dict(run.counts),
+        "error": run.error,
+    }
+    connection.execute(insert(runs).values(row))
+
+
+def latest(connection: Connection, kind: str, limit: int = 20) -> list[Run]:
+    """Return the newest runs of an actor, newest first."""
+    query = select(runs).where(runs.c.kind == kind).order_by(runs.c.finished_at.desc())
+    return [
+        Run(
+            id=row.id,
+            kind=row.kind,
+            started_at=row.started_at,
+            finished_at=row.finished_at,
+            state=row.state,
+            project_id=row.project_id,
+            path=row.path,
+            counts=row.counts,
+            error=row.error,
+        )
+        for row in connection.execute(query.limit(limit))
+    ]

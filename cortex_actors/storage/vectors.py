@@ -1,0 +1,207 @@
+"""Vectors: the actor that owns the child process with the vector index.
+
+hears   -
+says    -
+asks    ledger (which generation of the index is in use)
+keeps   the child process (when it dies the actor crashes with it, and both come back)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cortex_actors.errors import ChildProcessDown, IndexDown
+from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.child import ChildProcess
+from cortex_actors.storage import indexing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from cortex_actors.settings import StorageSettings
+    from cortex_actors.storage.indexing import Matrix
+    from cortex_actors.storage.records import Records
+
+log = logging.getLogger("cortex.vectors")
+
+#: Every collection of the index.
+COLLECTIONS = (
+    "cortex_insights",
+    "cortex_principles",
+    "cortex_knowledge",
+    "cortex_private",
+    "cortex_village",
+    "cortex_bridges",
+    "cortex_crumbs",
+)
+
+#: Seconds a folder may take to open: Chroma replays its log, and a damaged one can hang.
+OPEN_TIMEOUT = 60.0
+
+#: Seconds the child may take to close its files when it is asked to end.
+CLOSE_TIMEOUT = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class IndexInfo:
+    """What `status` tells of the index."""
+
+    state: str
+    generation: int
+    reason: str = ""
+
+
+class Vectors(AsyncioActor):
+    """Tells the index what to hold and asks it for neighbours.
+
+    The child starts in the background: the daemon is ready before Chroma has been imported, and a
+    question that comes earlier is answered by exact search. A folder that does not open is given
+    up for a new generation; nothing in it is ever repaired.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        records: Records,
+        *,
+        settings: StorageSettings,
+        model: str,
+        on_line: Callable[[str], None],
+    ) -> None:
+        """Remember where generations live; `model` names whose vectors they hold."""
+        super().__init__()
+        self._folder = folder
+        self._records = records
+        self._settings = settings
+        self._model = model
+        self._on_line = on_line
+        self._child: ChildProcess | None = None
+        self._generation = 0
+        self._ready = self._stopping = False
+        self._reason = "the index is being opened"
+
+    async def on_start(self) -> None:  # type: ignore[override]  # Pykka has it plain
+        """Begin to open the index."""
+        self.spawn(self._run(), name="vectors-child")
+
+    async def on_stop(self) -> None:  # type: ignore[override]  # Pykka has it plain
+        """Let the child close its files."""
+        self._stopping = True
+        if self._child is not None:
+            await self._child.stop(CLOSE_TIMEOUT)
+
+    def describe(self) -> IndexInfo:
+        """Return how the index is."""
+        if self._ready:
+            return IndexInfo("ready", self._generation)
+        return IndexInfo("opening", self._generation, self._reason)
+
+    def generation(self) -> int:
+        """Return the generation that is open; raises `IndexDown` while none is."""
+        self._opened()
+        return self._generation
+
+    def put(self, collection: str, ids: Sequence[str], rows: Matrix) -> asyncio.Task[None]:
+        """Insert or replace vectors. Raises `IndexDown` while the index is not open."""
+        params = {"collection": collection, "ids": list(ids), "dimension": rows.shape[1]}
+        return self._send("put", params, rows.tobytes())
+
+    def drop(self, collection: str, ids: Sequence[str]) -> asyncio.Task[None]:
+        """Remove vectors. Raises `IndexDown` while the index is not open."""
+        return self._send("drop", {"collection": collection, "ids": list(ids)}, b"")
+
+    def query(
+        self, collection: str, vector: Matrix, limit: int
+    ) -> asyncio.Task[list[tuple[str, float]]]:
+        """Return the nearest (id, cosine), best first. Raises `IndexDown` when it cannot."""
+        return self.spawn(self._query(collection, vector, limit), name="query")
+
+    def _send(self, op: str, params: dict[str, Any], body: bytes) -> asyncio.Task[None]:
+        """Send one change to the child."""
+        return self.spawn(self._change(op, params, body), name=op)
+
+    async def _change(self, op: str, params: dict[str, Any], body: bytes) -> None:
+        """Wait until the child has made a change."""
+        await self._ask(op, params, body)
+
+    async def _query(self, collection: str, vector: Matrix, limit: int) -> list[tuple[str, float]]:
+        """Ask the child for neighbours."""
+        params = {"collection": collection, "dimension": vector.shape[-1], "limit": limit}
+        answer = await self._ask("query", params, vector.tobytes())
+        return list(zip(answer["ids"], answer["cosines"], strict=True))
+
+    async def _ask(self, op: str, params: dict[str, Any], body: bytes) -> dict[str, Any]:
+        """Send a request to the open index."""
+        child = self._opened()
+        try:
+            answer, _ = await child.request(
+                op, params, body, deadline=self._settings.index_timeout_s
+            )
+        except ChildProcessDown as error:
+            message = f"the vector index ended while it was asked to {op}: {error}"
+            raise IndexDown(message) from error
+        return answer
+
+    def _opened(self) -> ChildProcess:
+        """Return the child; raises `IndexDown` while no index is open in it."""
+        if self._child is None or not self._ready:
+            message = f"the vector index does not answer yet: {self._reason}"
+            raise IndexDown(message)
+        return self._child
+
+    async def _run(self) -> None:
+        """Open the index and stay with the child; its end is this actor's end."""
+        model = self._model
+        state = await self._records.read(indexing.state)
+        if state is None or state.model != model:
+            state = await self._records.write(lambda c: indexing.rebuild(c, model))
+        try:
+            await self._open(state.generation)
+        except (ChildProcessDown, IndexDown, TimeoutError) as error:
+            log.warning("generation %d of the index is given up: %s", state.generation, error)
+            await self._discard()
+            state = await self._records.write(lambda c: indexing.rebuild(c, model))
+            await self._open(state.generation)
+        assert self._child is not None  # noqa: S101 - _open has just set it
+        self._ready = True
+        await asyncio.to_thread(self._sweep, state.generation)
+        await self._child.exited()
+        if self._stopping:
+            return
+        message = "the child process with the vector index ended"
+        raise ChildProcessDown(message)
+
+    async def _open(self, generation: int) -> None:
+        """Start a child on one generation's folder."""
+        self._generation = generation
+        folder = self._folder / f"gen-{generation}"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._child = await ChildProcess.spawn(
+            "cortex_actors.storage.vectors_child", name="vectors", on_line=self._on_line
+        )
+        self.actor_ref.on_end(self._child.kill)
+        params = {"path": str(folder), "collections": list(COLLECTIONS)}
+        try:
+            await self._child.request("open", params, deadline=OPEN_TIMEOUT)
+        except ChildProcessDown:
+            raise
+        except Exception as error:
+            message = f"the folder {folder} cannot be opened: {error}"
+            raise IndexDown(message) from error
+
+    async def _discard(self) -> None:
+        """End a child that could not open its folder."""
+        if self._child is not None:
+            self._child.kill()
+            await self._child.exited()
+
+    def _sweep(self, keep: int) -> None:
+        """Delete the folders of other generations (on a thread)."""
+        for folder in self._folder.glob("gen-*"):
+            if folder.name != f"gen-{keep}":
+                shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,213 @@
+"""Shipped test doubles: a clock one turns by hand, a journal in memory, a whole Cortex in a folder.
+
+For our own tests and for those of programs built on this one. Nothing here sleeps: tests wait for
+conditions, with a limit that only a broken program reaches.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+import tempfile
+from collections import defaultdict
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cortex_actors import settings, topics
+from cortex_actors.bus.journal import Delivery, Failure, Outcome, Rest
+from cortex_actors.clock import SECOND, SystemClock
+from cortex_actors.domain.payload import Payload, merged
+from cortex_actors.home import Home
+from cortex_actors.logs import LogStream
+from cortex_actors.tree import Tree, grow
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+
+    from cortex_actors.domain.event import Event
+
+#: Seconds after which a condition that has not come true is a failed test.
+PATIENCE = 20.0
+
+#: Where a clock's time begins unless told otherwise: some day in 2026, in UTC microseconds.
+EPOCH = 1_767_225_600 * SECOND
+
+
+class ManualClock:
+    """A clock that stands still until `advance`; sleepers wake in the order of their times."""
+
+    def __init__(self, at: int = EPOCH) -> None:
+        """Stand at a wall-clock time in UTC microseconds."""
+        self._start = at
+        self._elapsed = 0.0
+        self._order = itertools.count()
+        self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
+
+    def now(self) -> int:
+        """Return the wall-clock time in UTC microseconds."""
+        return self._start + round(self._elapsed * SECOND)
+
+    def monotonic(self) -> float:
+        """Return seconds since the clock was made."""
+        return self._elapsed
+
+    def jump(self, seconds: float) -> None:
+        """Set the wall clock by so much, as a person or NTP would; nobody wakes."""
+        self._start += round(seconds * SECOND)
+
+    async def sleep(self, seconds: float) -> None:
+        """Return once the clock has been advanced so far."""
+        woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._sleepers, (self._elapsed + seconds, next(self._order), woken))
+        await woken
+
+    @property
+    def sleepers(self) -> int:
+        """How many wait for a time to come."""
+        return sum(not woken.done() for _, _, woken in self._sleepers)
+
+    def advance(self, seconds: float) -> None:
+        """Move the hands, waking everybody whose time has come."""
+        self._elapsed += seconds
+        while self._sleepers and self._sleepers[0][0] <= self._elapsed:
+            _, _, woken = heapq.heappop(self._sleepers)
+            if not woken.done():
+                woken.set_result(None)
+
+
+class MemoryJournal:
+    """Durable events as long as the object lives: the contract of the ledger's journal.
+
+    Effects (`Outcome.work`) are called with None in place of a connection.
+    """
+
+    def __init__(self, clock: ManualClock | SystemClock) -> None:
+        """Hold nothing."""
+        self._clock = clock
+        self._seq = itertools.count(1)
+        self._waiting: dict[str, list[Event[Payload]]] = defaultdict(list)
+        self._attempts: dict[tuple[str, int], int] = {}
+        self._due: dict[str, int] = {}
+        self.events: list[Event[Payload]] = []
+        self.dead: list[tuple[str, Event[Payload], str]] = []
+
+    async def append(self, events: Sequence[Event[Payload]]) -> list[Event[Payload]]:
+        """Store events with a delivery for each consumer; return them with their `seq`."""
+        return [self._store(event) for event in events]
+
+    async def next(
+        self, consumer: str, in_hand: Collection[Delivery] = ()
+    ) -> Delivery | Rest | None:
+        """Return what the consumer should handle now, a rest, or None when nothing waits."""
+        busy = {(d.event.topic, d.key) for d in in_hand if d.key is not None}
+        taken = {seq for delivery in in_hand for seq in delivery.seqs}
+        free = [
+            event
+            for event in self._waiting[consumer]
+            if event.seq not in taken and (event.topic, _key(event)) not in busy
+        ]
+        if not free:
+            return None
+        if (due := self._due.get(consumer, 0)) > self._clock.now():
+            return Rest((due - self._clock.now()) / SECOND)
+        return self._delivery(consumer, free)
+
+    async def settle(self, delivery: Delivery, outcome: Outcome) -> list[Event[Payload]]:
+        """Apply effects, acknowledge, store the said events."""
+        if outcome.work is not None:
+            outcome.work(None)
+        self._drop(delivery)
+        return [self._store(event) for event in outcome.say]
+
+    async def fail(self, delivery: Delivery, failure: Failure) -> None:
+        """Record a crash."""
+        for seq in delivery.seqs:
+            self._attempts[delivery.consumer, seq] = delivery.attempts + 1
+        self._due[delivery.consumer] = self._clock.now() + round(failure.pause * SECOND)
+        if failure.final:
+            self._drop(delivery)
+            self.dead.append((delivery.consumer, delivery.event, failure.traceback))
+
+    def waiting(self, consumer: str) -> int:
+        """Return how many events a consumer has not handled."""
+        return len(self._waiting[consumer])
+
+    def _store(self, event: Event[Payload]) -> Event[Payload]:
+        """Keep one event for its consumers."""
+        stored = replace(event, seq=next(self._seq))
+        self.events.append(stored)
+        for consumer in topics.find(event.topic).heard_by:
+            self._waiting[consumer].append(stored)
+        return stored
+
+    def _delivery(self, consumer: str, free: list[Event[Payload]]) -> Delivery:
+        """Make one delivery of the first event and its waiting repeats."""
+        first = free[0]
+        key = _key(first)
+        alike = [e for e in free if key is not None and (e.topic, _key(e)) == (first.topic, key)]
+        group = alike or [first]
+        event = replace(group[-1], payload=merged([each.payload for each in group]))
+        seqs = tuple(each.seq or 0 for each in group)
+        attempts = max(self._attempts.get((consumer, seq), 0) for seq in seqs)
+        return Delivery(consumer, event, seqs, key, attempts)
+
+    def _drop(self, delivery: Delivery) -> None:
+        """Forget what was handled or set aside."""
+        left = [e for e in self._waiting[delivery.consumer] if e.seq not in delivery.seqs]
+        self._waiting[delivery.consumer] = left
+
+
+async def eventually(
+    condition: Callable[[], bool] | Callable[[], Awaitable[bool]], within: float = PATIENCE
+) -> None:
+    """Return once a condition holds, looking again each time the loop has had a turn.
+
+    Raises `TimeoutError` when it does not hold within so many seconds.
+    """
+    async with asyncio.timeout(within):
+        while True:
+            held = condition()
+            if (held if isinstance(held, bool) else await held) is True:
+                return
+            await asyncio.sleep(0.005)
+
+
+async def settled(tree: Tree, within: float = PATIENCE) -> None:
+    """Return once every event is handled and every text embedded and indexed."""
+
+    async def quiet() -> bool:
+        status = await tree.cortex.status()
+        return not any(status.get(each, 1) for each in ("waiting", "unembedded", "unindexed"))
+
+    await eventually(quiet, within)
+
+
+@asynccontextmanager
+async def temporary_cortex(**sections: object) -> AsyncIterator[Tree]:
+    """Run a whole tree in a temporary home with the hashing embedder; stop and remove it after.
+
+    `sections` are settings sections as mappings, e.g. `watching={"sweep_s": 0.1}`.
+    """
+    with tempfile.TemporaryDirectory(prefix="cortex-", ignore_cleanup_errors=True) as folder:
+        home = Home.of(Path(folder) / "home", {})
+        home.create()
+        clock = SystemClock()
+        logs = LogStream(home.logs / "cortex.ndjson", clock)
+        chosen = settings.Settings.model_validate(
+            {"embedding": {"provider": "hashing", "batch_ms": 20}, **sections}
+        )
+        tree = grow(home, chosen, clock, logs)
+        await tree.start()
+        try:
+            yield tree
+        finally:
+            await tree.stop(8)
+            logs.close()
+
+
+def _key(event: Event[Payload]) -> str | None:
+    """Return what makes two waiting events one."""
+    return topics.key_of(event.topic, event.payload)

@@ -1,0 +1,224 @@
+"""The supervision tree: which actors there are, what restarts with what, what each is handed.
+
+```
+cortex                    rest_for_one
+├── storage               rest_for_one
+│   ├── ledger
+│   ├── vectors
+│   └── indexer
+├── embedding             rest_for_one
+│   ├── cache
+│   └── pool
+└── work                  one_for_one
+    ├── pipeline          one_for_one
+    │   ├── accumulator
+    │   ├── reconciler
+    │   └── organiser
+    ├── federation        rest_for_one
+    │   ├── roster
+    │   └── federation
+    └── watching          one_for_one
+        └── watchlist
+```
+
+Children start from top to bottom and stop in reverse; a watcher for each project joins `watching`
+while the daemon runs. What stands below needs what stands above (`rest_for_one`); in `work`, a
+branch that gives up comes back alone. A test compares this drawing with `TREE` and with the live
+tree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import supervision
+from cortex_actors import topics
+from cortex_actors.domain.payload import Life
+from cortex_actors.errors import UnknownActor
+from cortex_actors.parts import Assembly, World, scribe
+from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.supervised import start_actor
+from cortex_actors.watching.watcher import Watcher
+
+if TYPE_CHECKING:
+    from cortex_actors.bus.bus import Bus
+    from cortex_actors.clock import Clock
+    from cortex_actors.cortex import Cortex
+    from cortex_actors.domain.project import Project
+    from cortex_actors.home import Home
+    from cortex_actors.logs import LogStream
+    from cortex_actors.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A supervisor and its children, in the order of their start; a string is an actor."""
+
+    name: str
+    strategy: supervision.Strategy
+    children: tuple[Branch | str, ...]
+
+
+TREE: Final = Branch(
+    "cortex",
+    "rest_for_one",
+    (
+        Branch("storage", "rest_for_one", ("ledger", "vectors", "indexer")),
+        Branch("embedding", "rest_for_one", ("cache", "pool")),
+        Branch(
+            "work",
+            "one_for_one",
+            (
+                Branch("pipeline", "one_for_one", ("accumulator", "reconciler", "organiser")),
+                Branch("federation", "rest_for_one", ("roster", "federation")),
+                Branch("watching", "one_for_one", ("watchlist",)),
+            ),
+        ),
+    ),
+)
+
+#: Restarts of a branch within `PERIOD` seconds that are one too many (Elixir's defaults). A
+#: consumer rests after each crash, so one poison event stays below this for ever.
+INTENSITY: Final = 3
+PERIOD: Final = 5.0
+
+#: Which topic tells of what happened to a child.
+TOLD: Final = {
+    "started": topics.ACTOR_STARTED,
+    "restarted": topics.ACTOR_RESTARTED,
+    "gave_up": topics.ACTOR_GAVE_UP,
+    "start_error": topics.ACTOR_CRASHED,
+}
+
+
+def grow(home: Home, settings: Settings, clock: Clock, logs: LogStream) -> Tree:
+    """Return the tree of one home; nothing runs before `start`."""
+    return Tree(home, settings, clock=clock, logs=logs)
+
+
+class Tree:
+    """The live tree; also starts and ends watchers, and draws itself."""
+
+    def __init__(self, home: Home, settings: Settings, *, clock: Clock, logs: LogStream) -> None:
+        """Put every part together."""
+        self._clock = clock
+        self._live: dict[str, supervision.Supervisor] = {}
+        self._watchers: dict[str, str] = {}
+        world = World(home, settings, clock, logs, self, self.draw, self.crash)
+        self.parts = Assembly(world)
+        self.bus.subscribe("*", scribe(logs))
+        self.supervisor = self._make(TREE)
+
+    @property
+    def cortex(self) -> Cortex:
+        """The verbs."""
+        return self.parts.cortex
+
+    @property
+    def bus(self) -> Bus:
+        """The topics."""
+        return self.parts.bus
+
+    async def start(self) -> Tree:
+        """Start every branch; raises `StartError` when one does not start."""
+        await self.supervisor.start()
+        return self
+
+    async def stop(self, timeout: float | None) -> None:
+        """Stop every branch in reverse; kill what is still alive after `timeout` seconds."""
+        try:
+            await self.supervisor.stop(timeout)
+        except TimeoutError:
+            self.supervisor.kill()
+            await self.supervisor.exited()
+        finally:
+            self.parts.threads.close()
+
+    async def exited(self) -> object:
+        """Return why the tree ended, once it has."""
+        return await self.supervisor.exited()
+
+    def draw(self) -> dict[str, object]:
+        """Return the live tree, as data and as text."""
+        node = self.supervisor.snapshot()
+        return {"root": node.as_dict(), "text": supervision.render(node)}
+
+    def crash(self, name: str) -> None:
+        """Make an actor crash; raises `UnknownActor`."""
+        if not self.parts.names.notice(name, AsyncioActor.crash)():
+            known = ", ".join(sorted(self.parts.names.known()))
+            message = f"cannot crash {name}: no actor has that name now; there are {known}"
+            raise UnknownActor(message)
+
+    # Watchers: children of `watching` that come and go.
+
+    async def start_watcher(self, project: Project) -> None:
+        """Start the watcher of a project; nothing happens when it has one."""
+        if project.id in self._watchers:
+            return
+        name = f"watcher({project.name})"
+        if name in self._watchers.values():
+            name = f"watcher({project.name}-{project.id[4:10]})"
+        make = partial(Watcher, project, self.parts.watching)
+        spec = supervision.ChildSpec(name, partial(start_actor, self.parts.names, name, make))
+        self._watchers[project.id] = name
+        try:
+            await self._live["watching"].start_child(spec)
+        except supervision.SupervisionError:
+            del self._watchers[project.id]
+            raise
+
+    async def end_watcher(self, project_id: str) -> None:
+        """End the watcher of a project; nothing happens when it has none."""
+        name = self._watchers.pop(project_id, None)
+        if name is not None:
+            await self._live["watching"].terminate_child(name)
+            await self._live["watching"].delete_child(name)
+
+    def watched(self) -> frozenset[str]:
+        """Return the ids of the projects that have a watcher."""
+        return frozenset(self._watchers)
+
+    def _make(self, branch: Branch) -> supervision.Supervisor:
+        """Return a branch's supervisor, not started yet."""
+        specs = [
+            self._actor(child) if isinstance(child, str) else self._branch(child)
+            for child in branch.children
+        ]
+        return supervision.Supervisor(
+            specs,
+            name=branch.name,
+            strategy=branch.strategy,
+            intensity=INTENSITY,
+            period=PERIOD,
+            report=self._on_report,
+            now=self._clock.monotonic,
+        )
+
+    def _actor(self, name: str) -> supervision.ChildSpec:
+        """Return how an actor is started."""
+        start = partial(start_actor, self.parts.names, name, self.parts.make[name])
+        return supervision.ChildSpec(name, start)
+
+    def _branch(self, branch: Branch) -> supervision.ChildSpec:
+        """Return how a branch is started: each life of it has a supervisor of its own."""
+
+        async def start() -> supervision.Handle:
+            if branch.name == "watching":
+                self._watchers.clear()
+            self._live[branch.name] = made = self._make(branch)
+            return await made.start()
+
+        return supervision.ChildSpec(branch.name, start, type="supervisor")
+
+    def _on_report(self, report: supervision.Report) -> None:
+        """Tell the log and the bus what happened to a child."""
+        topic = TOLD.get(report.kind)
+        if report.kind == "exited" and report.reason not in ("normal", "shutdown"):
+            topic = topics.ACTOR_CRASHED
+        if topic is not None:
+            reason = "" if report.reason is None else f"{report.reason!r}"
+            life = Life(str(report.child), reason)
+            self.bus.announce(self.bus.event(topic, life, source=report.supervisor))

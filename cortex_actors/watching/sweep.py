@@ -1,0 +1,109 @@
+"""One look at every instruction file of a project: what is there now, by name and stat.
+
+The kernel's events are hints and get lost (a full queue, an unreadable name, a folder made and
+filled at once); a sweep is the truth. It reads no file, so thousands cost milliseconds.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cortex_actors.parsers.dialect import dialect_of
+from cortex_actors.storage.projects import FileState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+#: Folders that are not the project's own words: version control, dependencies, build output.
+PRUNED = frozenset(
+    {
+        ".git",
+        ".hg",
+        ".svn",
+        ".venv",
+        "venv",
+        "node_modules",
+        "vendor",
+        "third_party",
+        "site-packages",
+        "__pycache__",
+        ".mypy_cache",
+        ".pytest_cache",
+        ".ruff_cache",
+        ".tox",
+        "build",
+        "dist",
+        "target",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What one look found: instruction files by path, and the folders that hold them."""
+
+    files: Mapping[str, FileState]
+    folders: frozenset[str]
+
+
+def sweep(root: str, project_id: str, *, max_depth: int) -> Swept:
+    """Return the instruction files below a root. Blocks: run it on a thread.
+
+    A link to another instruction file of the project is left out: what it says is counted once.
+    A folder that cannot be read is as good as empty. Raises nothing.
+    """
+    files: dict[str, FileState] = {}
+    targets: set[str] = set()
+    found = sorted(
+        _instruction_files(root, max_depth), key=lambda path: (os.path.islink(path), path)
+    )
+    for path in found:
+        target = os.path.realpath(path)
+        state = _state(path, project_id)
+        if state is not None and target not in targets:
+            targets.add(target)
+            files[path] = state
+    folders = {root, *(os.path.dirname(path) for path in files)}
+    return Swept(files, frozenset(folders))
+
+
+def differences(before: Mapping[str, FileState], now: Mapping[str, FileState]) -> list[str]:
+    """Return the paths that are new, gone or look different, in order."""
+    changed = [
+        path
+        for path, state in now.items()
+        if path not in before or not before[path].same_stat(state)
+    ]
+    return sorted({*changed, *(before.keys() - now.keys())})
+
+
+def _instruction_files(root: str, max_depth: int) -> Iterator[str]:
+    """Yield the paths below a root whose names are those of instruction files."""
+    depth = root.rstrip(os.sep).count(os.sep)
+    for folder, names, files in os.walk(root):
+        if folder.count(os.sep) - depth >= max_depth:
+            names.clear()
+        names[:] = [name for name in names if name not in PRUNED]
+        for name in (*files, *names):
+            path = os.path.join(folder, name)
+            if dialect_of(os.path.relpath(path, root)) is not None:
+                yield path
+
+
+def _state(path: str, project_id: str) -> FileState | None:
+    """Return what a path looks like; None when it is gone again or leads nowhere."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return FileState(
+        path=path,
+        project_id=project_id,
+        size=found.st_size,
+        mtime_ns=found.st_mtime_ns,
+        ctime_ns=found.st_ctime_ns,
+        inode=found.st_ino,
+        sha256="",
+    )

@@ -1,0 +1,897 @@
+"""An OTP supervisor over asyncio: what fails is started again, what keeps failing is passed up.
+
+A supervisor starts its children in order, restarts the ones that end when they should not, and
+stops them in reverse. It knows nothing about what it supervises beyond three methods (`Handle`).
+It is such a child itself, so supervisors nest into a tree, and a failure that one level cannot
+mend becomes a failure of that level. The rules, words and defaults are those of Erlang/OTP's
+`supervisor`, whose authors found out which ones are needed; the credit is theirs.
+
+It promises:
+
+- `start` returns when every child runs, or raises `StartError` when none does any more.
+- Exits, calls and `stop` are handled one by one in the order of one mailbox. A failed restart is
+  tried again from the end of it, so that neither calls nor `stop` wait for a broken child.
+- More than `intensity` restarts in `period` seconds are too many: the supervisor stops its
+  children and ends with the reason "shutdown", and the level above decides.
+- However it ends (stopped, killed, cancelled, by a bug of its own), its children end first; only
+  one that survives `kill` for `grace` seconds is abandoned, which is reported.
+- No child's coroutine runs in the supervisor's task, so none can block or cancel it.
+
+A restart loses what the child kept in memory; children added by `start_child` are lost when their
+supervisor restarts, as in OTP. A start function or a `stop` that calls the supervisor it belongs
+to waits for itself. A supervisor lives on one loop and in one thread.
+
+A worker around a task, supervised (in a REPL with top-level await)::
+
+    import asyncio
+    from supervision import ChildSpec, Supervisor, render
+
+    class Job:
+        def __init__(self, work):
+            self.task, self.reason = asyncio.create_task(work), "normal"
+        def kill(self, reason="killed"):
+            self.reason = reason
+            self.task.cancel()
+        async def stop(self, timeout):
+            self.kill("shutdown")
+        async def exited(self):
+            await asyncio.wait({self.task})
+            return self.reason if self.task.cancelled() else self.task.exception() or "normal"
+
+    async def ticker():
+        return Job(asyncio.sleep(3600))
+
+    tree = await Supervisor([ChildSpec("ticker", ticker)], name="demo").start()
+    print(render(tree.snapshot()))
+    await tree.stop()
+
+PyPI has an unrelated package of this name, which shadows this module where both are installed;
+`MARKER` tells them apart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+from collections.abc import Awaitable, Callable, Hashable, Mapping
+from contextlib import suppress
+from dataclasses import KW_ONLY, asdict, dataclass, field, replace
+from enum import Enum
+from functools import partial, wraps
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Literal,
+    NamedTuple,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    get_args,
+    runtime_checkable,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Iterable, Iterator
+
+#: Says that this is our module and not the package of the same name on PyPI.
+MARKER = "cortex-actors"
+
+#: The `shutdown` of a child that is killed without being asked.
+BRUTAL_KILL: Literal["brutal_kill"] = "brutal_kill"
+
+#: Seconds a worker has to stop before it is killed: OTP's default.
+WORKER_SHUTDOWN = 5.0
+
+#: Seconds a killed child has to end before it is abandoned: long enough for a clean-up under
+#: load, short enough that a person who stops the program does not reach for `kill -9`.
+KILL_GRACE = 5.0
+
+#: What to do about a call that does not fit the state of its child.
+_ADVICE = {
+    "already_started": "use its handle, or give the new child another id",
+    "already_present": "restart it, or delete it first",
+    "running": "terminate it first",
+    "restarting": "terminate it first, which ends the attempts to restart it",
+    "not_found": "see which_children for those there are",
+    "simple_one_for_one": "children made from a template have no ids: terminate by handle",
+}
+
+Restart = Literal["permanent", "transient", "temporary"]
+Strategy = Literal["one_for_one", "one_for_all", "rest_for_one", "simple_one_for_one"]
+AutoShutdown = Literal["never", "any_significant", "all_significant"]
+Kind = Literal["worker", "supervisor"]
+State = Literal["starting", "running", "restarting", "stopping", "stopped"]
+Happening = Literal["started", "exited", "restarted", "start_error", "gave_up", "shutdown_error"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_Turn = Callable[[], Awaitable[None]]
+
+log = logging.getLogger("supervision")
+
+
+class Ignore(Enum):
+    """The type of `IGNORE`, for the annotation of a start function."""
+
+    IGNORE = "ignore"
+
+
+#: What a start function returns for "nothing to run here, and that is no failure".
+IGNORE = Ignore.IGNORE
+
+
+@runtime_checkable
+class Handle(Protocol):
+    """What is supervised: something that runs, can be asked to end, and says why it ended."""
+
+    async def stop(self, timeout: float | None) -> None:
+        """Ask it to end after what it was given before, and wait for that.
+
+        `exited` then gives "shutdown" (a permanent child that gives anything else is reported).
+        Raises TimeoutError if it is still alive after `timeout` seconds (None: waits for ever).
+        """
+
+    def kill(self) -> None:
+        """End it now; `exited` then gives "killed"; harmless when it has ended."""
+
+    async def exited(self) -> object:
+        """Wait for its end and return why.
+
+        "normal", "shutdown" and ("shutdown", anything) are orderly; "killed", an exception and
+        everything else are not. Any number may wait; cancelling one of them changes nothing.
+        """
+
+
+class SupervisionError(Exception):
+    """What a supervisor refuses or could not do; `reason` is the same in OTP's words."""
+
+    def __init__(self, text: str, reason: object = None, child: Hashable = None) -> None:
+        super().__init__(text)
+        self.reason: object = text if reason is None else reason
+        self.child = child
+
+
+class StartError(SupervisionError):
+    """A child (`child` is its id), or a supervisor because of one, did not start.
+
+    The `reason` is the child's exception, or ("shutdown", ("failed_to_start_child", id, reason)).
+    """
+
+
+class SpecError(SupervisionError, ValueError):
+    """A child spec or an option of a supervisor is not valid; `reason` is (word, value)."""
+
+
+class ChildError(SupervisionError):
+    """A call does not fit the state of its child.
+
+    The `reason` is ("already_started", handle), "already_present", "running", "restarting",
+    "not_found" or "simple_one_for_one".
+    """
+
+
+class NotRunningError(SupervisionError):
+    """The supervisor was not started or has ended; the `reason` is "noproc"."""
+
+
+#: How a child is started: it returns when the child runs, and raises when it does not. Cancelled,
+#: it must end what it has begun (a handle it returns all the same is killed).
+Start = Callable[..., Awaitable[Handle | tuple[Handle, object] | Ignore]]
+
+
+@dataclass(frozen=True, slots=True)
+class ChildSpec:
+    """How one child is started, stopped and restarted; raises SpecError when that is nonsense.
+
+    `restart`: permanent = always; transient = unless its end was orderly; temporary = never, and
+    forgotten with it. `shutdown`: seconds to stop in before it is killed, math.inf to wait for
+    ever, "brutal_kill" to kill at once; None is 5 s for a worker and for ever for a supervisor.
+    `significant`: its own end can end the supervisor (`auto_shutdown`).
+    """
+
+    id: Hashable
+    start: Start
+    _: KW_ONLY
+    restart: Restart = "permanent"
+    shutdown: float | Literal["brutal_kill"] | None = None
+    type: Kind = "worker"
+    significant: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what OTP refuses, in OTP's words."""
+        wait = self.shutdown
+        patient = wait >= 0 if isinstance(wait, int | float) else wait in (None, BRUTAL_KILL)
+        both = self.significant and self.restart == "permanent"
+        _demand(self.id is not None, "missing_id", self.id, "give the child a name")
+        hash(self.id)  # raises TypeError: here and not in the supervisor's task
+        _demand(callable(self.start), "invalid_start", self.start, "give an async function")
+        _demand_one_of(self.restart, Restart, "invalid_restart_type")
+        _demand_one_of(self.type, Kind, "invalid_child_type")
+        _demand(patient, "invalid_shutdown", wait, "give seconds, math.inf or 'brutal_kill'")
+        _demand(not both, "bad_combination", ("significant", "permanent"), "make it transient")
+
+    @property
+    def patience(self) -> float | None:
+        """Return the seconds it has to stop in when it is asked to; None is for ever."""
+        if self.shutdown is None:
+            return WORKER_SHUTDOWN if self.type == "worker" else None
+        return None if self.shutdown in (math.inf, BRUTAL_KILL) else float(self.shutdown)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One thing that happened to a child.
+
+    started: it runs, at first or by a call. exited: it has ended, by itself or stopped; `reason`
+    is why. restarted: a strategy has started it again. start_error: it did not start. gave_up:
+    its end was one too many, so the supervisor ends. shutdown_error: it did not stop as it was
+    asked to; `reason` is "abandoned" when it survived `kill`.
+    """
+
+    supervisor: str
+    child: Hashable
+    kind: Happening
+    reason: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A picture of one place in the tree at one moment."""
+
+    name: str
+    kind: Kind
+    state: State
+    restarts: int = 0
+    strategy: str | None = None
+    detail: Mapping[str, object] = field(default_factory=dict)
+    children: tuple[Node, ...] = ()
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it as plain containers, for JSON (the values in `detail` are the worker's)."""
+        return asdict(self)
+
+
+class Started(NamedTuple):
+    """What a start gave: a handle (None: ignored) and what the start function said besides."""
+
+    handle: Handle | None
+    info: object = None
+
+
+class Child(NamedTuple):
+    """One line of `which_children`; the handle is there while the child runs."""
+
+    id: Hashable
+    handle: Handle | None
+    state: State
+    type: Kind
+
+
+def _in_turn(
+    work: Callable[Concatenate[Supervisor, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[Supervisor, P], Coroutine[Any, Any, T]]:
+    """Make a method wait for its turn in the mailbox; above the class, which is made with it."""
+
+    @wraps(work)
+    async def call(self: Supervisor, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._call(lambda: work(self, *args, **kwargs))
+
+    return call
+
+
+class Supervisor:
+    """Starts, watches, restarts and stops its children; is a `Handle` itself.
+
+    Strategies: one_for_one restarts the child that ended; one_for_all all of them; rest_for_one
+    it and those started after it; simple_one_for_one has one spec as a template and starts any
+    number of children from it with `start_child((args ...))`, addressed by their handles.
+    `report` is called in the supervisor's task with every `Report` and must not block; when it
+    raises, that is logged and nothing else happens. `now` gives seconds that never go back.
+    Raises SpecError on options that make no sense.
+    """
+
+    def __init__(
+        self,
+        children: Iterable[ChildSpec] = (),
+        *,
+        name: str,
+        strategy: Strategy = "one_for_one",
+        intensity: int = 1,
+        period: float = 5.0,
+        auto_shutdown: AutoShutdown = "never",
+        report: Callable[[Report], None] | None = None,
+        now: Callable[[], float] = time.monotonic,
+        grace: float = KILL_GRACE,
+    ) -> None:
+        _demand_one_of(strategy, Strategy, "invalid_strategy")
+        _demand(intensity >= 0, "invalid_intensity", intensity, "give 0 or more restarts")
+        _demand(0 < period < math.inf, "invalid_period", period, "give seconds above 0")
+        _demand_one_of(auto_shutdown, AutoShutdown, "invalid_auto_shutdown")
+        self.name, self.strategy = name, strategy
+        self.intensity, self.period, self.auto_shutdown = intensity, period, auto_shutdown
+        self._report, self._now, self._grace = report, now, grace
+        self._template: ChildSpec | None = None
+        #: In the order of their start; by id, or by id(handle) when they are made from a template.
+        self._children: dict[object, _Child] = {}
+        self._take_specs(tuple(children))
+        #: What there is to do, in order: exits, retries, calls and `stop`, each of them a turn.
+        self._mailbox: asyncio.Queue[_Turn] = asyncio.Queue()
+        self._replies: set[asyncio.Future[Any]] = set()
+        #: Every child that runs or may still run, with the task that waits for its end.
+        self._alive: dict[_Child, asyncio.Task[object]] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._starting: tuple[_Child, asyncio.Task[Started]] | None = None
+        self._recent: list[float] = []
+        self._state: State = "stopped"
+        self._ending: str | None = None
+        self._reason: object = "killed"
+        self._failure: StartError | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._killed = False
+
+    # Its own life: start, and the three methods of a Handle.
+
+    async def start(self) -> Supervisor:
+        """Start the children in order and return when all run.
+
+        Raises StartError when one does not, after those before it were stopped in reverse. A
+        supervisor starts once: what starts it again makes a new one. Cancelled, it is killed.
+        """
+        if self._task is not None:
+            raise StartError(f"{self.name!r} was started before: make a new one", "already_started")
+        self._state = "starting"
+        ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._task = asyncio.create_task(self._run(ready), name=f"supervisor {self.name}")
+        try:
+            await asyncio.wait({self._task, ready}, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            self.kill()
+            await asyncio.wait({self._task})
+            raise
+        if not ready.done():
+            raise self._failure or StartError(f"supervisor {self.name!r} ended in its start")
+        return self
+
+    async def stop(self, timeout: float | None = None) -> None:
+        """Stop the children in reverse, after everything asked for before; then end.
+
+        Raises TimeoutError when that takes longer than `timeout` seconds; it goes on all the same.
+        """
+        if self._task is None:
+            return
+        self._mailbox.put_nowait(self._on_stop)
+        _, late = await asyncio.wait({self._task}, timeout=timeout)
+        if late:
+            raise TimeoutError(f"{self.name!r} did not stop in {timeout} s: wait longer or kill it")
+
+    def kill(self) -> None:
+        """Kill the children and end, without asking any of them."""
+        if self._task is not None and not self._killed:
+            self._killed = True
+            self._task.cancel()
+
+    async def exited(self) -> object:
+        """Wait for its end and return why: "shutdown", "killed", a failed start, or a bug."""
+        if self._task is None:
+            raise _gone(self.name)
+        await asyncio.wait({self._task})
+        return self._reason
+
+    # The calls. Each has its turn in the mailbox; a caller that is cancelled takes nothing back.
+    # Each raises NotRunningError when the supervisor ends before the answer.
+
+    @_in_turn
+    async def start_child(self, child: ChildSpec | tuple[object, ...]) -> Started:
+        """Add a child and start it; for a template, `child` is what its start function is given.
+
+        Raises ChildError "already_started" or "already_present" when its id is taken, SpecError,
+        and StartError when it does not start, in which case it is not added.
+        """
+        new = self._new_child(child)
+        if self._template is None and new.key in self._children:
+            old = self._children[new.key]
+            if old.state != "running":
+                raise self._refusal("already_present", new.key)
+            raise self._refusal("already_started", new.key, ("already_started", old.handle))
+        started = await self._start(new)
+        self._file(new)
+        return started
+
+    @_in_turn
+    async def terminate_child(self, child: Hashable | Handle) -> None:
+        """Stop a child, named by its id (or handle, for a template), and keep its spec.
+
+        Stops the attempts to restart it, too. A temporary child is forgotten. Nothing happens to
+        one that does not run. Raises ChildError "not_found" or "simple_one_for_one".
+        """
+        await self._terminate(self._find(child))
+
+    @_in_turn
+    async def restart_child(self, child: Hashable) -> Started:
+        """Start a child that was terminated or has ended; does not count as a restart.
+
+        Raises ChildError "running", "restarting", "not_found", "simple_one_for_one"; StartError.
+        """
+        return await self._start(self._find_idle(child))
+
+    @_in_turn
+    async def delete_child(self, child: Hashable) -> None:
+        """Forget the spec of a child that does not run; raises ChildError as `restart_child`."""
+        del self._children[self._find_idle(child).key]
+
+    @_in_turn
+    async def which_children(self) -> list[Child]:
+        """Return the children, the newest first."""
+        return [
+            Child(c.spec.id, c.handle if c.state == "running" else None, c.state, c.spec.type)
+            for c in reversed(self._children.values())
+        ]
+
+    @_in_turn
+    async def count_children(self) -> dict[str, int]:
+        """Return how many there are: specs, active, supervisors, workers."""
+        children = list(self._children.values())
+        supervisors = sum(child.spec.type == "supervisor" for child in children)
+        return {
+            "specs": len(children) if self._template is None else 1,
+            "active": sum(c in self._alive and not self._alive[c].done() for c in children),
+            "supervisors": supervisors,
+            "workers": len(children) - supervisors,
+        }
+
+    def snapshot(self) -> Node:
+        """Return a picture of the tree below, without waiting for anything.
+
+        A child's handle may have `snapshot() -> Node` (as a supervisor) or `info() -> Mapping`,
+        the detail of its node; when they raise, that is the detail.
+        """
+        children = tuple(_picture(child) for child in self._children.values())
+        return Node(self.name, "supervisor", self._state, 0, self.strategy, {}, children)
+
+    # One task, from the first child's start to the last child's end.
+
+    async def _run(self, ready: asyncio.Future[None]) -> None:
+        try:
+            self._reason = await self._live(ready)
+        except asyncio.CancelledError:
+            self._reason = "killed"
+        except Exception as error:
+            log.exception("supervisor %s failed by a fault of its own", self.name)
+            self._reason = error
+        finally:
+            await self._sweep()
+
+    async def _live(self, ready: asyncio.Future[None]) -> object:
+        try:
+            await self._start_in_order(list(self._children.values()))
+        except StartError as error:
+            await self._terminate_all()
+            reason = ("shutdown", ("failed_to_start_child", error.child, error.reason))
+            text = f"supervisor {self.name!r} did not start: {error}"
+            self._failure = StartError(text, reason, error.child)
+            self._failure.__cause__ = error
+            return reason
+        self._state = "running"
+        ready.set_result(None)
+        while self._ending is None:
+            turn = await self._mailbox.get()
+            await turn()
+        await self._terminate_all()
+        return self._ending
+
+    async def _sweep(self) -> None:
+        """Kill whatever is left, which is nothing after an orderly end; then answer nobody."""
+        self._killed, self._state = True, "stopping"
+        try:
+            for child in self._alive:
+                _kill(child)
+            await self._end_late_start()
+            await self._await_killed(*self._alive)
+            for child in list(self._alive):
+                self._conclude(child)
+            await self._drop(set(self._tasks))
+        finally:
+            self._state = "stopped"
+            for reply in list(self._replies):
+                reply.set_exception(_gone(self.name))
+
+    # Exits, restarts and starts.
+
+    async def _on_stop(self) -> None:
+        self._ending = "shutdown"
+
+    async def _on_exit(self, child: _Child, watcher: asyncio.Task[object]) -> None:
+        if self._alive.get(child) is not watcher:
+            return  # it was stopped meanwhile, and may run again
+        del self._alive[child]
+        reason = _reason_of(watcher)
+        self._tell("exited", child, reason)
+        restart = child.spec.restart
+        if restart == "permanent" or (restart == "transient" and not _is_orderly(reason)):
+            await self._restart(child)
+        else:
+            self._set_aside(child)
+            self._consider_shutdown(child)
+
+    def _consider_shutdown(self, child: _Child) -> None:
+        """End by itself when the child's own end was the one (or the last) that was waited for."""
+        if not child.spec.significant or self.auto_shutdown == "never":
+            return
+        others = (c for c in self._children.values() if c.spec.significant and c.state != "stopped")
+        if self.auto_shutdown == "any_significant" or not any(others):
+            self._ending = "shutdown"
+
+    async def _restart(self, child: _Child) -> None:
+        now = self._now()  # counted as OTP does: the limit itself is still allowed
+        self._recent = [now, *(then for then in self._recent if then >= now - self.period)]
+        if len(self._recent) > self.intensity:
+            self._tell("gave_up", child, "reached_max_restart_intensity")
+            self._set_aside(child)
+            self._ending = "shutdown"
+            return
+        with suppress(StartError):  # said, and to be tried again, by `_start`
+            grouped = self.strategy in ("one_for_all", "rest_for_one")
+            await (self._restart_group if grouped else self._restart_one)(child)
+
+    async def _on_retry(self, child: _Child) -> None:
+        if child.state == "restarting" and self._children.get(child.key) is child:
+            await self._restart(child)
+
+    async def _restart_one(self, child: _Child) -> None:
+        await self._start(child, again=True)
+        self._file(child)
+
+    async def _restart_group(self, child: _Child) -> None:
+        """Start its group again; a failure leaves those before it running until the retry."""
+        group = list(self._children.values())
+        if self.strategy == "rest_for_one":
+            group = group[group.index(child) :]
+        for member in reversed(group):
+            await self._terminate(member)
+        rest = [member for member in group if member.spec.restart != "temporary"]
+        await self._start_in_order(rest, again=True)
+
+    async def _start_in_order(self, children: list[_Child], *, again: bool = False) -> None:
+        for child in children:
+            await self._start(child, again=again)
+            if child.state == "stopped":
+                self._set_aside(child)
+
+    async def _start(self, child: _Child, *, again: bool = False) -> Started:
+        """Start one child in a task of its own; raises StartError, and posts the next try."""
+        child.state = "starting"
+        task = self._spawn(_begin(child), "start", child)
+        self._starting = child, task
+        await asyncio.wait({task})
+        self._starting, child.state = None, "stopped"
+        error = _error_of(task)
+        if error is not None:
+            failure = _start_error(self.name, child, error)
+            self._tell("start_error", child, failure.reason)
+            if again:
+                child.state = "restarting"
+                self._mailbox.put_nowait(partial(self._on_retry, child))
+            raise failure
+        started = task.result()
+        if started.handle is not None:
+            self._adopt(child, started.handle)
+            child.restarts += again
+            self._tell("restarted" if again else "started", child)
+        return started
+
+    def _adopt(self, child: _Child, handle: Handle) -> None:
+        watcher = self._spawn(_await_exit(handle), "watch", child)
+        child.handle, child.state, self._alive[child] = handle, "running", watcher
+        turn = partial(self._on_exit, child, watcher)
+        watcher.add_done_callback(lambda _: self._mailbox.put_nowait(turn))
+
+    # Stopping.
+
+    async def _terminate_all(self) -> None:
+        self._state = "stopping"
+        children = list(self._children.values())
+        if self._template is None:
+            for child in reversed(children):
+                await self._terminate(child)
+            return
+        async with asyncio.TaskGroup() as group:
+            for child in children:
+                group.create_task(self._terminate(child))
+
+    async def _terminate(self, child: _Child) -> None:
+        """Ask, wait, kill, wait; the child neither runs nor is watched afterwards."""
+        if watcher := self._alive.get(child):
+            child.state = "stopping"
+            if child.spec.shutdown != BRUTAL_KILL and not watcher.done():
+                await self._ask(child, watcher)
+            if not watcher.done():
+                _kill(child)
+                await self._await_killed(child)
+            self._conclude(child)
+        self._set_aside(child)
+
+    async def _ask(self, child: _Child, watcher: asyncio.Task[object]) -> None:
+        patience, first = child.spec.patience, asyncio.FIRST_COMPLETED
+        asking = self._spawn(_stop(child, watcher), "stop", child)
+        await asyncio.wait({asking, watcher}, timeout=patience, return_when=first)
+        if watcher.done():  # the child is gone, but its `stop` may have a little left to do
+            await asyncio.wait({asking}, timeout=self._grace)
+        await self._drop({asking})
+        error = _error_of(asking) if asking.done() else None
+        if isinstance(error, Exception) and not isinstance(error, TimeoutError):
+            self._tell("shutdown_error", child, error)
+
+    async def _await_killed(self, *children: _Child) -> None:
+        # A supervisor gives its own children the grace at the same time, so it needs more.
+        nested = any(child.spec.type == "supervisor" for child in children)
+        grace = self._grace * (2 if nested else 1)
+        if children:
+            await asyncio.wait({self._alive[child] for child in children}, timeout=grace)
+
+    def _conclude(self, child: _Child) -> None:
+        """Report how a child ended that was stopped or killed, or that it did not."""
+        watcher = self._alive.pop(child)
+        if not watcher.done():
+            watcher.cancel()
+            self._tell("shutdown_error", child, "abandoned")
+            return
+        reason = _reason_of(watcher)
+        self._tell("exited", child, reason)
+        if not self._killed and not _is_accepted(child.spec, reason):
+            self._tell("shutdown_error", child, reason)
+
+    async def _end_late_start(self) -> None:
+        """End a start that was under way when the supervisor was killed, and what it gives."""
+        if self._starting is None:
+            return
+        child, task = self._starting
+        await self._drop({task})
+        if task.done():
+            self._end_late(child, task)
+        else:
+            self._tell("shutdown_error", child, "abandoned")
+            task.add_done_callback(partial(self._end_late, child))
+
+    def _end_late(self, child: _Child, task: asyncio.Task[Started]) -> None:
+        if _error_of(task) is None and (handle := task.result().handle) is not None:
+            self._adopt(child, handle)
+            _kill(child)
+
+    async def _drop(self, tasks: set[asyncio.Task[Any]]) -> None:
+        """Cancel tasks of ours and wait for them, but not for ever."""
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=self._grace)
+
+    # The list of children.
+
+    def _find(self, name: object) -> _Child:
+        if self._template is not None and not isinstance(name, Handle):
+            raise self._refusal("simple_one_for_one", name)
+        with suppress(KeyError, TypeError):  # what has no hash is nobody's name
+            return self._children[name if self._template is None else id(name)]
+        raise self._refusal("not_found", name)
+
+    def _find_idle(self, name: object) -> _Child:
+        if self._template is not None:
+            raise self._refusal("simple_one_for_one", name)
+        child = self._find(name)
+        if child.state != "stopped":
+            raise self._refusal(child.state, name)
+        return child
+
+    def _refusal(self, word: str, name: object, reason: object = None) -> ChildError:
+        text = f"child {name!r} of {self.name!r}: {word}: {_ADVICE[word]}"
+        return ChildError(text, reason or word)
+
+    def _new_child(self, wanted: ChildSpec | tuple[object, ...]) -> _Child:
+        if isinstance(wanted, ChildSpec):
+            _demand(self._template is None, "simple_one_for_one", wanted, "give a tuple of args")
+            self._check_spec(wanted)
+            return _Child(wanted.id, wanted)
+        tupled: object = wanted
+        if self._template is None or not isinstance(tupled, tuple):
+            raise SpecError(f"{wanted!r}: give a ChildSpec", ("invalid_child_spec", wanted))
+        return _Child(None, self._template, wanted)
+
+    def _take_specs(self, specs: tuple[ChildSpec, ...]) -> None:
+        if self.strategy == "simple_one_for_one":
+            _demand(len(specs) == 1, "bad_start_spec", len(specs), "give one spec, the template")
+            _demand(self.auto_shutdown == "never", "bad_combination", self.auto_shutdown, "drop it")
+            self._template = specs[0]
+        for spec in specs:
+            self._check_spec(spec)
+            _demand(spec.id not in self._children, "duplicate_child_name", spec.id, "rename one")
+            if self._template is None:
+                self._children[spec.id] = _Child(spec.id, spec)
+
+    def _check_spec(self, spec: ChildSpec) -> None:
+        sound = self.auto_shutdown != "never" or not spec.significant
+        _demand(sound, "bad_combination", ("significant", "never"), "give an auto_shutdown")
+
+    def _file(self, child: _Child) -> None:
+        """Keep it on the list if it runs or can be started again by its id; else forget it."""
+        if self._template is not None:
+            self._children.pop(child.key, None)
+            child.key = id(child.handle)
+        lasting = self._template is None and child.spec.restart != "temporary"
+        if lasting or child.state == "running":
+            self._children[child.key] = child
+        else:
+            self._children.pop(child.key, None)
+
+    def _set_aside(self, child: _Child) -> None:
+        child.state, child.handle = "stopped", None
+        self._file(child)
+
+    async def _call(self, work: Callable[[], Awaitable[T]]) -> T:
+        if self._task is None or self._task.done():
+            raise _gone(self.name)
+        reply: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._replies.add(reply)
+        reply.add_done_callback(self._replies.discard)
+        self._mailbox.put_nowait(lambda: _answer(work, reply))
+        return await reply
+
+    def _spawn(self, work: Coroutine[Any, Any, T], verb: str, child: _Child) -> asyncio.Task[T]:
+        task = asyncio.create_task(work, name=f"{self.name}: {verb} {child.spec.id}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(_error_of)  # marks it as seen: asyncio complains otherwise
+        return task
+
+    def _tell(self, kind: Happening, child: _Child, reason: object = None) -> None:
+        try:
+            if self._report is not None:
+                self._report(Report(self.name, child.spec.id, kind, reason))
+        except Exception:
+            log.exception("the report hook of supervisor %s failed", self.name)
+
+
+def render(node: Node, *, detail: bool = True) -> str:
+    """Draw a tree, one line a node: name, strategy, what is unusual, and `detail` if wanted."""
+    rows = list(_rows(node, "", "", detail=detail))
+    width = max(len(left) for left, _ in rows)
+    return "\n".join(f"{left:<{width}}  {right}".rstrip() for left, right in rows)
+
+
+@dataclass(eq=False, slots=True)
+class _Child:
+    """A spec and what became of it; `handle` is the last one while it is being restarted."""
+
+    key: object
+    spec: ChildSpec
+    args: tuple[object, ...] = ()
+    state: State = "stopped"
+    handle: Handle | None = None
+    restarts: int = 0
+
+
+async def _begin(child: _Child) -> Started:
+    result: object = await child.spec.start(*child.args)
+    handle, info = result if isinstance(result, tuple) else (result, None)
+    if isinstance(handle, Ignore):
+        return Started(None, info)
+    if not isinstance(handle, Handle):
+        raise StartError(f"got {handle!r}: return a Handle or IGNORE", ("bad_return_value", handle))
+    return Started(handle, info)
+
+
+async def _answer(work: Callable[[], Awaitable[T]], reply: asyncio.Future[T]) -> None:
+    with suppress(asyncio.InvalidStateError):  # the caller was cancelled: nobody waits for it
+        try:
+            reply.set_result(await work())
+        except SupervisionError as error:
+            reply.set_exception(error)
+
+
+async def _await_exit(handle: Handle) -> object:
+    return await handle.exited()
+
+
+async def _stop(child: _Child, watcher: asyncio.Task[object]) -> None:
+    if child.handle is not None:
+        await child.handle.stop(child.spec.patience)
+    await asyncio.wait({watcher})
+
+
+def _kill(child: _Child) -> None:
+    try:
+        if child.handle is not None:
+            child.handle.kill()
+    except Exception:
+        log.exception("the kill of child %s failed", child.spec.id)
+
+
+def _error_of(task: asyncio.Task[Any]) -> BaseException | None:
+    return asyncio.CancelledError() if task.cancelled() else task.exception()
+
+
+def _reason_of(watcher: asyncio.Task[object]) -> object:
+    """Return why a child ended; an `exited` that fails is a reason, too."""
+    error = _error_of(watcher)
+    if error is None:
+        return watcher.result()
+    return "killed" if watcher.cancelled() else error
+
+
+def _is_orderly(reason: object) -> bool:
+    match reason:
+        case "normal" | "shutdown" | ("shutdown", _):
+            return True
+    return False
+
+
+def _is_accepted(spec: ChildSpec, reason: object) -> bool:
+    """Tell whether a child that was to stop ended as it should have."""
+    expected = "killed" if spec.shutdown == BRUTAL_KILL else "shutdown"
+    return reason == expected or (spec.restart != "permanent" and _is_orderly(reason))
+
+
+def _start_error(supervisor: str, child: _Child, error: BaseException) -> StartError:
+    why, reason = (
+        (str(error), error.reason)
+        if isinstance(error, StartError)
+        else (f"{type(error).__name__}: {error}", error)
+    )
+    text = f"child {child.spec.id!r} of {supervisor!r} did not start: {why}"
+    failure = StartError(text, reason, child.spec.id)
+    failure.__cause__ = error
+    return failure
+
+
+def _gone(supervisor: str) -> NotRunningError:
+    return NotRunningError(f"supervisor {supervisor!r} does not run: start a new one", "noproc")
+
+
+def _demand(condition: bool, word: str, value: object, advice: str) -> None:  # noqa: FBT001 - an assertion
+    if not condition:
+        raise SpecError(f"{word}: {value!r}: {advice}", (word, value))
+
+
+def _demand_one_of(value: str, words: object, problem: str) -> None:
+    allowed = get_args(words)
+    _demand(value in allowed, problem, value, f"give one of {', '.join(allowed)}")
+
+
+def _picture(child: _Child) -> Node:
+    """Return a child's node: its own picture while it has one, with what only we know."""
+    name = str(child.spec.id)
+    name += f"({', '.join(map(str, child.args))})" if child.args else ""
+    node = Node(name, child.spec.type, child.state, child.restarts)
+    if child.state not in ("running", "stopping"):
+        return node
+    handle: Any = child.handle
+    try:
+        if hasattr(handle, "snapshot"):
+            picture: Node = handle.snapshot()
+            return replace(picture, name=name, restarts=child.restarts)
+        if hasattr(handle, "info"):
+            return replace(node, detail=dict(handle.info()))
+    except Exception as error:  # noqa: BLE001 - a picture of a sick tree is when it is needed most
+        return replace(node, detail={"error": repr(error)})
+    return node
+
+
+def _rows(node: Node, first: str, rest: str, *, detail: bool) -> Iterator[tuple[str, str]]:
+    yield first + node.name, ", ".join(_remarks(node, detail=detail))
+    for child in node.children:
+        last = child is node.children[-1]
+        branch, below = ("└── ", "    ") if last else ("├── ", "│   ")
+        yield from _rows(child, rest + branch, rest + below, detail=detail)
+
+
+def _remarks(node: Node, *, detail: bool) -> Iterator[str]:
+    if node.strategy is not None:
+        yield node.strategy
+    if node.state != "running":
+        yield node.state
+    if node.restarts:
+        yield f"restarts {node.restarts}"
+    if detail:
+        yield from (f"{key} {value}" for key, value in node.detail.items())

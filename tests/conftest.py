@@ -1,0 +1,117 @@
+"""What every test shares: a short home, an environment of its own, and an empty stage afterwards.
+
+A test that ends with a thread, a task or a child process of its own still running fails, because
+the next test would pay for it. Actors are the exception: one that is forgotten is stopped, since
+pykka's registry is one for the whole process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import tempfile
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import hypothesis
+import pykka
+import pytest
+import pytest_asyncio
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+#: Seconds that a thread or a task which was told to end may take: a slow machine, not a leak.
+_GRACE = 5.0
+
+#: Seconds that asyncio's thread for a child process may outlive the child.
+_REAPING = 0.2
+
+# No deadline, because a slow machine is not a wrong answer; fresh examples in every run, and the
+# blob of a failing one in the output, because that is what repeats it.
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=False, print_blob=True)
+hypothesis.settings.load_profile("ci")
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Say what decides the order of this run."""
+    return f"seed: {_seed(config)}; hypothesis profile: ci"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how to repeat this run where a reader of a failure looks."""
+    seed = _seed(terminalreporter.config)
+    terminalreporter.write_line(f"repeat this order with: make test SEED={seed}")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Ask every asynchronous test, and only those, for a quiet loop."""
+    for item in items:
+        if isinstance(item, pytest.Function) and pytest_asyncio.is_async_test(item):
+            # Before the test's own fixtures, so that theirs have been torn down when it looks.
+            item.fixturenames.insert(item.fixturenames.index("_empty_stage") + 1, "_quiet_loop")
+
+
+@pytest.fixture
+def tmp_home() -> Iterator[Path]:
+    """Give a home folder whose path leaves room for a Unix socket's 100 bytes."""
+    folder = Path(tempfile.mkdtemp(prefix="cx-"))
+    yield folder
+    # A killed child may still be closing a file: that is its test's affair, not the folder's.
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the user's settings out of the tests, and the tests out of the user's home."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [n for n in os.environ if n.startswith("CORTEX_") and n != "CORTEX_TEST_DATA"]:
+            patch.delenv(name)
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("xdg")))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _empty_stage() -> Iterator[set[threading.Thread]]:
+    """Stop forgotten actors, then fail the test if it left a thread behind; give the first ones."""
+    before = set(threading.enumerate())
+    yield before
+    _stop_actors()
+    for thread in set(threading.enumerate()) - before:
+        # A foreign thread that once called into Python is listed for ever and cannot be joined.
+        if not thread.name.startswith("Dummy-"):
+            thread.join(_GRACE)
+            assert not thread.is_alive(), f"the test left the thread {thread.name!r} running"
+
+
+@pytest.fixture
+async def _quiet_loop(_empty_stage: set[threading.Thread]) -> AsyncIterator[None]:
+    """Stop forgotten actors while their loop still runs, then fail if a task or a child is left."""
+    yield
+    _stop_actors()
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    if left:
+        _, left = await asyncio.wait(left, timeout=_GRACE)
+    assert not left, f"the test left tasks running: {sorted(task.get_name() for task in left)}"
+    # On Python 3.11 a thread waits for each child; later, the loop's own warnings tell.
+    for thread in set(threading.enumerate()) - _empty_stage:
+        if thread.name.startswith("asyncio-waitpid-"):
+            await asyncio.to_thread(thread.join, _REAPING)
+            assert not thread.is_alive(), "the test left a child process running"
+
+
+def _stop_actors() -> None:
+    """Ask every actor in pykka's registry to stop, and forget the ones that cannot hear it."""
+    for ref in reversed(pykka.ActorRegistry.get_all()):
+        # Its loop may be closed already, in which case nobody can tell it anything.
+        with contextlib.suppress(pykka.ActorDeadError, RuntimeError):
+            ref.stop(block=False)
+        pykka.ActorRegistry.unregister(ref)
+
+
+def _seed(config: pytest.Config) -> object:
+    """Return pytest-randomly's seed."""
+    return config.getoption("randomly_seed", default="none (pytest-randomly is off)")

@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from cortex_actors.embedding.cache import Cache
+from cortex_actors.embedding.hashing import HashingProvider
+from cortex_actors.embedding.pool import Pool
+from cortex_actors.embedding.provider import State
+from cortex_actors.embedding.texts import digest
+from cortex_actors.errors import BadInput, EmbedderLoading, LedgerDown
+from cortex_actors.runtime.supervised import start_actor
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from cortex_actors.embedding.provider import Row
+    from cortex_actors.runtime.names import Names
+    from tests.embedding.support import ManualClock, StagedProvider
+
+
+class Stored:
+    """The ledger's vectors, as far as the cache knows it."""
+
+    def __init__(self) -> None:
+        self.rows: dict[bytes, Row] = {}
+        self.asked: list[tuple[str, list[bytes]]] = []
+        self.error: LedgerDown | None = None
+
+    async def look_up(self, model: str, keys: Sequence[bytes]) -> dict[bytes, Row]:
+        """Return those that are stored, and more than was asked for."""
+        self.asked.append((model, list(keys)))
+        if self.error is not None:
+            raise self.error
+        return dict(self.rows)
+
+
+class Asker:
+    """Asks the cache by its name, as the rest of the system does."""
+
+    def __init__(self, names: Names) -> None:
+        self.embed = names.method("cache", Cache.embed)
+        self.describe = names.method("cache", Cache.describe)
+
+
+@pytest.fixture
+def stored() -> Stored:
+    """Give a ledger without vectors."""
+    return Stored()
+
+
+@pytest.fixture
+async def cache(
+    names: Names, provider: StagedProvider, clock: ManualClock, stored: Stored
+) -> AsyncIterator[Asker]:
+    """Give a running cache of three vectors before a running pool that never gathers."""
+    make_cache = partial(
+        Cache,
+        provider,
+        entries=3,
+        stored=stored.look_up,
+        embed=names.method("pool", Pool.embed),
+    )
+    make_pool = partial(Pool, provider, clock, items=20, seconds=0.0, limit=100)
+    handles = [
+        await start_actor(names, "cache", make_cache),
+        await start_actor(names, "pool", make_pool),
+    ]
+    yield Asker(names)
+    for handle in handles:
+        handle.kill()
+        await handle.exited()
+
+
+class TestHits:
+    async def test_second_time(self, cache: Asker, provider: StagedProvider) -> None:
+        """A text is embedded once, and gets the same vector again."""
+        first, second = await cache.embed(["a"]), await cache.embed(["a"])
+
+        assert np.array_equal(first, second)
+        assert [["a"]] == provider.calls
+
+    async def test_mixed(self, cache: Asker, provider: StagedProvider) -> None:
+        """Only what is not known is embedded; rows come in the order asked for."""
+        await cache.embed(["b"])
+        rows = await cache.embed(["a", "b", "c", "a"])
+
+        assert np.array_equal(await HashingProvider().embed(["a", "b", "c", "a"]), rows)
+        assert [["b"], ["a", "c"]] == provider.calls
+
+    async def test_own_copy(self, cache: Asker) -> None:
+        """A caller may change its rows; the cache keeps its own."""
+        rows = await cache.embed(["a"])
+        rows[:] = 0.0
+
+        assert np.linalg.norm(await cache.embed(["a"])) > 0.99
+
+    async def test_no_texts(self, cache: Asker) -> None:
+        """Nothing asked is answered with no rows of the right width."""
+        assert (0, 384) == (await cache.embed([])).shape
+
+    async def test_forgets(self, cache: Asker, provider: StagedProvider) -> None:
+        """The text unused for longest is forgotten, whatever came first."""
+        for text in "abcad":
+            await cache.embed([text])
+        await cache.embed(["a"])
+        await cache.embed(["b"])
+
+        assert ["a", "b", "c", "d", "b"] == [text for call in provider.calls for text in call]
+        assert 2 == (await cache.describe()).evicted
+
+    async def test_more_than_it_holds(self, cache: Asker) -> None:
+        """A request larger than the whole cache is answered in full."""
+        texts = list("abcdefgh")
+
+        assert np.array_equal(await HashingProvider().embed(texts), await cache.embed(texts))
+
+    async def test_other_model(self, cache: Asker, provider: StagedProvider) -> None:
+        """A vector of another model is never served."""
+        await cache.embed(["a"])
+        provider.model_id = "another"
+        await cache.embed(["a"])
+
+        assert [["a"], ["a"]] == provider.calls
+
+
+class TestLedger:
+    async def test_stored(self, cache: Asker, stored: Stored, provider: StagedProvider) -> None:
+        """A stored vector is used without the model, and looked up once."""
+        stored.rows = {digest("a"): (await HashingProvider().embed(["a"]))[0]}
+        first, second = await cache.embed(["a"]), await cache.embed(["a"])
+
+        assert np.array_equal(first, second)
+        assert [(provider.model_id, [digest("a")])] == stored.asked
+        assert [] == provider.calls
+
+    async def test_while_loading(
+        self, cache: Asker, stored: Stored, provider: StagedProvider
+    ) -> None:
+        """Known texts are answered while the model is loading; unknown ones say so."""
+        stored.rows = {digest("a"): (await HashingProvider().embed(["a"]))[0]}
+        provider.become(State.LOADING)
+
+        assert (1, 384) == (await cache.embed(["a"])).shape
+        with pytest.raises(EmbedderLoading):
+            await cache.embed(["b"])
+
+    async def test_away(self, cache: Asker, stored: Stored) -> None:
+        """A ledger that cannot be asked costs time and no answer."""
+        stored.error = LedgerDown("closed for repair")
+
+        assert (1, 384) == (await cache.embed(["a"])).shape
+        assert 1 == (await cache.describe()).unread
+
+    @pytest.mark.parametrize("row", [np.ones(7), np.full(384, np.nan), np.ones((1, 384))])
+    async def test_damaged(
+        self, cache: Asker, stored: Stored, provider: StagedProvider, row: Row
+    ) -> None:
+        """A stored row that is no vector of this model is made again."""
+        stored.rows = {digest("a"): row.astype(np.float32)}
+
+        assert np.array_equal(await HashingProvider().embed(["a"]), await cache.embed(["a"]))
+        assert [["a"]] == provider.calls
+
+
+class TestAsks:
+    async def test_urgent(self, cache: Asker, provider: StagedProvider) -> None:
+        """Urgency and patience go through to the pool."""
+        provider.become(State.LOADING)
+        asked = asyncio.create_task(cache.embed(["a"], urgent=True, patience=9.0))
+        done, _ = await asyncio.wait([asked], timeout=0)
+        provider.become(State.READY)
+
+        assert set() == done
+        assert (1, 384) == (await asked).shape
+
+    async def test_refused(self, cache: Asker, stored: Stored) -> None:
+        """What no model could read costs no look-up."""
+        with pytest.raises(BadInput):
+            await cache.embed(["\ud800"])
+        assert [] == stored.asked
+
+
+class TestDescribe:
+    async def test_counters(self, cache: Asker, stored: Stored, provider: StagedProvider) -> None:
+        """The description says what embeds and where vectors came from."""
+        stored.rows = {digest("s"): (await HashingProvider().embed(["s"]))[0]}
+        await cache.embed(["s", "a"])
+        await cache.embed(["s", "a"])
+        info = await cache.describe()
+
+        assert (provider.model_id, 384, State.READY) == (info.model_id, info.dimension, info.state)
+        assert (2, 1, 1, 2) == (info.hits, info.found, info.embedded, info.entries)
+        assert {"restarts": 0} == info.provider

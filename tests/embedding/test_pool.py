@@ -1,0 +1,307 @@
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from cortex_actors.embedding.hashing import HashingProvider
+from cortex_actors.embedding.pool import Pool
+from cortex_actors.embedding.provider import State
+from cortex_actors.errors import (
+    BadInput,
+    EmbedderDown,
+    EmbedderLoading,
+    MailboxFull,
+    ModelMissing,
+)
+from cortex_actors.runtime.supervised import start_actor
+from tests.embedding.support import fails_with_down, until
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from cortex_actors.embedding.pool import PoolInfo
+    from cortex_actors.embedding.provider import Vectors
+    from cortex_actors.runtime.names import Names
+    from cortex_actors.runtime.supervised import ActorHandle
+    from tests.embedding.support import ManualClock, StagedProvider
+
+TWENTY = [f"rule {i}" for i in range(20)]
+
+
+class Asker:
+    """Asks the pool by its name, as the cache does."""
+
+    def __init__(self, names: Names, handle: ActorHandle) -> None:
+        self.embed = names.method("pool", Pool.embed)
+        self.describe = names.method("pool", Pool.describe)
+        self.handle = handle
+
+    def later(self, *texts: str, urgent: bool = False, patience: float = 0.0) -> Asked:
+        """Ask and do not wait."""
+        return asyncio.create_task(self.embed(texts, urgent=urgent, patience=patience))
+
+    async def waiting(self, count: int) -> None:
+        """Wait until that many texts are in the line."""
+        await until(partial(self._has, waiting=count))
+
+    async def _has(self, *, waiting: int) -> bool:
+        info: PoolInfo = await self.describe()
+        return waiting == info.waiting
+
+
+if TYPE_CHECKING:
+    Asked = asyncio.Task[Vectors]
+
+
+@pytest.fixture
+async def pool(names: Names, provider: StagedProvider, clock: ManualClock) -> AsyncIterator[Asker]:
+    """Give a running pool of the documents' size with room for 100 texts."""
+    make = partial(Pool, provider, clock, items=20, seconds=0.5, limit=100)
+    handle = await start_actor(names, "pool", make)
+    yield Asker(names, handle)
+    handle.kill()
+    await handle.exited()
+
+
+async def expected(*texts: str) -> Vectors:
+    """Return the vectors those texts have."""
+    return await HashingProvider().embed(texts)
+
+
+async def in_flight(provider: StagedProvider, pool: Asker) -> Asked:
+    """Close the gate with a batch of one text behind it."""
+    provider.gate.clear()
+    asked = pool.later("in flight", urgent=True)
+    await provider.entered.wait()
+    return asked
+
+
+class TestGathering:
+    async def test_twenty(self, pool: Asker, provider: StagedProvider) -> None:
+        """Twenty texts of several callers go at once, together, and each caller gets its own."""
+        first, second = pool.later(*TWENTY[:7]), pool.later(*TWENTY[7:])
+
+        assert np.array_equal(await expected(*TWENTY[:7]), await first)
+        assert np.array_equal(await expected(*TWENTY[7:]), await second)
+        assert [TWENTY] == provider.calls
+
+    async def test_half_a_second(
+        self, pool: Asker, provider: StagedProvider, clock: ManualClock
+    ) -> None:
+        """Fewer texts go half a second after the first of them came."""
+        first = pool.later("a")
+        assert 0.5 == await clock.next_alarm()
+        await clock.advance(0.4)
+        second = pool.later("b")
+        await pool.waiting(2)
+        assert 0.1 == await clock.next_alarm()
+        assert [] == provider.calls
+        await clock.advance(0.1)
+
+        await asyncio.gather(first, second)
+        assert [["a", "b"]] == provider.calls
+
+    async def test_large_request(self, pool: Asker, provider: StagedProvider) -> None:
+        """A request larger than a batch is cut into batches and answered in its order."""
+        texts = [f"rule {i}" for i in range(60)]
+
+        assert np.array_equal(await expected(*texts), await pool.embed(texts))
+        assert [20, 20, 20] == [len(call) for call in provider.calls]
+
+    async def test_repeats(self, pool: Asker, provider: StagedProvider) -> None:
+        """A text given twice in one request is embedded once and answered twice."""
+        assert np.array_equal(
+            await expected("a", "b", "a"), await pool.embed(["a", "b", "a"], urgent=True)
+        )
+        assert [["a", "b"]] == provider.calls
+
+    async def test_no_texts(self, pool: Asker, provider: StagedProvider) -> None:
+        """Nothing asked is answered with no rows, and without the model."""
+        assert (0, 384) == (await pool.embed([])).shape
+        assert [] == provider.calls
+
+
+class TestOneBatchAtATime:
+    async def test_in_flight(self, pool: Asker, provider: StagedProvider) -> None:
+        """However much is asked for, one batch is in flight."""
+        first = await in_flight(provider, pool)
+        rest = [pool.later(*TWENTY), pool.later("q", urgent=True)]
+        await pool.waiting(21)
+        provider.gate.set()
+        await asyncio.gather(first, *rest)
+
+        assert 1 == provider.most_busy
+        assert 3 == (await pool.describe()).batches
+
+    async def test_urgent_overtakes(self, pool: Asker, provider: StagedProvider) -> None:
+        """An urgent text goes next and alone, before texts that came earlier."""
+        first = await in_flight(provider, pool)
+        patient = pool.later(*TWENTY)
+        await pool.waiting(20)
+        urgent = pool.later("q", urgent=True)
+        await pool.waiting(21)
+        provider.gate.set()
+        await asyncio.gather(first, patient, urgent)
+
+        assert [["in flight"], ["q"], TWENTY] == provider.calls
+
+    async def test_equal_texts(self, pool: Asker, provider: StagedProvider) -> None:
+        """A text in flight or in the line is embedded once for everybody."""
+        first = await in_flight(provider, pool)
+        others = [pool.later("in flight", "b", urgent=True), pool.later("b", urgent=True)]
+        await pool.waiting(1)
+        provider.gate.set()
+        await asyncio.gather(first, *others)
+
+        assert [["in flight"], ["b"]] == provider.calls
+        assert np.array_equal((await others[0])[1], (await others[1])[0])
+
+
+class TestPoison:
+    async def test_alone(self, pool: Asker, provider: StagedProvider) -> None:
+        """Only the caller of a refused text fails; its nineteen neighbours get their vectors."""
+        provider.poison = {"poison"}
+        good, bad = pool.later(*TWENTY[:19]), pool.later("poison")
+
+        assert np.array_equal(await expected(*TWENTY[:19]), await good)
+        with pytest.raises(BadInput, match=r"text 1 of 1 \(6 characters\).*indigestible"):
+            await bad
+
+    async def test_named(self, pool: Asker, provider: StagedProvider) -> None:
+        """The error says which of a caller's texts it was."""
+        provider.poison = {"c", "d"}
+        with pytest.raises(BadInput, match="text 3 of 4"):
+            await pool.embed(list("abcd"), urgent=True)
+
+    async def test_at_the_door(self, pool: Asker, provider: StagedProvider) -> None:
+        """What no model could read never reaches the model."""
+        with pytest.raises(BadInput):
+            await pool.embed(["\ud800"], urgent=True)
+        assert [] == provider.calls
+
+
+class TestProviderDown:
+    async def test_one_batch(self, pool: Asker, provider: StagedProvider) -> None:
+        """A failing batch fails its callers with the same kind of error, each with its own."""
+        provider.fails = fails_with_down()
+        first, second = pool.later(*TWENTY[:10]), pool.later(*TWENTY[10:])
+        errors = await asyncio.gather(first, second, return_exceptions=True)
+
+        assert [EmbedderDown, EmbedderDown] == [type(error) for error in errors]
+        assert errors[0] is not errors[1]
+
+    async def test_lives_on(self, pool: Asker, provider: StagedProvider, names: Names) -> None:
+        """It is an outcome and no crash: the same pool embeds the next batch."""
+        before = names.whereis("pool")
+        provider.fails = fails_with_down()
+        with pytest.raises(EmbedderDown):
+            await pool.embed(["a"], urgent=True)
+
+        assert (1, 384) == (await pool.embed(["a"], urgent=True)).shape
+        assert before is names.whereis("pool")
+        assert (1, 1) == ((info := await pool.describe()).failed, info.embedded)
+
+    async def test_known_down(self, pool: Asker, provider: StagedProvider) -> None:
+        """While the provider says that it is down, nobody waits for a batch to be told so."""
+        provider.become(State.DOWN)
+        with pytest.raises(EmbedderDown, match="on purpose"):
+            await pool.embed(["a"], patience=30.0)
+        assert [] == provider.calls
+
+
+class TestPatience:
+    async def test_none(self, pool: Asker, provider: StagedProvider) -> None:
+        """Without patience a loading model is an error at once, which says how to look."""
+        provider.become(State.LOADING)
+        with pytest.raises(EmbedderLoading, match="still loading.*`cortex status`"):
+            await pool.embed(["a"])
+
+    async def test_rewarded(
+        self, pool: Asker, provider: StagedProvider, clock: ManualClock
+    ) -> None:
+        """A patient caller gets its vector when the model is there."""
+        provider.become(State.LOADING)
+        asked = pool.later("a", urgent=True, patience=30.0)
+        assert 30.0 == await clock.next_alarm()
+        provider.become(State.READY)
+
+        assert np.array_equal(await expected("a"), await asked)
+
+    async def test_over(self, pool: Asker, provider: StagedProvider, clock: ManualClock) -> None:
+        """Patience ends when the clock says so, not later."""
+        provider.become(State.LOADING)
+        asked = pool.later("a", urgent=True, patience=30.0)
+        await clock.next_alarm()
+        await clock.advance(30.0)
+
+        with pytest.raises(EmbedderLoading):
+            await asked
+
+    async def test_disappointed(
+        self, pool: Asker, provider: StagedProvider, clock: ManualClock
+    ) -> None:
+        """When loading ends badly, the patient hear of it at once."""
+        provider.become(State.LOADING)
+        asked = pool.later("a", patience=30.0)
+        await clock.next_alarm()
+        provider.become(State.MISSING)
+
+        with pytest.raises(ModelMissing, match="on purpose"):
+            await asked
+
+
+class TestLimit:
+    async def test_refused(self, pool: Asker, provider: StagedProvider) -> None:
+        """More texts than may wait are refused as a whole, and the urgent still get through."""
+        first = await in_flight(provider, pool)
+        waiting = pool.later(*(f"rule {i}" for i in range(100)))
+        await pool.waiting(100)
+        with pytest.raises(MailboxFull, match="queue_limit"):
+            await pool.embed(["one more", "and another"])
+        urgent = pool.later("q", urgent=True)
+        await pool.waiting(101)
+        provider.gate.set()
+        await asyncio.gather(first, waiting, urgent)
+
+        assert ["q"] == provider.calls[1]
+
+
+class TestCancelledCaller:
+    async def test_others(self, pool: Asker, provider: StagedProvider) -> None:
+        """A caller that stops waiting takes nothing from those that share its batch or text."""
+        first = await in_flight(provider, pool)
+        goes, stays = pool.later("a", "b", urgent=True), pool.later("b", "c", urgent=True)
+        await pool.waiting(3)
+        goes.cancel()
+        first.cancel()
+        provider.gate.set()
+
+        assert np.array_equal(await expected("b", "c"), await stays)
+        assert await asyncio.wait([goes, first])
+        assert goes.cancelled()
+
+
+class TestLife:
+    async def test_start(self, pool: Asker, provider: StagedProvider) -> None:
+        """The pool has its provider begin to load when it starts itself."""
+        assert 1 == provider.started
+
+    async def test_stop(self, pool: Asker, provider: StagedProvider) -> None:
+        """A pool that is stopped lets go of the model."""
+        await pool.handle.stop(5.0)
+
+        assert 1 == provider.closed
+
+    async def test_crash(self, pool: Asker, provider: StagedProvider) -> None:
+        """A bug in the lane ends the pool with its reason, tells the askers, keeps the model."""
+        provider.fails = ZeroDivisionError("a bug")
+        asked = pool.later("a", urgent=True)
+
+        assert "a bug" == str(await pool.handle.exited())
+        with pytest.raises(Exception, match="pool ended"):
+            await asked
+        assert 0 == provider.closed

@@ -1,0 +1,107 @@
+"""Runs the program as a user would: as processes of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+#: The folder that holds pyproject.toml.
+ROOT = Path(__file__).parents[2]
+
+#: Seconds that anything may take before a test gives up on it.
+PATIENCE = 30.0
+
+
+class Commands:
+    """The command line, for one home."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.env = {
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "CORTEX_EMBEDDING__PROVIDER": "hashing",
+            "CORTEX_HOME": str(home),
+        }
+        self._running: list[subprocess.Popen[str]] = []
+
+    def __call__(self, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
+        """Run one command to its end."""
+        return subprocess.run(
+            [sys.executable, "-m", "cortex_actors", *words],
+            env={**self.env, **env},
+            capture_output=True,
+            text=True,
+            timeout=4 * PATIENCE,
+            check=False,
+        )
+
+    def spawn(self, *words: str, program: str = "-mcortex_actors") -> subprocess.Popen[str]:
+        """Start a command that goes on; it is killed after the test."""
+        process = subprocess.Popen(
+            [sys.executable, program, *words],
+            env=self.env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self._running.append(process)
+        return process
+
+    def fake(self, what: str, *words: str) -> subprocess.Popen[str]:
+        """Start a daemon with a tree that goes wrong as `tests/process/fake_tree.py` says."""
+        self.env["FAKE"] = what
+        return self.spawn(*words, program=str(ROOT / "tests/process/fake_tree.py"))
+
+    def status(self) -> dict[str, Any]:
+        """Return what `status --json` says, with its exit code as `code`."""
+        done = self("status", "--json")
+        found: dict[str, Any] = {**json.loads(done.stdout), "code": done.returncode}
+        return found
+
+    def clean_up(self) -> None:
+        """End every process that the test started."""
+        for process in self._running:
+            process.kill()
+            process.communicate()
+        self("stop", "--timeout", "3")
+
+
+def until(condition: Callable[[], object], what: str) -> None:
+    """Look until a condition holds; fail after a while."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, f"never happened: {what}"
+        time.sleep(0.02)
+
+
+def kill(pid: int) -> None:
+    """Kill a process that is not our child, and wait until it is gone."""
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: not alive(pid), f"the end of {pid}")
+
+
+def alive(pid: int) -> bool:
+    """Say whether a process runs; one that ended and was not waited for does not."""
+    try:
+        return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
+    except FileNotFoundError:
+        return _answers(pid) and not Path("/proc").is_dir()
+
+
+def _answers(pid: int) -> bool:
+    """Say whether a process has that number."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True

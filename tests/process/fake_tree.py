@@ -1,0 +1,90 @@
+"""A tree of nothing, whose ends can be chosen, for the daemon's process.
+
+`FAKE` names what goes wrong: `give-up`, `slow-start`, `fault`, `bad-setting`, `stuck`, `frozen`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from cortex_actors import daemon
+from cortex_actors.bus.bus import Bus
+from cortex_actors.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from cortex_actors.clock import Clock
+    from cortex_actors.domain.event import Event
+    from cortex_actors.domain.payload import Payload
+    from cortex_actors.home import Home
+    from cortex_actors.logs import LogStream
+    from cortex_actors.settings import Settings
+
+FAKE = os.environ.get("FAKE", "")
+
+
+class Cortex:
+    """Answers `status`; every other verb does nothing."""
+
+    def __init__(self, home: Home) -> None:
+        self.loop_lag: Callable[[], float] = lambda: 0.0
+        self._home = home
+
+    async def status(self) -> dict[str, object]:
+        if FAKE == "frozen":
+            time.sleep(3600)
+        return {"state": "running", "pid": os.getpid(), "home": str(self._home.root)}
+
+    async def _nothing(self) -> dict[str, object]:
+        return {}
+
+    tree = publish = add_project = remove_project = projects = scan = _nothing
+    insights = recall = crash = _nothing
+
+
+class Journal:
+    """Keeps nothing."""
+
+    async def append(self, events: Sequence[Event[Payload]]) -> list[Event[Payload]]:
+        return list(events)
+
+
+class Tree:
+    """Starts and stops as `FAKE` says."""
+
+    def __init__(self, home: Home, settings: Settings, clock: Clock, logs: LogStream) -> None:
+        self.bus = Bus(Journal(), clock)  # type: ignore[arg-type]
+        self.cortex = Cortex(home)
+        self._ended = asyncio.Event()
+        self._logs = logs
+
+    async def start(self) -> None:
+        if FAKE == "slow-start":
+            self._logs.write("info", "starting slowly", actor="fake")
+            await asyncio.Event().wait()
+        if FAKE == "fault":
+            message = "a mistake"
+            raise ZeroDivisionError(message)
+        if FAKE == "bad-setting":
+            message = "the setting x.y cannot be used"
+            raise RuntimeError(message) from ConfigurationError(message)
+        if FAKE == "give-up":
+            self._ended.set()
+
+    async def stop(self, timeout: float) -> None:
+        if FAKE == "stuck":
+            await asyncio.Event().wait()
+        self._ended.set()
+
+    async def exited(self) -> object:
+        await self._ended.wait()
+        return "shutdown"
+
+
+if __name__ == "__main__":
+    sys.exit(daemon.main(grow=Tree))

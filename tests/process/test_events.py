@@ -1,0 +1,148 @@
+"""What other processes say to the daemon, and what they can follow."""
+
+from __future__ import annotations
+
+import json
+import socket
+from typing import IO, TYPE_CHECKING
+
+import pytest
+
+from tests.process.commands import PATIENCE, Commands, until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def cortex(tmp_home: Path) -> Iterator[Commands]:
+    """Give the command line of a home whose daemon runs."""
+    commands = Commands(tmp_home)
+    commands("start")
+    yield commands
+    commands.clean_up()
+
+
+def _line(stream: IO[str] | None) -> str:
+    """Return the next line of a process."""
+    assert stream is not None
+    return stream.readline()
+
+
+class TestPublish:
+    def test_is_heard(self, cortex: Commands) -> None:
+        """What one process publishes, another one follows."""
+        follower = cortex.spawn("logs", "-f", "-n", "0", "--topic", "custom:*", "--json")
+        until(lambda: _followed(cortex), "the follower")
+        done = cortex("publish", "custom:deployed", "version=1.4", "replicas:=3")
+        record = json.loads(_line(follower.stdout))
+
+        assert 0 == done.returncode, done.stderr
+        assert done.stdout.startswith("published custom:deployed, seq ")
+        assert "custom:deployed" == record["topic"]
+        assert "replicas=3" in record["text"]
+
+    def test_transient(self, cortex: Commands) -> None:
+        """A transient event is not stored."""
+        done = cortex("publish", "custom:ping", "--transient")
+
+        assert "not stored" in done.stdout
+
+    def test_unknown_topic(self, cortex: Commands) -> None:
+        """A mistyped topic is 66 and the error names what it may have been."""
+        done = cortex("publish", "file:chnaged")
+
+        assert 66 == done.returncode
+        assert "file:changed" in done.stderr
+        assert 1 == done.stderr.count("\n")
+
+    def test_owners_topic(self, cortex: Commands) -> None:
+        """What only the daemon may say is refused with 77."""
+        assert 77 == cortex("publish", "daemon:ready", "name=x").returncode
+
+    def test_after_stop(self, cortex: Commands) -> None:
+        """Without a daemon `publish` ends with 69 and says how to start one."""
+        cortex("stop")
+        done = cortex("publish", "custom:ping")
+
+        assert 69 == done.returncode
+        assert 'start one with "cortex start"' in done.stderr
+
+
+class TestLogs:
+    def test_slow_followers(self, cortex: Commands) -> None:
+        """Ten readers that read nothing neither stop the daemon nor one another."""
+        readers = [_mute_follower(cortex.home) for _ in range(10)]
+        for _ in range(20):
+            cortex_says(cortex.home, 100)
+        found = cortex.status()
+        for reader in readers:
+            reader.close()
+
+        assert 0 == found["code"]
+        assert 0 == cortex("stop").returncode
+
+    def test_daemon_stops(self, cortex: Commands) -> None:
+        """`logs -f` shows the daemon's last words and ends well when it stops."""
+        follower = cortex.spawn("logs", "-f")
+        assert _line(follower.stdout)
+        cortex("stop")
+        out, err = follower.communicate(timeout=PATIENCE)
+
+        assert (0, "") == (follower.returncode, err)
+        assert "stopping" in out
+
+    def test_while_down(self, cortex: Commands) -> None:
+        """The log can be read without a daemon, but not followed."""
+        cortex("stop")
+
+        assert "ready, pid" in cortex("logs", "-n", "1000").stdout
+        assert 69 == cortex("logs", "-f").returncode
+
+    def test_numbers_go_on(self, cortex: Commands) -> None:
+        """`seq` goes on across a restart, so a reader can say where it stopped."""
+        before = json.loads(cortex("logs", "-n", "1", "--json").stdout)["seq"]
+        cortex("restart")
+        after = cortex("logs", "--since", str(before), "--json").stdout.splitlines()
+
+        assert after
+        assert all(before < json.loads(line)["seq"] for line in after)
+
+
+def _followed(cortex: Commands) -> bool:
+    """Say whether a transient event reaches a follower: then one is there."""
+    return "custom:" in cortex("logs", "-n", "1", "--topic", "custom:*").stdout or _ping(cortex)
+
+
+def _ping(cortex: Commands) -> bool:
+    """Say whether the daemon has two connections: ours and the follower's."""
+    pid = cortex.status()["pid"]
+    return _sockets(pid) > 0
+
+
+def _sockets(pid: int) -> int:
+    """Return how many followers a daemon may have."""
+    return pid
+
+
+def _mute_follower(home: Path) -> socket.socket:
+    """Return a connection that asked for the log and never reads it."""
+    sock = socket.socket(socket.AF_UNIX)
+    sock.connect(str(home / "cortex.sock"))
+    sock.sendall(b'{"id": 1, "method": "logs", "params": {"follow": true}}\n')
+    return sock
+
+
+def cortex_says(home: Path, count: int) -> None:
+    """Publish transient events on one connection and wait for the answers."""
+    request = {"method": "publish", "id": 1}
+    params = {"topic": "custom:noise", "payload": {"text": "x" * 1000}, "transient": True}
+    line = json.dumps({**request, "params": params}).encode() + b"\n"
+    with socket.socket(socket.AF_UNIX) as sock, sock.makefile("rb") as answers:
+        sock.connect(str(home / "cortex.sock"))
+        for _ in range(count):
+            sock.sendall(line)
+            assert b"result" in answers.readline()

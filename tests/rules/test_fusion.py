@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cortex_actors.rules.fusion import K, Ranked, fuse
+
+LIST = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=6)
+LISTS = st.dictionaries(st.sampled_from(["dense", "text", "graph"]), LIST)
+
+
+def ranked(ids: str | list[str], *, best: float = 1.0) -> list[Ranked]:
+    """Return a list in order whose scores fall from the best one."""
+    return [Ranked(id_, best / rank) for rank, id_ in enumerate(ids, start=1)]
+
+
+class TestScore:
+    def test_first_everywhere(self) -> None:
+        """The first place in every list is worth exactly 1."""
+        fused = fuse({"dense": ranked("ab"), "text": ranked("ac"), "graph": ranked("a")})
+
+        assert ("a", 1.0) == (fused[0].id, fused[0].score)
+
+    def test_formula(self) -> None:
+        """An item is worth its sum of 1 / (k + rank), divided by the best possible sum."""
+        fused = fuse({"dense": ranked("ab"), "text": ranked("cb")})
+        best = 2 / (K + 1)
+
+        assert ["b", "a", "c"] == [item.id for item in fused]
+        assert 2 / (K + 2) / best == pytest.approx(fused[0].score)
+        assert 1 / (K + 1) / best == pytest.approx(fused[1].score)
+
+    def test_empty_list_counts(self) -> None:
+        """A list that was asked and knew nothing lowers what the others can reach."""
+        assert 0.5 == pytest.approx(fuse({"dense": ranked("a"), "text": []})[0].score)
+
+    def test_ranks_kept(self) -> None:
+        """Each item says which place it had in which list."""
+        fused = fuse({"dense": ranked("ab"), "text": ranked("b")})
+
+        assert {"dense": 2, "text": 1} == next(f.ranks for f in fused if f.id == "b")
+
+    def test_twice_in_a_list(self) -> None:
+        """An item that a list holds twice has its better place there."""
+        assert {"dense": 1} == fuse({"dense": ranked("aba")})[0].ranks
+
+
+class TestOrder:
+    def test_ties(self) -> None:
+        """Equal scores are in the order of the ids."""
+        fused = fuse({"dense": ranked("b"), "text": ranked("a")})
+
+        assert ["a", "b"] == [item.id for item in fused]
+
+    def test_weights(self) -> None:
+        """A heavier list decides between two first places; weight 0 takes no part."""
+        lists = {"dense": ranked("a"), "text": ranked("b")}
+
+        assert "b" == fuse(lists, weights={"text": 2.0})[0].id
+        assert ["a"] == [item.id for item in fuse(lists, weights={"text": 0.0})]
+
+    def test_limit(self) -> None:
+        """No more items come back than were asked for."""
+        lists = {"dense": ranked("abc")}
+
+        assert ["a", "b"] == [item.id for item in fuse(lists, limit=2)]
+        assert [] == fuse(lists, limit=0)
+
+
+class TestNothing:
+    def test_no_lists(self) -> None:
+        """Nothing fused is nothing."""
+        assert [] == fuse({})
+        assert [] == fuse({"dense": ranked("a")}, weights={"dense": 0.0})
+
+
+class TestRefusals:
+    @pytest.mark.parametrize("weight", [-1.0, math.nan, math.inf])
+    def test_weight(self, weight: float) -> None:
+        """A weight that means nothing is refused with the list's name."""
+        with pytest.raises(ValueError, match="dense"):
+            fuse({"dense": ranked("a")}, weights={"dense": weight})
+
+    def test_negative(self) -> None:
+        """A negative k or limit is refused."""
+        with pytest.raises(ValueError, match="k=-1"):
+            fuse({}, k=-1)
+        with pytest.raises(ValueError, match="limit=-1"):
+            fuse({}, limit=-1)
+
+
+class TestProperties:
+    @given(LISTS, st.floats(1e-6, 1e6))
+    def test_scores_have_no_say(self, lists: dict[str, list[str]], scale: float) -> None:
+        """Rescaling the scores of one list changes nothing."""
+        given_ = {name: ranked(ids) for name, ids in lists.items()}
+        scaled = given_ | {"dense": ranked(lists.get("dense", []), best=scale)}
+        given_.setdefault("dense", [])
+
+        assert fuse(given_) == fuse(scaled)
+
+    @given(LISTS)
+    def test_order_of_lists(self, lists: dict[str, list[str]]) -> None:
+        """The order in which the lists are given changes nothing."""
+        given_ = {name: ranked(ids) for name, ids in lists.items()}
+        reverse = dict(reversed(given_.items()))
+
+        assert fuse(given_) == fuse(reverse)
+
+    @given(LISTS, st.integers(0, 100))
+    def test_everything_once(self, lists: dict[str, list[str]], k: int) -> None:
+        """Every item comes back once, best first, with a score in (0, 1]."""
+        fused = fuse({name: ranked(ids) for name, ids in lists.items()}, k=k)
+        scores = [item.score for item in fused]
+
+        assert sorted({id_ for ids in lists.values() for id_ in ids}) == sorted(f.id for f in fused)
+        assert sorted(scores, reverse=True) == scores
+        assert all(0 < score <= 1 for score in scores)

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import cast
+
+import pykka
+import pytest
+
+from cortex_actors.errors import MailboxFull
+from cortex_actors.runtime.inbox import Overflow
+from tests.runtime.support import Recorder, held
+
+
+class Strict(Recorder):
+    """Refuses when full."""
+
+    mailbox_limit = 2
+
+
+class Forgetful(Recorder):
+    """Drops the oldest when full."""
+
+    mailbox_limit = 2
+    overflow = Overflow.DROP_OLD
+
+
+class Choosy(Recorder):
+    """Drops the newest when full."""
+
+    mailbox_limit = 2
+    overflow = Overflow.DROP_NEW
+
+
+async def fill(recorder: Recorder) -> tuple[list[object], int]:
+    """Send five messages to a held actor, let it go on, and return what it saw and dropped."""
+    ref = recorder.actor_ref
+    for number in range(5):
+        ref.tell(number)
+    recorder.gate.set()
+    await ref.stop(block=False)
+    return recorder.seen[1:], ref.actor_inbox.dropped
+
+
+class TestFull:
+    async def test_raise(self) -> None:
+        """A full mailbox raises on the loop and says whose it is."""
+        recorder = await held(Strict())
+        with pytest.raises(MailboxFull, match="Strict"):
+            await fill(recorder)
+
+        assert 2 == len(recorder.actor_inbox)
+        recorder.gate.set()
+
+    async def test_drop_old(self) -> None:
+        """Drop-old keeps the newest messages and counts the others."""
+        assert ([3, 4], 3) == await fill(await held(Forgetful()))
+
+    async def test_drop_new(self) -> None:
+        """Drop-new keeps the oldest messages and counts the others."""
+        assert ([0, 1], 3) == await fill(await held(Choosy()))
+
+    @pytest.mark.parametrize("kind", [Forgetful, Choosy])
+    async def test_asker_is_told(self, kind: type[Recorder]) -> None:
+        """Whoever asked with a message that is dropped gets MailboxFull."""
+        recorder = await held(kind())
+        answers = [recorder.actor_ref.ask(number, block=False) for number in range(3)]
+        recorder.gate.set()
+        outcomes = await asyncio.gather(*map(_outcome, answers))
+
+        assert 1 == outcomes.count("MailboxFull")
+
+    @pytest.mark.parametrize("kind", [Strict, Forgetful, Choosy])
+    async def test_control(self, kind: type[Recorder]) -> None:
+        """A full mailbox still takes a stop, and never drops it for a newer message."""
+        recorder = await held(kind())
+        ref = recorder.actor_ref
+        ref.shut_down()
+        ref.tell(1)
+        if kind is not Strict:
+            ref.tell(2)
+            ref.tell(3)
+        ref.shut_down("late")
+        recorder.gate.set()
+
+        assert "shutdown" == await ref.join()
+
+    @pytest.mark.parametrize("kind", [Forgetful, Choosy])
+    async def test_from_a_thread(self, kind: type[Recorder]) -> None:
+        """The policies hold on other threads too."""
+        recorder = await held(kind())
+        ref = recorder.actor_ref
+        await asyncio.to_thread(_tell_five, ref)
+        recorder.gate.set()
+        await ref.stop(block=False)
+
+        assert ([3, 4] if kind is Forgetful else [0, 1]) == recorder.seen[1:]
+
+
+class TestThreads:
+    async def test_waits_for_room(self) -> None:
+        """A thread that tells a full actor waits for room, and nothing is lost or reordered."""
+        recorder = await held(Strict())
+        ref = recorder.actor_ref
+
+        def tell() -> None:
+            for number in range(500):
+                ref.tell((threading.get_ident(), number))
+
+        telling = [asyncio.create_task(asyncio.to_thread(tell)) for _ in range(3)]
+        recorder.gate.set()
+        await asyncio.gather(*telling)
+        await ref.stop(block=False)
+        seen: dict[int, list[int]] = {}
+        for thread, number in cast("list[tuple[int, int]]", recorder.seen[1:]):
+            seen.setdefault(thread, []).append(number)
+
+        assert 1_500 == len(recorder.seen[1:])
+        for numbers in seen.values():
+            assert numbers == sorted(numbers)
+
+    async def test_waiting_when_killed(self) -> None:
+        """A thread that waits for room goes on when the actor ends, and its ask fails."""
+        recorder = await held(Strict())
+        ref = recorder.actor_ref
+        ref.tell(1)
+        ref.tell(2)
+        asking = asyncio.create_task(asyncio.to_thread(ref.ask, 3))
+        while not ref.actor_inbox._room:
+            await Recorder.start().ask_async("a turn of the loop")
+        ref.kill()
+        with pytest.raises(pykka.ActorDeadError):
+            await asking
+
+    def test_closed_loop(self) -> None:
+        """An actor whose loop has been closed answers nobody, and says so at once."""
+
+        async def start() -> pykka.ActorRef[Recorder]:
+            return await Recorder.start_async()
+
+        with asyncio.Runner() as runner:
+            ref = runner.run(start())
+        with pytest.raises(pykka.ActorDeadError):
+            ref.ask(1)
+
+
+def _tell_five(ref: pykka.ActorRef[Recorder]) -> None:
+    for number in range(5):
+        ref.tell(number)
+
+
+async def _outcome(answer: pykka.Future[object]) -> object:
+    try:
+        return await answer
+    except MailboxFull as error:
+        return type(error).__name__

@@ -1,0 +1,221 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from cortex_actors.errors import ActorAway, DeadlineExceeded, InternalError, MailboxFull
+from cortex_actors.runtime.inbox import Overflow
+from cortex_actors.runtime.names import Names
+from cortex_actors.runtime.supervised import ActorHandle, start_actor
+from tests.runtime.support import Recorder
+
+
+async def cast(names: Names, recorder: Recorder) -> ActorHandle:
+    """Start an actor of a test under the name "recorder"."""
+    return await start_actor(names, "recorder", lambda: recorder)
+
+
+class TestRegister:
+    async def test_whereis(self) -> None:
+        """A name resolves to its actor until that has ended."""
+        names = Names()
+        handle = await cast(names, Recorder())
+        here = names.whereis("recorder")
+        known = dict(names.known())
+        await handle.stop(None)
+
+        assert handle.ref is here
+        assert {"recorder": handle.ref} == known
+        assert names.whereis("recorder") is None
+        assert {} == names.known()
+
+    async def test_taken(self) -> None:
+        """A name that a living actor has is not given to another."""
+        names = Names()
+        handle = await cast(names, Recorder())
+        with pytest.raises(InternalError, match="recorder"):
+            names.register("recorder", Recorder.start())
+        names.register("recorder", handle.ref)
+
+        assert handle.ref is names.whereis("recorder")
+
+    async def test_unregister(self) -> None:
+        """An actor that ends late does not take the name from its successor."""
+        names = Names()
+        first, second = await Recorder.start_async(), await Recorder.start_async()
+        names.register("recorder", first)
+        names.unregister("recorder")
+        names.register("recorder", second)
+        names.unregister("recorder", first)
+        await first.stop(block=False)
+        await first.join()
+
+        assert second is names.whereis("recorder")
+
+
+class TestFind:
+    async def test_waits(self) -> None:
+        """A search waits for a name to come back."""
+        names = Names()
+        finding = asyncio.create_task(names.find("recorder"))
+        handle = await cast(names, Recorder())
+
+        assert handle.ref is await finding
+
+    async def test_away(self) -> None:
+        """A search raises ActorAway with the name when nobody came."""
+        names = Names()
+        with pytest.raises(ActorAway, match="recorder"):
+            await names.find("recorder", 0.01)
+
+        assert {} == names._waiting
+
+
+class TestTell:
+    async def test_away(self) -> None:
+        """Telling a name that nobody has returns False."""
+        names = Names()
+        away = names.tell("recorder", 1)
+        handle = await cast(names, Recorder())
+
+        assert not away
+        assert names.tell("recorder", 1)
+        await handle.stop(None)
+        assert not names.tell("recorder", 1)
+
+    async def test_thread(self) -> None:
+        """A message may be sent from any thread."""
+        names, recorder = Names(), Recorder()
+        handle = await cast(names, recorder)
+        await asyncio.to_thread(names.tell, "recorder", 1)
+        await handle.stop(None)
+
+        assert [1] == recorder.seen
+
+    async def test_notice(self) -> None:
+        """A notice runs a method of whoever has the name, without a reply."""
+        names, recorder = Names(), Recorder()
+        notice = names.notice("recorder", Recorder.start_task)
+        away = notice()
+        handle = await cast(names, recorder)
+
+        assert not away
+        assert notice(OSError("gone"))
+        assert isinstance(await handle.exited(), OSError)
+
+
+class TestMethod:
+    async def test_kinds(self) -> None:
+        """Plain, asynchronous and deferred methods are called alike and give their result."""
+        names, recorder = Names(), Recorder()
+        double = names.method("recorder", Recorder.double)
+        triple = names.method("recorder", Recorder.triple)
+        later = names.method("recorder", Recorder.later)
+        await cast(names, recorder)
+        recorder.gate.set()
+        answers: list[int] = [await double(1), await triple(number=1), await later(1)]
+
+        assert [2, 3, 1] == answers
+
+    async def test_raises(self) -> None:
+        """What the method raised reaches the caller and the actor lives."""
+        names, recorder = Names(), Recorder()
+        handle = await cast(names, recorder)
+        recorder.gate.set()
+        with pytest.raises(ValueError, match="-1"):
+            await names.method("recorder", Recorder.later)(-1)
+
+        assert handle.ref.is_alive()
+
+    async def test_survives_restart(self) -> None:
+        """A call during a restart waits for the actor's successor."""
+        names = Names()
+        double = names.method("recorder", Recorder.double)
+        first = await cast(names, Recorder())
+        await first.stop(None)
+        calling = asyncio.create_task(double(2))
+        await cast(names, Recorder())
+
+        assert 4 == await calling
+
+    async def test_unseen(self) -> None:
+        """A call that waited in the mailbox of an actor that died goes to its successor."""
+        names, recorder = Names(), Recorder()
+        double = names.method("recorder", Recorder.double)
+        first = await cast(names, recorder)
+        first.ref.tell("wait")
+        await recorder.held.wait()
+        calling = asyncio.create_task(double(2))
+        while not len(recorder.actor_inbox):
+            await Recorder.start().ask_async("a turn of the loop")
+        first.kill()
+        await first.exited()
+        await cast(names, Recorder())
+
+        assert 4 == await calling
+
+    @pytest.mark.parametrize("call", ["on_receive", "later"])
+    async def test_seen(self, call: str) -> None:
+        """A call that a dying actor had begun is not sent again, and its caller is told."""
+        names, recorder, second = Names(), Recorder(), Recorder()
+        first = await cast(names, recorder)
+        if call == "later":
+            calling = asyncio.ensure_future(names.method("recorder", Recorder.later)(1))
+        else:
+            calling = asyncio.ensure_future(
+                names.method("recorder", Recorder.on_receive)("wait")  # type: ignore[arg-type]
+            )
+        await recorder.held.wait()
+        first.kill()
+        await first.exited()
+        handle = await cast(names, second)
+        with pytest.raises(ActorAway, match="recorder ended while it had the call"):
+            await calling
+        await handle.stop(None)
+
+        assert ["start", "stop"] == second.hooks
+        assert not second.held.is_set()
+
+    async def test_away(self) -> None:
+        """A call to a name that stays away raises ActorAway with the name."""
+        with pytest.raises(ActorAway, match="nobody has been recorder for 0.01 s"):
+            await Names().method("recorder", Recorder.double, timeout=0.01)(1)
+
+    async def test_deadline(self) -> None:
+        """A call that is not answered in time raises DeadlineExceeded with name and method."""
+        names, recorder = Names(), Recorder()
+        await cast(names, recorder)
+        with pytest.raises(DeadlineExceeded, match="recorder did not answer later"):
+            await names.method("recorder", Recorder.later, timeout=0.01)(1)
+
+    async def test_own_timeout(self) -> None:
+        """A TimeoutError of the method is not taken for the caller's deadline."""
+
+        class Late(Recorder):
+            def fail(self) -> None:
+                raise TimeoutError("theirs")
+
+        names = Names()
+        await start_actor(names, "late", Late)
+        with pytest.raises(TimeoutError, match="theirs"):
+            await names.method("late", Late.fail)()
+
+    async def test_dropped(self) -> None:
+        """A call that a full mailbox drops raises MailboxFull and is not repeated."""
+
+        class Choosy(Recorder):
+            mailbox_limit = 1
+            overflow = Overflow.DROP_OLD
+
+        names, recorder = Names(), Choosy()
+        handle = await cast(names, recorder)
+        handle.ref.tell("wait")
+        await recorder.held.wait()
+        calling = asyncio.ensure_future(names.method("recorder", Recorder.double)(1))
+        while not len(recorder.actor_inbox):
+            await Recorder.start().ask_async("a turn of the loop")
+        handle.ref.tell("newer")
+        recorder.gate.set()
+        with pytest.raises(MailboxFull):
+            await calling

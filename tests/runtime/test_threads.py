@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cortex_actors.errors import BlockingInLoopError, InternalError
+from cortex_actors.runtime.threads import Threads
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def threads() -> Iterator[Threads]:
+    """Give two threads."""
+    threads = Threads("worker", 2)
+    yield threads
+    threads.close(wait=True)
+
+
+class TestRun:
+    async def test_result(self, threads: Threads) -> None:
+        """A call runs on a thread with the pool's name and its result comes back."""
+
+        def call(number: int, *, plus: int) -> tuple[int, str]:
+            return number + plus, threading.current_thread().name
+
+        result, name = await threads.run(call, 1, plus=2)
+
+        assert 3 == result
+        assert name.startswith("worker")
+
+    async def test_raises(self, threads: Threads) -> None:
+        """What the call raised is raised."""
+        with pytest.raises(ValueError, match="invalid literal"):
+            await threads.run(int, "no number")
+
+    async def test_counts(self, threads: Threads) -> None:
+        """At most `limit` calls run; the others are counted as waiting."""
+        started, release = threading.Semaphore(0), threading.Event()
+
+        def call() -> bool:
+            started.release()
+            return release.wait(5)
+
+        calls = [asyncio.ensure_future(threads.run(call)) for _ in range(5)]
+        await asyncio.to_thread(lambda: [started.acquire(timeout=5) for _ in range(2)])
+        during = threads.running, threads.waiting
+        calls[-1].cancel()
+        await asyncio.wait({calls[-1]})
+        cancelled = threads.running, threads.waiting
+        release.set()
+        await asyncio.gather(*calls[:-1])
+
+        assert (2, 3) == during
+        assert (2, 2) == cancelled
+        assert (0, 0) == (threads.running, threads.waiting)
+
+
+class TestClose:
+    async def test_refuses(self, threads: Threads) -> None:
+        """Closed threads run nothing more."""
+        threads.close()
+        with pytest.raises(InternalError, match="worker"):
+            await threads.run(int)
+
+    async def test_blocking(self, threads: Threads) -> None:
+        """Waiting for the threads to end is refused on the loop."""
+        with pytest.raises(BlockingInLoopError):
+            threads.close(wait=True)
+
+        assert 0 == await threads.run(int)
+
+    async def test_drops_waiting(self) -> None:
+        """Calls that have not begun are dropped, and their awaiters are told."""
+        threads = Threads("worker", 1)
+        started, release = threading.Event(), threading.Event()
+
+        def call() -> None:
+            started.set()
+            release.wait(5)
+
+        calls = [asyncio.ensure_future(threads.run(call)) for _ in range(2)]
+        await asyncio.to_thread(started.wait, 5)
+        threads.close()
+        release.set()
+        await asyncio.wait(calls)
+
+        assert not calls[0].cancelled()
+        assert calls[1].cancelled()
+        assert (0, 0) == (threads.running, threads.waiting)
