@@ -16,16 +16,18 @@ SEED ?=
 ARGS ?=
 WHEEL_VENV := .wheel-venv
 
-.PHONY: help venv dev run demo test lint types check wheel-check clean
+.PHONY: help venv dev run demo test lint types check docs bench wheel-check clean
 
 help:
 	@echo "make run          start the demo and follow its log (Ctrl-C stops it)"
-	@echo "make demo         run the demo once, from a changed file to a resolved one"
+	@echo "make demo         run the demo once, and end with a summary"
 	@echo "make venv         only install, into $(VENV)"
 	@echo "make test         every test (SEED=n repeats an order, ARGS=... goes to pytest)"
 	@echo "make lint         ruff: rules and format"
 	@echo "make types        mypy, strict"
 	@echo "make check        lint, types and test"
+	@echo "make docs         write the pages that are made from the code"
+	@echo "make bench        measure, as ratios in one run"
 	@echo "make wheel-check  build the wheel, install it in a fresh environment, run the demo"
 	@echo "make clean        remove what the other targets made"
 	@echo "PYTHON=python3.12 chooses the interpreter, TORCH_INDEX=url where torch comes from"
@@ -62,6 +64,15 @@ types: dev
 	$(BIN)/mypy
 
 check: lint types test
+
+# Pages that are made from the code; a test compares them.
+docs: dev
+	$(BIN)/python docs/generate.py
+
+bench: dev
+	$(BIN)/python benchmarks/quick.py
+	$(BIN)/python benchmarks/ingest.py
+	$(BIN)/python benchmarks/ingest.py --provider hashing
 
 wheel-check: dev
 	rm -rf dist $(WHEEL_VENV)

@@ -69,10 +69,12 @@ class Control:
         self._logs = logs
         self._stop = shutdown
         self._draining = False
+        self._closing = False
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
         #: Those that work on a request rather than wait for one.
         self._busy: set[asyncio.Task[None]] = set()
+        self._followers: set[Follower] = set()
 
     async def open(self) -> None:
         """Listen; the caller holds the home's lock, so a socket that is there already is dead.
@@ -95,10 +97,13 @@ class Control:
 
     async def close(self, timeout: float = 0.5) -> None:
         """Stop listening, let requests in hand end for `timeout` seconds, and hang up."""
+        self._closing = True
         if self._server is not None:
             self._server.close()
             with contextlib.suppress(OSError):
                 self._home.socket.unlink()
+        for follower in self._followers:
+            follower.close()
         if self._busy:
             await asyncio.wait(self._busy, timeout=timeout)
         for task in self._connections:
@@ -113,7 +118,7 @@ class Control:
         writer.transport.set_write_buffer_limits(high=WRITE_BUFFER)
         try:
             self._admit(writer)
-            while line := await _line(reader):
+            while not self._closing and (line := await _line(reader)):
                 self._busy.add(task)
                 await self._turn(line, reader, writer)
                 self._busy.discard(task)
@@ -210,6 +215,7 @@ class Control:
         self, follower: Follower, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> int:
         """Send records until the client speaks or leaves, or the stream ends; return how many."""
+        self._followers.add(follower)
         ended = asyncio.create_task(reader.read(1), name="control-follower")
         ended.add_done_callback(lambda _: follower.close())
         sent = 0
@@ -222,6 +228,7 @@ class Control:
                 sent += len(batch.records)
             return sent
         finally:
+            self._followers.discard(follower)
             ended.cancel()
             await asyncio.gather(ended, return_exceptions=True)
 

@@ -170,11 +170,12 @@ class Cortex:
         """
         project_id = None if project is None else (await self._project(project)).id
         found = await self._parts.recall(query, limit, project_id)
+        left_out = await self._parts.records.read(lambda c: lookup.left_out(c, self._parts.model))
         return {
             "query": found.query,
             "hits": [asdict(hit) for hit in found.hits],
             "failed": [{"store": name, "reason": why} for name, why in found.failed],
-            "skipped": [{"store": name, "reason": why} for name, why in found.skipped],
+            "skipped": [{"store": name, "reason": why} for name, why in found.skipped] + left_out,
             "took_ms": round(found.took_ms, 3),
         }
 

@@ -156,10 +156,11 @@ def state(home: Home) -> State:
         free = _try(fd, fcntl.LOCK_SH)
     finally:
         os.close(fd)
-    alive = {State.STARTING.value, State.RUNNING.value}
     said = read(home).state
     if free:
-        return State.CRASHED if said in alive else State.STOPPED
+        # Garbage says nothing about how the last owner ended.
+        ended_badly = said in {State.STARTING, State.RUNNING, State.CRASHED}
+        return State.CRASHED if ended_badly else State.STOPPED
     return State.STARTING if said == State.STARTING else State.RUNNING
 
 

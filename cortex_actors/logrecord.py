@@ -106,6 +106,7 @@ def record_of(found: Mapping[str, object]) -> Record:
         topic if isinstance(topic, str) else None,
         str(text),
         {key: value for key, value in found.items() if key not in {*FIXED, "dropped"}},
+        json.dumps(found),
     )
 
 

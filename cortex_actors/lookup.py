@@ -65,6 +65,15 @@ def reasons(
     return found
 
 
+def left_out(connection: Connection, model: str) -> list[dict[str, Any]]:
+    """Return what a recall could not look at: text that has no vector yet."""
+    missing = indexing.count_unembedded(connection, model)
+    if not missing:
+        return []
+    reason = f"{missing} insights are not embedded yet; ask again in a moment"
+    return [{"store": "local", "reason": reason}]
+
+
 def project(connection: Connection, wanted: str) -> Project:
     """Return the followed project of a path in it, a name or an id; the innermost of several.
 

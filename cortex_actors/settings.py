@@ -7,8 +7,9 @@ ignored costs an evening. docs/configuration.md lists them all; a test holds it 
 
 from __future__ import annotations
 
+import os
 import tomllib
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_settings import (
@@ -16,12 +17,21 @@ from pydantic_settings import (
     EnvSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
+    SettingsError,
 )
 
 from cortex_actors.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cortex_actors.home import Home
+
+
+#: Seconds a consumer ever rests; a rest that lies further ahead means the wall clock jumped back.
+LONGEST_REST = 300.0
+
+Pause = Annotated[float, Field(ge=0, le=LONGEST_REST)]
 
 
 class Section(BaseModel):
@@ -113,7 +123,7 @@ class EventsSettings(Section):
     max_deliveries: int = Field(5, ge=1)
     #: Seconds a consumer rests after its first, second ... crash on an event; the rest is longer
     #: than the supervisor's window, so one poison event can never bring a branch down.
-    pauses_s: tuple[float, ...] = (1.0, 5.0, 30.0, 120.0)
+    pauses_s: tuple[Pause, ...] = Field((1.0, 5.0, 30.0, 120.0), min_length=1)
 
 
 class Settings(BaseSettings):
@@ -150,6 +160,7 @@ def load(home: Home) -> Settings:
 
     Raises `ConfigurationError` naming the file or variable and the key that is wrong.
     """
+    _known_sections(os.environ)
     try:
         return Settings(**_file(home))
     except ValidationError as error:
@@ -161,6 +172,23 @@ def load(home: Home) -> Settings:
             f"mend it in {home.settings} or in the variable {variable}"
         )
         raise ConfigurationError(message) from error
+    except SettingsError as error:
+        message = f"a variable CORTEX_* cannot be used: {error}; lists are written as JSON: [1, 5]"
+        raise ConfigurationError(message) from error
+
+
+def _known_sections(environ: Mapping[str, str]) -> None:
+    """Raise `ConfigurationError` for a variable of a section that does not exist."""
+    for name in environ:
+        section, nested, _ = name.upper().removeprefix("CORTEX_").partition("__")
+        if not (nested and name.upper().startswith("CORTEX_")):
+            continue
+        if section.lower() not in Settings.model_fields:
+            message = (
+                f"the variable {name} sets nothing: there is no section {section.lower()!r}; "
+                f"there are {', '.join(Settings.model_fields)}"
+            )
+            raise ConfigurationError(message)
 
 
 def _file(home: Home) -> dict[str, Any]:

@@ -90,7 +90,7 @@ class MemoryJournal:
         self._seq = itertools.count(1)
         self._waiting: dict[str, list[Event[Payload]]] = defaultdict(list)
         self._attempts: dict[tuple[str, int], int] = {}
-        self._due: dict[str, int] = {}
+        self._due: dict[tuple[str, int], int] = {}
         self.events: list[Event[Payload]] = []
         self.dead: list[tuple[str, Event[Payload], str]] = []
 
@@ -111,12 +111,15 @@ class MemoryJournal:
         ]
         if not free:
             return None
-        if (due := self._due.get(consumer, 0)) > self._clock.now():
-            return Rest((due - self._clock.now()) / SECOND)
+        ahead = max(self._due.get((consumer, e.seq or 0), 0) for e in self._waiting[consumer])
+        if 0 < (rest := (ahead - self._clock.now()) / SECOND) <= settings.LONGEST_REST:
+            return Rest(rest)
         return self._delivery(consumer, free)
 
     async def settle(self, delivery: Delivery, outcome: Outcome) -> list[Event[Payload]]:
-        """Apply effects, acknowledge, store the said events."""
+        """Apply effects, acknowledge, store the said events; nothing if it is settled already."""
+        if not self._left(delivery):
+            return []
         if outcome.work is not None:
             outcome.work(None)
         self._drop(delivery)
@@ -124,19 +127,24 @@ class MemoryJournal:
 
     async def fail(self, delivery: Delivery, failure: Failure) -> None:
         """Record a crash."""
-        for seq in delivery.seqs:
-            self._attempts[delivery.consumer, seq] = delivery.attempts + 1
-        self._due[delivery.consumer] = self._clock.now() + round(failure.pause * SECOND)
+        left = self._left(delivery)
+        for event in left:
+            place = (delivery.consumer, event.seq or 0)
+            self._attempts[place] = delivery.attempts + 1
+            self._due[place] = self._clock.now() + round(failure.pause * SECOND)
         if failure.final:
             self._drop(delivery)
-            self.dead.append((delivery.consumer, delivery.event, failure.traceback))
+            self.dead += [(delivery.consumer, event, failure.traceback) for event in left]
 
     def waiting(self, consumer: str) -> int:
         """Return how many events a consumer has not handled."""
         return len(self._waiting[consumer])
 
     def _store(self, event: Event[Payload]) -> Event[Payload]:
-        """Keep one event for its consumers."""
+        """Keep one event for its consumers; one whose id is known is not kept again."""
+        for known in self.events:
+            if known.id == event.id:
+                return known
         stored = replace(event, seq=next(self._seq))
         self.events.append(stored)
         for consumer in topics.find(event.topic).heard_by:
@@ -153,6 +161,10 @@ class MemoryJournal:
         seqs = tuple(each.seq or 0 for each in group)
         attempts = max(self._attempts.get((consumer, seq), 0) for seq in seqs)
         return Delivery(consumer, event, seqs, key, attempts)
+
+    def _left(self, delivery: Delivery) -> list[Event[Payload]]:
+        """Return which of a delivery's events still wait."""
+        return [e for e in self._waiting[delivery.consumer] if e.seq in delivery.seqs]
 
     def _drop(self, delivery: Delivery) -> None:
         """Forget what was handled or set aside."""

@@ -10,6 +10,7 @@ Consumers appear here when their actor exists; docs/topics.md is generated from 
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from typing import Final
@@ -227,4 +228,6 @@ def key_of(name: str, payload: shape.Payload) -> str | None:
     if fields is None:
         return None
     plain = shape.plain(payload)
-    return "|".join(str(plain.get(field, "")) for field in fields)
+    if len(fields) < 2:  # noqa: PLR2004 - nothing to tell apart
+        return "".join(str(plain[field]) for field in fields)
+    return json.dumps([plain[field] for field in fields])

@@ -17,14 +17,15 @@ cortex                    rest_for_one
     ├── federation        rest_for_one
     │   ├── roster
     │   └── federation
-    └── watching          one_for_one
+    └── watching          rest_for_one
+        ├── watchers      simple_one_for_one
         └── watchlist
 ```
 
-Children start from top to bottom and stop in reverse; a watcher for each project joins `watching`
-while the daemon runs. What stands below needs what stands above (`rest_for_one`); in `work`, a
-branch that gives up comes back alone. A test compares this drawing with `TREE` and with the live
-tree.
+Children start from top to bottom and stop in reverse; a watcher for each project joins `watchers`
+while the daemon runs, and all of them stop at once. What stands below needs what stands above
+(`rest_for_one`); in `work`, a branch that gives up comes back alone. A test compares this drawing
+with `TREE` and with the live tree.
 """
 
 from __future__ import annotations
@@ -73,7 +74,11 @@ TREE: Final = Branch(
             (
                 Branch("pipeline", "one_for_one", ("accumulator", "reconciler", "organiser")),
                 Branch("federation", "rest_for_one", ("roster", "federation")),
-                Branch("watching", "one_for_one", ("watchlist",)),
+                Branch(
+                    "watching",
+                    "rest_for_one",
+                    (Branch("watchers", "simple_one_for_one", ()), "watchlist"),
+                ),
             ),
         ),
     ),
@@ -105,7 +110,7 @@ class Tree:
         """Put every part together."""
         self._clock = clock
         self._live: dict[str, supervision.Supervisor] = {}
-        self._watchers: dict[str, str] = {}
+        self._watchers: dict[str, supervision.Handle] = {}
         world = World(home, settings, clock, logs, self, self.draw, self.crash)
         self.parts = Assembly(world)
         self.bus.subscribe("*", scribe(logs))
@@ -152,30 +157,18 @@ class Tree:
             message = f"cannot crash {name}: no actor has that name now; there are {known}"
             raise UnknownActor(message)
 
-    # Watchers: children of `watching` that come and go.
+    # Watchers: made from a template, one for each project, named by their handles.
 
     async def start_watcher(self, project: Project) -> None:
         """Start the watcher of a project; nothing happens when it has one."""
-        if project.id in self._watchers:
-            return
-        name = f"watcher({project.name})"
-        if name in self._watchers.values():
-            name = f"watcher({project.name}-{project.id[4:10]})"
-        make = partial(Watcher, project, self.parts.watching)
-        spec = supervision.ChildSpec(name, partial(start_actor, self.parts.names, name, make))
-        self._watchers[project.id] = name
-        try:
-            await self._live["watching"].start_child(spec)
-        except supervision.SupervisionError:
-            del self._watchers[project.id]
-            raise
+        if project.id not in self._watchers:
+            await self._live["watchers"].start_child((project,))
 
     async def end_watcher(self, project_id: str) -> None:
         """End the watcher of a project; nothing happens when it has none."""
-        name = self._watchers.pop(project_id, None)
-        if name is not None:
-            await self._live["watching"].terminate_child(name)
-            await self._live["watching"].delete_child(name)
+        handle = self._watchers.pop(project_id, None)
+        if handle is not None:
+            await self._live["watchers"].terminate_child(handle)
 
     def watched(self) -> frozenset[str]:
         """Return the ids of the projects that have a watcher."""
@@ -187,6 +180,8 @@ class Tree:
             self._actor(child) if isinstance(child, str) else self._branch(child)
             for child in branch.children
         ]
+        if branch.strategy == "simple_one_for_one":
+            specs = [supervision.ChildSpec("watcher", self._watcher)]
         return supervision.Supervisor(
             specs,
             name=branch.name,
@@ -206,12 +201,21 @@ class Tree:
         """Return how a branch is started: each life of it has a supervisor of its own."""
 
         async def start() -> supervision.Handle:
-            if branch.name == "watching":
+            if branch.name == "watchers":
                 self._watchers.clear()
             self._live[branch.name] = made = self._make(branch)
             return await made.start()
 
         return supervision.ChildSpec(branch.name, start, type="supervisor")
+
+    async def _watcher(self, project: Project) -> supervision.Handle:
+        """Start one life of a project's watcher; two projects may have one name."""
+        name = f"watcher({project.name})"
+        if self.parts.names.whereis(name) is not None:
+            name = f"watcher({project.name}-{project.id[4:10]})"
+        handle = await start_actor(self.parts.names, name, Watcher, project, self.parts.watching)
+        self._watchers[project.id] = handle
+        return handle
 
     def _on_report(self, report: supervision.Report) -> None:
         """Tell the log and the bus what happened to a child."""

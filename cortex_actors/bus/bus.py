@@ -14,7 +14,7 @@ import json
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from blinker import NamedSignal, Namespace
 
@@ -25,9 +25,13 @@ from cortex_actors.domain.payload import Payload, plain
 from cortex_actors.errors import BadInput
 
 if TYPE_CHECKING:
-    from cortex_actors.bus.journal import Journal
+    from collections.abc import Coroutine
+
+    from cortex_actors.bus.journal import Delivery, Journal, Outcome
 
 log = logging.getLogger("cortex.bus")
+
+T = TypeVar("T")
 
 #: Custom topic names that may be alive at once: a name costs a signal, and ids belong in payloads.
 CUSTOM_NAMES = 1_000
@@ -75,7 +79,7 @@ class Bus:
         self._clock = clock
         self._signals = Namespace()
         self._subscriptions: list[Subscription] = []
-        self._publishing: set[asyncio.Task[Event[Payload]]] = set()
+        self._committing: set[asyncio.Task[Any]] = set()
 
     async def publish(
         self, topic: str, payload: Payload, *, source: str, durable: bool = True
@@ -91,12 +95,11 @@ class Bus:
         if not (durable and found.durable):
             self.announce(event)
             return event
-        # Shielded: a caller that gives up between commit and signal must not leave a stored
-        # event that nobody is told about.
-        task = asyncio.get_running_loop().create_task(self._store(event))
-        self._publishing.add(task)
-        task.add_done_callback(self._publishing.discard)
-        return await asyncio.shield(task)
+        return await self._shielded(self._store(event))
+
+    async def settle(self, delivery: Delivery, outcome: Outcome) -> None:
+        """Commit what a handler wants done; return once what it says has been said."""
+        await self._shielded(self._settle(delivery, outcome))
 
     def event(self, topic: str, payload: Payload, *, source: str) -> Event[Payload]:
         """Return a new event that has not been said yet."""
@@ -129,6 +132,21 @@ class Bus:
             for signal in self._signals.values():
                 signal.disconnect(subscription)
 
+    async def _shielded(self, work: Coroutine[None, None, T]) -> T:
+        """Finish a commit and its signals, whatever becomes of the caller.
+
+        A caller that ends between the two must not leave a stored event nobody is told about.
+        """
+        task = asyncio.get_running_loop().create_task(work)
+        self._committing.add(task)
+        task.add_done_callback(self._committing.discard)
+        return await asyncio.shield(task)
+
+    async def _settle(self, delivery: Delivery, outcome: Outcome) -> None:
+        """Commit an outcome, then tell those who hear what it says."""
+        for event in await self._journal.settle(delivery, outcome):
+            self.announce(event)
+
     async def _store(self, event: Event[Payload]) -> Event[Payload]:
         """Commit an event, then tell those who hear it."""
         (stored,) = await self._journal.append([event])
@@ -154,11 +172,12 @@ class Bus:
                 f"the limit is {topics.PAYLOAD_LIMIT}; send an id or a path instead"
             )
             raise BadInput(message)
-        custom = [name for name in self._signals if name.startswith("custom:")]
-        new = topics.CUSTOM_NAME.fullmatch(topic) and topic not in custom
-        if new and len(custom) >= CUSTOM_NAMES:
+        if topic in self._signals or not topics.CUSTOM_NAME.fullmatch(topic):
+            return
+        if sum(name.startswith("custom:") for name in self._signals) >= CUSTOM_NAMES:
             message = (
                 f"cannot publish {topic}: {CUSTOM_NAMES} custom topics are in use already; "
                 "put what differs into the payload"
             )
             raise BadInput(message)
+        self._signal(topic)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from cortex_actors.bus.journal import Delivery, Failure, Journal, Outcome, Rest
-from cortex_actors.errors import ActorAway, LedgerDown
+from cortex_actors.errors import ActorAway, DeadlineExceeded, LedgerDown
 from cortex_actors.runtime.actor import AsyncioActor
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ log = logging.getLogger("cortex.bus")
 
 #: Seconds before a consumer looks again when the ledger could not be read or written.
 LEDGER_PAUSE = 1.0
+
+#: Seconds between two looks when nothing wakes it: a commit whose answer was lost woke nobody.
+IDLE = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +112,7 @@ class Consumer(AsyncioActor):
             return
         try:
             found = await self.desk.journal.next(self.desk.name, self._in_hand.values())
-        except LedgerDown:
+        except (LedgerDown, ActorAway, DeadlineExceeded):
             self._later(LEDGER_PAUSE)
             return
         if isinstance(found, Delivery):
@@ -117,8 +120,8 @@ class Consumer(AsyncioActor):
             self._in_hand[task] = found
             task.add_done_callback(self._on_handled)
             self.wake()
-        elif isinstance(found, Rest):
-            self._later(found.seconds)
+        else:
+            self._later(found.seconds if isinstance(found, Rest) else IDLE)
 
     def _on_handled(self, task: asyncio.Task[None]) -> None:
         """Look for more; a handler that crashed has ended this actor."""
@@ -127,20 +130,27 @@ class Consumer(AsyncioActor):
             self.wake()
 
     async def _handle(self, delivery: Delivery) -> None:
-        """Run the handler and commit its outcome; on a crash record it and let it crash us."""
-        handler = getattr(self, self.hears[delivery.event.topic])
+        """Handle one delivery; while the ledger is away, rest instead."""
         try:
-            outcome: Outcome = await handler(delivery.event)
-            said = await self.desk.journal.settle(delivery, outcome)
+            await self._attempt(delivery)
         except (LedgerDown, ActorAway) as error:
             log.warning("%s will be tried again: %s", delivery.event.topic, error)
             await self.desk.clock.sleep(LEDGER_PAUSE)
-            return
+
+    async def _attempt(self, delivery: Delivery) -> None:
+        """Run the handler and commit its outcome; on a crash record it and let it crash us.
+
+        A crash that cannot be recorded is none: the next life would run into it without a rest.
+        """
+        handler = getattr(self, self.hears[delivery.event.topic])
+        try:
+            outcome: Outcome = await handler(delivery.event)
+            await self.desk.bus.settle(delivery, outcome)
+        except (LedgerDown, ActorAway):
+            raise
         except Exception:
             await self.desk.journal.fail(delivery, self._failure(delivery))
             raise
-        for event in said:
-            self.desk.bus.announce(event)
 
     def _failure(self, delivery: Delivery) -> Failure:
         """Return how to go on after the crash that is being handled."""

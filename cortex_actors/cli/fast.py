@@ -60,7 +60,7 @@ def run(words: Sequence[str]) -> int:
     """Run one quick command."""
     parser = _PARSERS[words[0]]()
     try:
-        options = parser.parse_args(words[1:])
+        options = parser.parse_intermixed_args(words[1:])
     except SystemExit:
         # `--help` has printed itself.
         return 0

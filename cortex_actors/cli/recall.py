@@ -48,13 +48,15 @@ def show_hits(found: Answer) -> None:
     out = console()
     for number, hit in enumerate(found["hits"], 1):
         where = f"{hit['path']}:{hit['line_start']}-{hit['line_end']}" if hit.get("path") else ""
-        head = [f"{hit['score']:.3f}", hit["store"], hit.get("project") or "", where]
+        head = [f"{hit['score']:.3f}", hit.get("heading") or "", hit.get("project") or "", where]
         out.print(visible(f"{number}. {'  '.join(part for part in head if part)}"), style="bold")
         for line in hit["text"].splitlines():
             out.print(f"   {visible(line)}")
         out.print()
     for store in found["failed"]:
         out.print(visible(f"the store {store['store']} did not answer: {store['reason']}"))
+    for store in found["skipped"]:
+        out.print(visible(f"left out of the store {store['store']}: {store['reason']}"))
     if not found["hits"]:
         out.print("nothing was found; see what is known with: cortex insights")
     out.print(f"{len(found['hits'])} found in {found['took_ms']:.0f} ms")

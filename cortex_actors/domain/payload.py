@@ -6,6 +6,7 @@ ids of all. Handlers read the truth from the ledger; ids only say where to look.
 
 from __future__ import annotations
 
+from collections.abc import Mapping  # noqa: TC003 - annotations are read at run time
 from dataclasses import dataclass, fields, replace
 from types import UnionType
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_hints
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_h
 from cortex_actors.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,12 +144,13 @@ def merged(payloads: Sequence[P]) -> P:
     A field that differs and may be None becomes None ("several").
     """
     newest = payloads[-1]
+    hints = get_type_hints(type(newest))
     changes: dict[str, Any] = {}
     for field in fields(newest):
         values = [getattr(payload, field.name) for payload in payloads]
         if isinstance(values[-1], tuple):
             changes[field.name] = tuple(dict.fromkeys(item for value in values for item in value))
-        elif field.name == "project_id" and len(set(values)) > 1:
+        elif type(None) in get_args(hints[field.name]) and len(set(values)) > 1:
             changes[field.name] = None
     return replace(newest, **changes)
 

@@ -25,6 +25,10 @@ class Project:
     root: str
     added_at: int
 
+    def __str__(self) -> str:
+        """Return the name: what a person calls it."""
+        return self.name
+
     @classmethod
     def at(cls, root: str, added_at: int) -> Project:
         """Return the project of a real path; the same folder always has the same id."""

@@ -126,10 +126,9 @@ class Accumulator(Consumer):
     async def _changed(self, job: Job, state: FileState, data: bytes) -> Outcome:
         """Make what the file says the ledger's."""
         try:
-            fragments = await asyncio.to_thread(_parse, job, data)
+            findings = await asyncio.to_thread(_findings, job, data)
         except BadInput as error:
             return self._failed(job, replace(state, error=str(error)))
-        findings = [_finding(fragment) for fragment in fragments]
         vectors = await self._vectors(findings)
         at = self.desk.clock.now()
 
@@ -205,8 +204,8 @@ class Accumulator(Consumer):
         return Outcome(all_of_it, [self.say(ACCUMULATION_COMPLETE, done)])
 
 
-def _parse(job: Job, data: bytes) -> tuple[Fragment, ...]:
-    """Return a file's fragments (on a thread: a large file takes a while)."""
+def _findings(job: Job, data: bytes) -> list[Finding]:
+    """Return what a file says (on a thread: a large file takes a while)."""
     relative = os.path.relpath(job.path, job.project.root)
     dialect = dialect_of(relative)
     if dialect is None:
@@ -215,7 +214,8 @@ def _parse(job: Job, data: bytes) -> tuple[Fragment, ...]:
             "instruction file; docs/cli.md lists them"
         )
         raise BadInput(message)
-    return dialect.parse(data, path=job.path, project=job.project.name)
+    fragments = dialect.parse(data, path=job.path, project=job.project.name)
+    return [_finding(fragment) for fragment in fragments]
 
 
 def _finding(fragment: Fragment) -> Finding:

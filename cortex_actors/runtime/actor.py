@@ -55,9 +55,12 @@ class AsyncioActor(pykka.Actor):
 
     actor_inbox: Inbox
     _actor_ref: AsyncioRef[Any]
+    actor_name: str  # the class, or the name it was started under (supervised.py)
 
-    #: What others call it: the class, or the name it was started under (supervised.py).
-    actor_name: str
+    def __init_subclass__(cls) -> None:
+        """Refuse a subclass that takes, by accident, a private name that makes an actor run."""
+        if taken := _PRIVATE & vars(cls).keys():
+            raise InternalError(f"{cls.__name__} overrides {taken}, which makes an actor run")
 
     def __init__(self, *_args: object, **_kwargs: object) -> None:
         """Make the actor; a subclass calls this before anything else and starts no work here.
@@ -66,8 +69,7 @@ class AsyncioActor(pykka.Actor):
         """
         loop = loop_here() or self.home_loop
         if loop is None:
-            message = f"{type(self).__name__} needs a running event loop, or a home_loop"
-            raise InternalError(message)
+            raise InternalError(f"{type(self).__name__} needs a running loop, or a home_loop")
         super().__init__()
         self.actor_name = type(self).__name__
         self.actor_inbox = Inbox(self.mailbox_limit, self.overflow)
@@ -117,14 +119,12 @@ class AsyncioActor(pykka.Actor):
 
     def on_start(self) -> Awaitable[None] | None:  # type: ignore[override]  # may be async here
         """Set up, in the actor's task, before the first message; an exception ends the actor."""
-        return None
 
     def on_stop(self) -> Awaitable[None] | None:  # type: ignore[override]  # may be async here
         """Clean up, in the actor's task, after the last message; owned tasks still run.
 
         Not called after a crash or a kill. An exception is logged and changes nothing.
         """
-        return None
 
     def on_failure(  # type: ignore[override]  # may be async here
         self,
@@ -133,7 +133,6 @@ class AsyncioActor(pykka.Actor):
         traceback: TracebackType | None,
     ) -> Awaitable[None] | None:
         """Clean up after a crash, in the actor's task; an exception is logged."""
-        return None
 
     @staticmethod
     def _create_actor_inbox() -> Inbox:
@@ -296,3 +295,6 @@ class AsyncioActor(pykka.Actor):
             self._bury()
             self.actor_inbox.close()
             self._life.close()
+
+
+_PRIVATE = frozenset(n for n in vars(AsyncioActor) if n[0] == "_" and n[1] != "_")

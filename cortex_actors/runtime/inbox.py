@@ -125,10 +125,8 @@ class Inbox:
     async def arrival(self) -> None:
         """Return once a message waits."""
         while not self._waiting:
+            # A thread that puts one before it can see the taker has scheduled a wake-up as well.
             self._taker = taker = asyncio.get_running_loop().create_future()
-            if self._waiting:  # a thread put one before it could see the taker
-                self._taker = None
-                return
             await taker
 
     def close(self) -> None:

@@ -174,6 +174,15 @@ def pending(connection: Connection) -> int:
     return int(connection.execute(select(func.count()).select_from(index_ops)).scalar_one())
 
 
+def told(connection: Connection) -> int:
+    """Return how many insights the index must hold: those that wait for no change are in it."""
+    query = select(func.count()).where(
+        insights.c.status == InsightStatus.ACTIVE,
+        insights.c.id.not_in(select(index_ops.c.item_id)),
+    )
+    return int(connection.execute(query).scalar_one())
+
+
 def pending_ids(connection: Connection, limit: int) -> list[str]:
     """Return the items the index may be wrong about."""
     query = select(index_ops.c.item_id).distinct().limit(limit)

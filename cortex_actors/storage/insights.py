@@ -7,6 +7,7 @@ its rows whenever it is asked.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -85,7 +86,7 @@ def count_by_project(connection: Connection) -> dict[str, int]:
         .where(insight_sources.c.withdrawn_at.is_(None))
         .group_by(insight_sources.c.project_id)
     )
-    return dict(connection.execute(query).tuples().all())
+    return dict(connection.execute(query).all())
 
 
 def active(
@@ -165,6 +166,8 @@ def _attach(connection: Connection, finding: Finding, project_id: str, at: int) 
     """Write where an insight stands; the same fragment may have moved to other lines."""
     source = finding.source
     place = {
+        # Of another project when a folder inside one has become a project itself.
+        "project_id": project_id,
         "line_start": source.line_start,
         "line_end": source.line_end,
         "heading": source.heading,
@@ -174,7 +177,6 @@ def _attach(connection: Connection, finding: Finding, project_id: str, at: int) 
         "insight_id": finding.insight_id,
         "fragment_id": source.fragment_id,
         "ordinal": source.ordinal,
-        "project_id": project_id,
         "path": source.path,
         "seen_at": at,
         **place,
@@ -192,7 +194,7 @@ def _live(connection: Connection, path: str) -> dict[str, str]:
     query = select(insight_sources.c.fragment_id, insight_sources.c.insight_id).where(
         insight_sources.c.path == path, insight_sources.c.withdrawn_at.is_(None)
     )
-    return dict(connection.execute(query).tuples().all())
+    return dict(connection.execute(query).all())
 
 
 def _withdraw(connection: Connection, fragments: list[str], at: int) -> None:
@@ -231,7 +233,7 @@ def _with_evidence() -> Any:
         .scalar_subquery()
     )
     by = (
-        select(func.group_concat(projects.c.name.distinct()))
+        select(func.json_group_array(projects.c.name.distinct()))
         .select_from(insight_sources.join(projects))
         .where(insight_sources.c.insight_id == insights.c.id)
         .where(insight_sources.c.withdrawn_at.is_(None))
@@ -261,7 +263,6 @@ def _last_file_hash() -> Any:
 
 def _insight(row: Row[Any]) -> Insight:
     """Return a row as an insight."""
-    names = (row.project_names or "").split(",")
     return Insight(
         id=row.id,
         content=row.content,
@@ -274,7 +275,7 @@ def _insight(row: Row[Any]) -> Insight:
         observation_count=row.observed,
         first_seen=row.first_seen_at,
         last_seen=row.last_seen_at,
-        projects=tuple(sorted(name for name in names if name)),
+        projects=tuple(sorted(json.loads(row.project_names))),
     )
 
 

@@ -19,15 +19,13 @@ from cortex_actors.clock import SECOND, Clock
 from cortex_actors.domain.event import Event
 from cortex_actors.domain.payload import Payload, merged, plain
 from cortex_actors.errors import CortexError
+from cortex_actors.settings import LONGEST_REST
 from cortex_actors.storage.schema import dead_letters, deliveries, events
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from cortex_actors.storage.records import Records
-
-#: Seconds a consumer ever rests: when the wall clock has jumped back, `due_at` may lie far ahead.
-LONGEST_REST = 300.0
 
 #: Waiting events that one run may answer at once; the rest come with the next.
 CONFLATED = 1_000
@@ -114,8 +112,9 @@ def _next(
     if first is None:
         return None
     due = connection.execute(select(func.max(deliveries.c.due_at)).where(mine)).scalar_one()
-    if due > now:
-        return Rest(min((due - now) / SECOND, LONGEST_REST))
+    # Further ahead than anybody ever rests: the wall clock has jumped back.
+    if now < due <= now + LONGEST_REST * SECOND:
+        return Rest((due - now) / SECOND)
     rows: Sequence[Row[Any]] = [first]
     if first.key is not None:
         alike = and_(mine, events.c.topic == first.topic, deliveries.c.key == first.key)
@@ -154,10 +153,12 @@ def _delivery(consumer: str, rows: Sequence[Row[Any]]) -> Delivery:
 def _settle(connection: Connection, delivery: Delivery, outcome: Outcome) -> list[Event[Payload]]:
     """Acknowledge, apply and say, in the caller's transaction."""
     gone = connection.execute(delete(deliveries).where(_of(delivery))).rowcount
+    if gone == 0:
+        return []
     if gone != len(delivery.seqs):
         message = (
-            f"cannot settle {delivery.event.id} for {delivery.consumer}: it is settled already; "
-            "nothing was changed"
+            f"cannot settle {delivery.event.id} for {delivery.consumer}: a part of it is settled "
+            "already; nothing was changed"
         )
         raise CortexError(message)
     if outcome.work is not None:
@@ -176,7 +177,8 @@ def _fail(connection: Connection, delivery: Delivery, failure: Failure, now: int
         }
         connection.execute(update(deliveries).where(_of(delivery)).values(again))
         return
-    connection.execute(delete(deliveries).where(_of(delivery)))
+    # Only what still waited: what was settled in the meantime did not fail.
+    left = connection.execute(delete(deliveries).where(_of(delivery)).returning(deliveries.c.seq))
     rows = [
         {
             "consumer": delivery.consumer,
@@ -185,9 +187,10 @@ def _fail(connection: Connection, delivery: Delivery, failure: Failure, now: int
             "error": failure.traceback,
             "at": now,
         }
-        for seq in delivery.seqs
+        for seq in left.scalars()
     ]
-    connection.execute(insert(dead_letters).on_conflict_do_nothing(), rows)
+    if rows:
+        connection.execute(insert(dead_letters).on_conflict_do_nothing(), rows)
 
 
 def _is_not(delivery: Delivery) -> Any:

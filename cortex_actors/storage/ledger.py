@@ -54,14 +54,17 @@ class Ledger(AsyncioActor):
         self._settings = settings
         self._clock = clock
         self._readers = Threads("ledger-reader", connection.READERS)
+        self._reading: Engine
+        self._writer: Writer
+        self._opened = self._ended = False
 
     async def on_start(self) -> None:  # type: ignore[override]  # Pykka has it plain
         """Open the ledger, migrate it, become its owner.
 
         Raises `StoreTooNew`, or `LedgerDown` when the file cannot be opened.
         """
-        self._reading, self._writer = await self._readers.run(self._open)
         self.actor_ref.on_end(self._release)
+        await self._readers.run(self._open)
 
     async def on_stop(self) -> None:  # type: ignore[override]  # Pykka has it plain
         """Commit what was taken, then close the file."""
@@ -92,25 +95,31 @@ class Ledger(AsyncioActor):
             message = f"cannot read the ledger {self._home.ledger}: {error.orig}"
             raise LedgerDown(message) from error
 
-    def _open(self) -> tuple[Engine, Writer]:
+    def _open(self) -> None:
         """Open the file, migrate it, take the next epoch (on a thread: it waits for the disk)."""
         path = self._home.ledger
         turn = _turn(path)
+        writing = connection.writing(path)
         try:
-            writing = connection.writing(path)
+            # First, because SQLite gives the files beside it the mode that this one has.
+            path.touch(mode=0o600)
+            path.chmod(0o600)
             migrate(writing, path)
             epoch = self._take_over(writing)
-            path.chmod(0o600)
-        except DBAPIError as error:
+        except BaseException as error:
+            writing.dispose()
             turn.release()
-            message = f"cannot open the ledger {path}: {error.orig}; see docs/semantics.md"
+            if not isinstance(error, (DBAPIError, OSError)):
+                raise
+            cause = error.orig if isinstance(error, DBAPIError) else error
+            message = f"cannot open the ledger {path}: {cause}; see docs/semantics.md"
             raise LedgerDown(message) from error
-        except BaseException:
-            turn.release()
-            raise
         limits = Limits(self._settings.group_units, self._settings.group_ms / 1_000)
-        writer = Writer(writing, epoch, limits=limits, clock=self._clock, closed=turn.release)
-        return connection.reading(path), writer
+        self._reading = connection.reading(path)
+        self._writer = Writer(writing, epoch, limits=limits, clock=self._clock, closed=turn.release)
+        self._opened = True
+        if self._ended:  # killed meanwhile: nobody else will close them
+            self._shut()
 
     def _take_over(self, writing: Engine) -> int:
         """Write the next epoch: from now on an earlier owner's writes land nowhere."""
@@ -123,9 +132,15 @@ class Ledger(AsyncioActor):
 
     def _release(self) -> None:
         """Let the writing thread finish and end, however the actor ended."""
+        self._ended = True
+        self._readers.close(wait=False)
+        if self._opened:
+            self._shut()
+
+    def _shut(self) -> None:
+        """Close both ends of the file; a second time does nothing."""
         self._writer.close()
         self._reading.dispose()
-        self._readers.close(wait=False)
 
 
 def _turn(path: Path) -> threading.Lock:

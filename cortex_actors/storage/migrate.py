@@ -54,6 +54,7 @@ def _upgrade(connection: Connection) -> None:
 
 def _copy(source: Path, target: Path) -> None:
     """Copy a ledger with SQLite's own backup, which sees what still lies in the WAL."""
+    target.touch(mode=0o600)
     with sqlite3.connect(source) as old, sqlite3.connect(target) as new:
         old.backup(new)
     new.close()

@@ -79,7 +79,7 @@ def find(connection: Connection, project_id: str) -> Project | None:
 def file_counts(connection: Connection) -> dict[str, int]:
     """Return how many files were read of each project."""
     query = select(file_states.c.project_id, func.count()).group_by(file_states.c.project_id)
-    return dict(connection.execute(query).tuples().all())
+    return dict(connection.execute(query).all())
 
 
 def files(connection: Connection, project_id: str) -> dict[str, FileState]:

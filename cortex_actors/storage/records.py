@@ -10,7 +10,7 @@ from cortex_actors.storage.ledger import Ledger
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from sqlalchemy import Connection as Connection
+    from sqlalchemy import Connection as Connection  # noqa: PLC0414 - for whoever writes units
 
     from cortex_actors.runtime.names import Names
 

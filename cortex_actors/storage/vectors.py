@@ -18,6 +18,7 @@ from cortex_actors.errors import ChildProcessDown, IndexDown
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.child import ChildProcess
 from cortex_actors.storage import indexing
+from cortex_actors.storage.insights import COLLECTION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -177,7 +178,7 @@ class Vectors(AsyncioActor):
         raise ChildProcessDown(message)
 
     async def _open(self, generation: int) -> None:
-        """Start a child on one generation's folder."""
+        """Start a child on one generation's folder; raises `IndexDown` when it has lost rows."""
         self._generation = generation
         folder = self._folder / f"gen-{generation}"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -187,12 +188,16 @@ class Vectors(AsyncioActor):
         self.actor_ref.on_end(self._child.kill)
         params = {"path": str(folder), "collections": list(COLLECTIONS)}
         try:
-            await self._child.request("open", params, deadline=OPEN_TIMEOUT)
+            answer, _ = await self._child.request("open", params, deadline=OPEN_TIMEOUT)
         except ChildProcessDown:
             raise
         except Exception as error:
             message = f"the folder {folder} cannot be opened: {error}"
             raise IndexDown(message) from error
+        held, told = answer["counts"][COLLECTION], await self._records.read(indexing.told)
+        if held < told:
+            message = f"the folder {folder} holds {held} of the {told} insights it was given"
+            raise IndexDown(message)
 
     async def _discard(self) -> None:
         """End a child that could not open its folder."""

@@ -23,6 +23,18 @@ from cortex_actors.storage import schema
 if TYPE_CHECKING:
     from cortex_actors.clock import Clock
 
+#: SQLite's errors that say nothing about the statement.
+_DISK = (
+    "SQLITE_BUSY",
+    "SQLITE_CANTOPEN",
+    "SQLITE_CORRUPT",
+    "SQLITE_FULL",
+    "SQLITE_IOERR",
+    "SQLITE_NOMEM",
+    "SQLITE_NOTADB",
+    "SQLITE_READONLY",
+)
+
 #: Gets the connection of the open transaction; what it returns goes to the caller.
 Unit = Callable[[Connection], Any]
 
@@ -107,7 +119,7 @@ class Writer:
         job = self._jobs.get()
         if job is None:
             return [], True
-        group = [job]
+        group = _wanted(job)
         until = self._clock.monotonic() + self._limits.seconds
         while len(group) < self._limits.units and self._clock.monotonic() < until:
             try:
@@ -116,7 +128,7 @@ class Writer:
                 break
             if job is None:
                 return group, True
-            group.append(job)
+            group += _wanted(job)
         return group, False
 
     def _commit(self, group: list[_Job]) -> None:
@@ -126,23 +138,28 @@ class Writer:
                 self._fence(connection)
                 for job in group:
                     self._attempt(connection, job)
-        except DBAPIError as error:
-            self._fail(
-                group, LedgerDown(f"cannot write the ledger: {error.orig}; nothing was kept")
-            )
         except LedgerDown as error:
             self._fail(group, error)
+        except Exception as error:  # noqa: BLE001 - the thread must live, and somebody waits
+            cause = error.orig if isinstance(error, DBAPIError) else error
+            self._fail(group, LedgerDown(f"cannot write the ledger: {cause}; nothing was kept"))
         else:
             for job in group:
                 if not job.done.done():
                     job.done.set_result(job.result)
 
     def _attempt(self, connection: Connection, job: _Job) -> None:
-        """Run one unit inside its savepoint; its own failure is undone and goes to its caller."""
+        """Run one unit inside its savepoint; its own failure is undone and goes to its caller.
+
+        After a failure of the disk SQLite may have undone the whole transaction: then nobody's
+        unit was kept.
+        """
         try:
             with connection.begin_nested():
                 job.result = job.unit(connection)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it belongs to that caller
+        except Exception as error:
+            if _is_the_disk(error) or not _in_transaction(connection):
+                raise
             job.done.set_exception(error)
 
     def _fence(self, connection: Connection) -> None:
@@ -160,3 +177,19 @@ class Writer:
         for job in group:
             if not job.done.done():
                 job.done.set_exception(error)
+
+
+def _wanted(job: _Job) -> list[_Job]:
+    """Return a job that its caller still waits for; from here on it can be cancelled no more."""
+    return [job] if job.done.set_running_or_notify_cancel() else []
+
+
+def _is_the_disk(error: Exception) -> bool:
+    """Tell whether SQLite could not do its work, whatever was asked of it."""
+    name = getattr(getattr(error, "orig", None), "sqlite_errorname", "")
+    return name.startswith(_DISK)
+
+
+def _in_transaction(connection: Connection) -> bool:
+    """Tell whether the driver's transaction is still open."""
+    return bool(getattr(connection.connection.dbapi_connection, "in_transaction", False))

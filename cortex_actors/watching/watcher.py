@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("cortex.watcher")
 
-#: Seconds before the kernel's events are asked for again after they failed.
-AGAIN = 5.0
+#: Seconds before the kernel's events are asked for again after they failed; doubled up to the
+#: longest, because what is used up (a user has 128 inotify instances) stays so for a while.
+FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0
 
 #: Looks in a row that must miss a file before it counts as gone: editors delete and write anew.
 MISSES = 2
@@ -151,6 +152,7 @@ class Watcher(AsyncioActor):
         dependencies. Anything may go wrong here (one name that is not UTF-8 ends it); the sweeps
         go on without hints and hints are asked for again.
         """
+        pause = FIRST_PAUSE
         while True:
             try:
                 async for _ in awatch(
@@ -161,8 +163,11 @@ class Watcher(AsyncioActor):
                     recursive=False,
                     ignore_permission_denied=True,
                 ):
+                    pause = FIRST_PAUSE
                     self.look()
             except Exception as error:  # noqa: BLE001 - watchfiles raises what its Rust side does
-                log.warning("no hints for %s for now: %s", self._project.name, error)
+                told = logging.WARNING if pause == FIRST_PAUSE else logging.DEBUG
+                log.log(told, "%s is only swept for now: %s", self._project.name, error)
             self.look()
-            await self._parts.clock.sleep(AGAIN)
+            await self._parts.clock.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE)

@@ -45,11 +45,14 @@ class Commands:
             check=False,
         )
 
-    def spawn(self, *words: str, program: str = "-mcortex_actors") -> subprocess.Popen[str]:
+    def spawn(
+        self, *words: str, program: str = "-mcortex_actors", cwd: Path = ROOT
+    ) -> subprocess.Popen[str]:
         """Start a command that goes on; it is killed after the test."""
         process = subprocess.Popen(
             [sys.executable, program, *words],
             env=self.env,
+            cwd=cwd,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

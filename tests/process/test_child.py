@@ -4,37 +4,14 @@ import asyncio
 import os
 import signal
 import sys
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from cortex_actors.errors import BadInput, ChildProcessDown, DeadlineExceeded
 from cortex_actors.runtime import frames
 from cortex_actors.runtime.child import ChildError, ChildProcess
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
-ROOT = Path(__file__).parents[2]
-SCRIPT = str(Path(__file__).with_name("child_under_test.py"))
-
-#: Seconds for a request that is answered: a slow machine, not a hang.
-SOON = 20.0
-
-
-@asynccontextmanager
-async def running(
-    *args: str, on_line: Callable[[str], None] | None = None
-) -> AsyncIterator[ChildProcess]:
-    """Start the child under test, and end it afterwards."""
-    env = {"PYTHONPATH": str(ROOT), "MARK": "here"}
-    child = await ChildProcess.spawn([SCRIPT], args, name="test child", env=env, on_line=on_line)
-    try:
-        yield child
-    finally:
-        await child.stop(5.0)
+from tests.process.children import ROOT, SCRIPT, SOON, running
 
 
 def open_files() -> int:
@@ -272,33 +249,6 @@ class TestEnd:
         await asyncio.sleep(0.05)
 
         assert files == open_files()
-
-
-class TestOutput:
-    async def test_lines(self) -> None:
-        """What a child writes arrives line by line, in order, long lines in pieces."""
-        lines: list[str] = []
-        async with running(on_line=lines.append) as child:
-            params = {"out": "one\n\ntwo", "err": "ä" * 20_000}
-            await child.request("say", params, deadline=SOON)
-
-        assert ["one", "", "two"] == lines[:3]
-        assert "ä" * 20_000 == "".join(lines[3:])
-
-    async def test_raising_callback(self) -> None:
-        """A callback that raises is reported and the child is read on."""
-        reports: list[dict[str, Any]] = []
-        loop = asyncio.get_running_loop()
-        loop.set_exception_handler(lambda _loop, report: reports.append(report))
-
-        def refuse(line: str) -> None:
-            raise ValueError(line)
-
-        async with running(on_line=refuse) as child:
-            for _ in range(20):
-                await child.request("say", {"out": "x" * 9_000, "err": ""}, deadline=SOON)
-
-        assert 40 == len(reports)
 
 
 def _ignore(_line: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import socket
 import time
@@ -77,10 +76,12 @@ class TestStart:
         (tmp_path / "supervision").mkdir()
         (tmp_path / "supervision" / "__init__.py").touch()
         cortex.env["PYTHONPATH"] = f"{tmp_path}:{ROOT}"
-        daemon = cortex.spawn("--home", str(cortex.home), program="-mcortex_actors.daemon")
+        daemon = cortex.spawn(program="-mcortex_actors.daemon", cwd=tmp_path)
+        _, err = daemon.communicate(timeout=PATIENCE)
 
-        # `-m` puts the working directory first, where our own module lies.
-        assert 78 == daemon.wait(PATIENCE) or os.path.samefile(os.getcwd(), ROOT)
+        assert 78 == daemon.returncode
+        assert str(tmp_path) in err
+        assert "pip uninstall supervision" in err
 
     def test_garbage_in_the_lock(self, cortex: Commands) -> None:
         """Garbage in the lock file keeps nobody from starting."""
@@ -138,7 +139,7 @@ class TestStop:
     def test_frozen(self, cortex: Commands) -> None:
         """A daemon whose loop hangs is killed after the timeout, which is a failure."""
         daemon = cortex.fake("frozen")
-        until(lambda: (cortex.home / "cortex.sock").exists(), "the socket")
+        until((cortex.home / "cortex.sock").exists, "the socket")
         with socket.socket(socket.AF_UNIX) as sock:
             sock.connect(str(cortex.home / "cortex.sock"))
             sock.sendall(b'{"id": 1, "method": "status"}\n')

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -36,7 +35,7 @@ def runtime(make: Callable[..., Any]) -> Any:
         actor_class=HomeActor,
         event_class=threading.Event,
         future_class=AsyncioFuture,
-        sleep_func=time.sleep,
+        sleep_func=threading.Event().wait,
     )
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from cortex_actors.errors import CallCycleError
 from cortex_actors.runtime.actor import AsyncioActor
+from tests.runtime.support import Recorder
 
 if TYPE_CHECKING:
     from cortex_actors.runtime.ref import AsyncioRef
@@ -53,6 +54,26 @@ class TestCycles:
 
         assert first.is_alive()
 
+    async def test_before_sending(self) -> None:
+        """The ask that would close a ring is not sent."""
+        first, second = ring("ask", "ask")
+        with pytest.raises(CallCycleError):
+            await first.ask_async(1)
+
+        assert (1, 1) == (first.life.handled, second.life.handled)
+
+    async def test_waiting_ends(self) -> None:
+        """An actor that has its answer waits for nobody: the other may ask it in turn."""
+        first, second = Link(), Link()
+        first.launch()
+        second.launch()
+        first.next = second.actor_ref
+        there = await first.actor_ref.ask_async(1)
+        first.next, second.next = None, first.actor_ref
+
+        assert 1 == there
+        assert 2 == await second.actor_ref.ask_async(2)
+
     async def test_chain(self) -> None:
         """A chain without a ring is answered."""
         refs = ring("ask", "gather", "future", "ask")
@@ -64,14 +85,40 @@ class TestCycles:
 
     async def test_deferred(self) -> None:
         """An actor whose reply is deferred takes its next message, so it closes no ring."""
-        first, second = Link("ask"), Link("defer")
-        first.launch()
-        second.launch()
-        third = Link()
-        third.launch()
-        first.next, second.next = second.actor_ref, third.actor_ref
 
-        assert 1 == await first.actor_ref.ask_async(1)
+        class Slow(Recorder):
+            async def ask_back(self) -> object:
+                return await first.actor_ref.ask_async("back")
+
+        class Asking(Recorder):
+            async def ask_later(self) -> object:
+                return await slow.actor_ref.proxy().later(7)
+
+        first, slow = Asking(), Slow()
+        proxy, other = first.launch().proxy(), slow.launch().proxy()
+        answer = proxy.ask_later()
+        await slow.held.wait()
+        back = other.ask_back()
+        while not len(first.actor_inbox):
+            await Link.start().ask_async("a turn of the loop")
+        slow.gate.set()
+
+        assert 7 == await answer
+        assert "back" == await back
+
+    async def test_spawned_task(self) -> None:
+        """A spawned task may ask its own actor while the handler that started it still runs."""
+
+        class Busy(Recorder):
+            async def begin(self) -> None:
+                self.task = self.spawn(self.actor_ref.ask_async("me"))
+                while not len(self.actor_inbox):
+                    await Link.start().ask_async("a turn of the loop")
+
+        actor = Busy()
+        await actor.launch().proxy().begin()
+
+        assert "me" == await actor.task
 
     async def test_later_task(self) -> None:
         """A task that outlives the handler that started it may ask that handler's actor."""

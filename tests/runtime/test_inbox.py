@@ -6,9 +6,11 @@ from typing import cast
 
 import pykka
 import pytest
+from pykka._envelope import Envelope
 
 from cortex_actors.errors import MailboxFull
-from cortex_actors.runtime.inbox import Overflow
+from cortex_actors.runtime.future import AsyncioFuture
+from cortex_actors.runtime.inbox import Inbox, Overflow
 from tests.runtime.support import Recorder, held
 
 
@@ -131,6 +133,21 @@ class TestThreads:
         ref.kill()
         with pytest.raises(pykka.ActorDeadError):
             await asking
+
+    async def test_closing_meanwhile(self) -> None:
+        """A message that a thread puts just after the mailbox closed is refused as well."""
+
+        class Closing(Inbox):
+            def _admit(self, envelope: Envelope[object]) -> bool:
+                self.close()
+                return super()._admit(envelope)
+
+        inbox = Closing(1)
+        inbox.bind(asyncio.get_running_loop(), "closing")
+        reply: AsyncioFuture[object] = AsyncioFuture()
+        await asyncio.to_thread(inbox.put, Envelope("late", reply))
+        with pytest.raises(pykka.ActorDeadError):
+            await reply
 
     def test_closed_loop(self) -> None:
         """An actor whose loop has been closed answers nobody, and says so at once."""

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 
+import pykka
 import pytest
 
 from cortex_actors.errors import ActorAway, DeadlineExceeded, InternalError, MailboxFull
@@ -219,3 +220,18 @@ class TestMethod:
         recorder.gate.set()
         with pytest.raises(MailboxFull):
             await calling
+
+    async def test_somebody_else_died(self) -> None:
+        """A method that itself met a dead actor has been handled and is not sent again."""
+
+        class Unlucky(Recorder):
+            def fail(self) -> None:
+                self.hooks.append("fail")
+                raise pykka.ActorDeadError("another one")
+
+        names, unlucky = Names(), Unlucky()
+        await start_actor(names, "unlucky", lambda: unlucky)
+        with pytest.raises(pykka.ActorDeadError, match="another one"):
+            await names.method("unlucky", Unlucky.fail, timeout=0.2)()
+
+        assert ["start", "fail"] == unlucky.hooks

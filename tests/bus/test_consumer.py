@@ -1,0 +1,324 @@
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cortex_actors import topics
+from cortex_actors.bus.consumer import IDLE
+from cortex_actors.bus.journal import Delivery, Failure, Rest
+from cortex_actors.domain.payload import AccumulationComplete, Ids, ScanRequested
+from cortex_actors.errors import ActorAway, DeadlineExceeded, LedgerDown
+from cortex_actors.testing import ManualClock, MemoryJournal, eventually
+from tests.bus.support import Script, Stage, Wide
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Collection
+
+#: One event of each durable topic that somebody hears: topic, consumers, payload fields.
+HEARD = [
+    (topic.name, topic.heard_by)
+    for topic in topics.TOPICS
+    if topic.durable and topic.heard_by and topic.name != topics.FILE_CHANGED
+]
+
+FIELDS: dict[str, dict[str, object]] = {
+    topics.ACCUMULATION_COMPLETE: {"run_id": "run_1", "project_id": None},
+    topics.RECONCILIATION_COMPLETE: {"run_id": "run_1"},
+    topics.PROJECT_ADDED: {"ids": []},
+    topics.PROJECT_REMOVED: {"ids": []},
+}
+
+
+class Moody(MemoryJournal):
+    """A journal that raises what it was given, first."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        super().__init__(clock)
+        self.next_errors: list[Exception] = []
+        self.fail_errors: list[Exception] = []
+
+    async def next(
+        self, consumer: str, in_hand: Collection[Delivery] = ()
+    ) -> Delivery | Rest | None:
+        """Raise, or say what is next."""
+        if self.next_errors:
+            raise self.next_errors.pop(0)
+        return await super().next(consumer, in_hand)
+
+    async def fail(self, delivery: Delivery, failure: Failure) -> None:
+        """Raise, or record a crash."""
+        if self.fail_errors:
+            raise self.fail_errors.pop(0)
+        await super().fail(delivery, failure)
+
+
+@asynccontextmanager
+async def stage(**settings: Any) -> AsyncIterator[Stage]:
+    """Give a stage, and end its supervisors afterwards."""
+    built = Stage(**settings)
+    try:
+        yield built
+    finally:
+        await built.end()
+
+
+async def complete(play: Stage, number: int, *ids: str) -> None:
+    """Publish that a file was read."""
+    payload = AccumulationComplete(f"run_{number}", f"prj_{number}", ids)
+    await play.bus.publish(topics.ACCUMULATION_COMPLETE, payload, source="accumulator")
+
+
+class TestHandling:
+    async def test_effect(self) -> None:
+        """A published event is handled, acknowledged, and its answer is heard in turn."""
+        script, heard = Script(answers=True), list[str]()
+        play = Stage()
+        play.bus.subscribe(topics.ACCUMULATION_COMPLETE, lambda event: heard.append(event.source))
+        ref = await play.alone("accumulator", script)
+        await play.change("/a")
+        await eventually(lambda: bool(heard))
+        await ref.stop_async() if hasattr(ref, "stop_async") else ref.stop(block=False)
+
+        assert ["/a"] == script.paths()
+        assert ["accumulator"] == heard
+        assert 0 == play.memory.waiting("accumulator")
+        assert 1 == play.memory.waiting("reconciler")
+
+    async def test_waited(self) -> None:
+        """What was published while nobody was here is handled at the start, in order."""
+        script, play = Script(), Stage()
+        await play.change("/a", "/b", "/c")
+        await play.alone("accumulator", script)
+        await eventually(lambda: 3 == len(script.effects))
+
+        assert ["/a", "/b", "/c"] == script.paths()
+
+    async def test_stop_finishes_what_is_in_hand(self) -> None:
+        """A stop waits for the handler and leaves what waits to the next life."""
+        script, play = Script(gates={"/a": asyncio.Event()}), Stage()
+        ref = await play.alone("accumulator", script)
+        await play.change("/a", "/b")
+        await eventually(lambda: ["/a"] == script.inside)
+        ref.shut_down()
+        await asyncio.sleep(0)
+        script.gates["/a"].set()
+        await ref.join()
+
+        assert ["/a"] == script.paths()
+        assert 1 == play.memory.waiting("accumulator")
+
+    async def test_kill(self) -> None:
+        """An event in hand when its consumer is killed is handed out again."""
+        script, play = Script(gates={"/a": asyncio.Event()}), Stage()
+        ref = await play.alone("accumulator", script)
+        await play.change("/a")
+        await eventually(lambda: ["/a"] == script.inside)
+        ref.kill()
+        await ref.join()
+        script.gates.clear()
+        await play.alone("accumulator", script)
+        await eventually(lambda: ["/a"] == script.paths())
+
+        assert 2 == len(script.seen)
+
+
+class TestConflation:
+    async def test_ten_are_one(self) -> None:
+        """Ten completed runs that wait are one delivery with the ids of all."""
+        script, play = Script(), Stage()
+        for number in range(10):
+            await complete(play, number, f"ins_{number}", "ins_same")
+        await play.alone("reconciler", script)
+        await eventually(lambda: 0 == play.memory.waiting("reconciler"))
+
+        assert 1 == len(script.effects)
+        assert 11 == len(script.effects[0].payload.changed_ids)
+        assert script.effects[0].payload.project_id is None
+
+    async def test_repeat_in_hand(self) -> None:
+        """A repeat of what is in hand is handled once more afterwards, however many there are."""
+        script, play = Script(gates={"/a": asyncio.Event()}), Stage()
+        await play.alone("accumulator", script, Wide)
+        await play.change("/a")
+        await eventually(lambda: ["/a"] == script.inside)
+        await play.change("/a", "/a", "/a", "/b")
+        await eventually(lambda: ["/b"] == script.paths())
+        meanwhile = list(script.inside)
+        script.gates["/a"].set()
+        await eventually(lambda: 0 == play.memory.waiting("accumulator"))
+
+        assert ["/a"] == meanwhile
+        assert ["/b", "/a", "/a"] == script.paths()
+
+
+class TestConcurrency:
+    async def test_limit(self) -> None:
+        """So many are in hand at once as the class says, of different keys."""
+        names = ("/a", "/b", "/c", "/d")
+        script, play = Script(gates={name: asyncio.Event() for name in names}), Stage()
+        await play.change(*names)
+        await play.alone("accumulator", script, Wide)
+        await eventually(lambda: 3 == len(script.inside))
+        inside = list(script.inside)
+        for gate in script.gates.values():
+            gate.set()
+        await eventually(lambda: 4 == len(script.effects))
+
+        assert ["/a", "/b", "/c"] == inside
+
+    async def test_crash_beside_others(self) -> None:
+        """A crash ends what is in hand beside it, and all of it comes back."""
+        script = Script(poison={"/bad"}, gates={"/bad": asyncio.Event(), "/a": asyncio.Event()})
+        async with stage() as play:
+            await play.supervised({"accumulator": script}, Wide)
+            await play.change("/a", "/bad")
+            await eventually(lambda: 2 == len(script.inside))
+            script.gates["/bad"].set()
+            await eventually(lambda: 2 == script.lives)
+            script.poison.clear()
+            script.gates.clear()
+            await eventually(lambda: 0 < play.clock.sleepers)
+            play.clock.advance(1)
+            await eventually(lambda: 2 == len(script.effects))
+
+        assert {"/a", "/bad"} == set(script.paths())
+
+
+class TestCrash:
+    async def test_comes_back(self) -> None:
+        """A handler that raises crashes its actor; the event comes back after the pause."""
+        script = Script(poison={"/bad"})
+        async with stage() as play:
+            await play.supervised({"accumulator": script})
+            await play.change("/bad", "/good")
+            await eventually(lambda: 2 == script.lives and 1 == play.clock.sleepers)
+            before = len(script.seen)
+            play.clock.advance(0.9)
+            script.poison.clear()
+            play.clock.advance(0.2)
+            await eventually(lambda: 2 == len(script.effects))
+
+        assert 1 == before
+        assert ["/bad", "/good"] == script.paths()
+        assert ["accumulator"] == play.told("restarted")
+
+    async def test_dead_letter(self) -> None:
+        """After the last attempt the event is set aside with its traceback; the next is handled."""
+        script = Script(poison={"/bad"})
+        async with stage() as play:
+            await play.supervised({"accumulator": script})
+            await play.change("/bad", "/good")
+            for life, pause in enumerate((1, 5, 30, 120), start=2):
+                await eventually(lambda n=life: n == script.lives and 1 == play.clock.sleepers)  # type: ignore[misc]
+                play.clock.advance(pause)
+            await eventually(lambda: bool(script.effects))
+
+        ((consumer, event, trace),) = play.memory.dead
+        assert ("accumulator", "/bad") == (consumer, event.payload.path)  # type: ignore[attr-defined]
+        assert "ValueError: poison: /bad" in trace
+        assert 5 == sum("/bad" == each.payload.path for each in script.seen)
+        assert ["/good"] == script.paths()
+
+    @pytest.mark.parametrize(
+        ("topic", "consumers"), [*HEARD, (topics.FILE_CHANGED, ("accumulator",))]
+    )
+    async def test_poison(self, topic: str, consumers: tuple[str, ...]) -> None:
+        """One poison event never brings its branch down, whatever its topic."""
+        scripts = {name: Script(poison={topic, "/bad"}) for name in consumers}
+        async with stage() as play:
+            await play.supervised(scripts)
+            fields = FIELDS.get(topic, {"project_id": "prj_1", "path": "/bad"})
+            known = topics.find(topic).payload.__dataclass_fields__
+            payload = topics.parse(topic, {k: v for k, v in fields.items() if k in known})
+            await play.bus.publish(topic, payload, source="test")
+            while len(play.memory.dead) < len(consumers) and not play.told("gave_up"):
+                play.clock.advance(0.5)
+                for _ in range(30):
+                    await asyncio.sleep(0)
+
+        assert [] == play.told("gave_up")
+        assert [5] * len(consumers) == [len(each.seen) for each in scripts.values()]
+
+    async def test_poison_everywhere(self) -> None:
+        """Poison for every consumer of a branch at once never brings the root down."""
+        scripts = {name: Script() for name in topics.consumers()}
+        for script in scripts.values():
+            script.poison |= {"/bad", *(topic for topic, _ in HEARD)}
+        async with stage() as play:
+            root = await play.supervised(scripts)
+            await play.change("/bad")
+            await complete(play, 1)
+            for topic in (topics.PROJECT_ADDED, topics.PROJECT_REMOVED):
+                await play.bus.publish(topic, Ids(()), source="test")
+            await play.bus.publish(topics.SCAN_REQUESTED, ScanRequested(), source="test")
+            await play.bus.publish(
+                topics.ORGANISATION_REQUESTED,
+                topics.parse(topics.ORGANISATION_REQUESTED, {}),
+                source="test",
+            )
+            for _ in range(3_000):
+                play.clock.advance(0.5)
+                for _ in range(10):
+                    await asyncio.sleep(0)
+            alive = root.snapshot().state
+
+        assert "root" not in play.told("gave_up")
+        assert 7 == len(play.memory.dead), alive
+
+
+class TestLedgerAway:
+    @pytest.mark.parametrize("error", [LedgerDown("x"), ActorAway("x"), DeadlineExceeded("x")])
+    async def test_reading(self, error: Exception) -> None:
+        """A ledger that cannot be read is asked again later; the consumer lives."""
+        play, script = Stage(Moody(ManualClock())), Script()
+        assert isinstance(play.journal, Moody)
+        play.journal.next_errors.append(error)
+        await play.change("/a")
+        ref = await play.alone("accumulator", script)
+        await eventually(lambda: 1 == play.clock.sleepers)
+        play.clock.advance(1)
+        await eventually(lambda: ["/a"] == script.paths())
+
+        assert ref.is_alive()
+
+    @pytest.mark.parametrize("error", [LedgerDown("x"), ActorAway("x")])
+    async def test_writing(self, error: Exception) -> None:
+        """An outcome that cannot be committed is no crash: the event is handled again."""
+        play, script = Stage(), Script(errors=[error])
+        ref = await play.alone("accumulator", script)
+        await play.change("/a")
+        await eventually(lambda: 1 == len(script.seen) and 2 == play.clock.sleepers)
+        play.clock.advance(1)
+        await eventually(lambda: ["/a"] == script.paths())
+
+        assert ref.is_alive()
+        assert [] == play.memory.dead
+
+    async def test_recording(self) -> None:
+        """A crash that cannot be recorded does not become a loop of restarts."""
+        play, script = Stage(Moody(ManualClock())), Script(poison={"/a"})
+        assert isinstance(play.journal, Moody)
+        play.journal.fail_errors.append(LedgerDown("the disk is full"))
+        ref = await play.alone("accumulator", script)
+        await play.change("/a")
+        await eventually(lambda: 1 == len(script.seen) and 2 == play.clock.sleepers)
+        script.poison.clear()
+        play.clock.advance(1)
+        await eventually(lambda: ["/a"] == script.paths())
+
+        assert ref.is_alive()
+
+    async def test_lost_wake_up(self) -> None:
+        """What was stored without anybody being told is found after a while."""
+        play, script = Stage(), Script()
+        await play.alone("accumulator", script)
+        await eventually(lambda: 1 == play.clock.sleepers)
+        event = play.bus.event(topics.SCAN_REQUESTED, ScanRequested(), source="test")
+        await play.journal.append([event])
+        play.clock.advance(IDLE)
+        await eventually(lambda: 1 == len(script.effects))
+
+        assert event.id == script.effects[0].id

@@ -1,0 +1,196 @@
+"""What commands print of what the daemon answers."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cortex_actors.cli import entry
+from cortex_actors.cli.logs import moment
+from cortex_actors.clock import SECOND, SystemClock
+from cortex_actors.errors import UsageError
+from cortex_actors.home import Home
+from cortex_actors.logs import LogStream
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_ANSWERS: dict[str, dict[str, Any]] = {
+    "tree": {"root": {"name": "cortex"}, "text": "cortex\n└── storage\x1b[31m"},
+    "projects": {
+        "projects": [{"id": "prj_1", "name": "atlas", "root": "/a", "files": 3, "insights": 14}],
+        "broken": [{"path": "/a/X.md", "reason": "no text"}],
+    },
+    "add_project": {"id": "prj_1", "name": "atlas", "root": "/a", "new": True},
+    "remove_project": {"id": "prj_1", "name": "atlas", "root": "/a"},
+    "scan": {"id": "evt_1", "topic": "scan:requested", "seq": 7},
+    "crash": {"crashed": "accumulator"},
+    "insights": {
+        "total": 14,
+        "insights": [
+            {
+                "id": "ins_1",
+                "content": "Use [bold]tabs[/bold].\nAlways.",
+                "category": "convention",
+                "confidence": 0.5,
+                "observations": 2,
+                "projects": ["atlas"],
+                "sources": [{"path": "/a/CLAUDE.md", "line_start": 3, "line_end": 5}],
+            }
+        ],
+    },
+    "recall": {
+        "query": "q",
+        "hits": [
+            {
+                "text": "Port 5433.\n\x1b]0;title\x07",
+                "score": 0.61234,
+                "store": "cortex_insights",
+                "heading": "Tests",
+                "project": "atlas",
+                "path": "/a/CLAUDE.md",
+                "line_start": 3,
+                "line_end": 5,
+            }
+        ],
+        "failed": [{"store": "far", "reason": "refused"}],
+        "skipped": [{"store": "local", "reason": "2 below the floor"}],
+        "took_ms": 12.3,
+    },
+}
+
+_SHOWN = {
+    "tree": ["└── storage\\x1b[31m"],
+    "projects": ["atlas", "14", "cannot read /a/X.md: no text"],
+    "init": ["following atlas (prj_1) in /a"],
+    "remove /a": ["no longer following atlas (prj_1)"],
+    "scan": ["reading all projects again, seq 7"],
+    "actor crash accumulator": ["accumulator was told to crash"],
+    "insights": ["1 of 14 insights", "Use [bold]tabs[/bold]. Always.", "/a/CLAUDE.md:3", "0.50"],
+    "recall which port": [
+        "1. 0.612  Tests  atlas  /a/CLAUDE.md:3-5",
+        "Port 5433.",
+        "\\x1b]0;title",
+        "the store far did not answer: refused",
+        "left out of the store local: 2 below the floor",
+        "1 found in 12 ms",
+    ],
+}
+
+
+@pytest.fixture(autouse=True)
+def asked(monkeypatch: pytest.MonkeyPatch, tmp_home: Path) -> list[tuple[str, dict[str, Any]]]:
+    """Answer every call from the table above; give what was asked."""
+    asked: list[tuple[str, dict[str, Any]]] = []
+
+    def call(_: object, method: str, /, **params: object) -> dict[str, Any]:
+        asked.append((method, params))
+        return _ANSWERS[method]
+
+    monkeypatch.setenv("CORTEX_HOME", str(tmp_home))
+    monkeypatch.setattr("cortex_actors.client.Client.call", call)
+    return asked
+
+
+class TestPrinting:
+    @pytest.mark.parametrize("words", _SHOWN)
+    def test_for_people(self, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+        """A command shows what matters, and no text of others can act on the terminal."""
+        assert 0 == entry.main(words.split())
+        shown = capsys.readouterr().out
+
+        assert [] == [text for text in _SHOWN[words] if text not in shown]
+        assert "\x1b" not in shown
+
+    @pytest.mark.parametrize("words", _SHOWN)
+    def test_for_programs(
+        self,
+        words: str,
+        capsys: pytest.CaptureFixture[str],
+        asked: list[tuple[str, dict[str, Any]]],
+    ) -> None:
+        """With `--json` a command prints the daemon's answer."""
+        assert 0 == entry.main([*words.split(), "--json"])
+        answer = _ANSWERS[asked[0][0]]
+
+        assert answer.get("root" if words == "tree" else "", answer) == json.loads(
+            capsys.readouterr().out
+        )
+
+    def test_parameters(self, asked: list[tuple[str, dict[str, Any]]]) -> None:
+        """The words of a question are one question, and options are passed on."""
+        entry.main(["recall", "which", "port", "--limit", "3", "--project", "atlas"])
+
+        assert [("recall", {"query": "which port", "limit": 3, "project": "atlas"})] == asked
+
+    def test_nothing_found(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """An empty answer says what to do next."""
+        nothing = {"insights": [], "total": 0}
+        monkeypatch.setitem(_ANSWERS, "insights", nothing)
+
+        assert 0 == entry.main(["insights"])
+        assert "cortex init PATH" in capsys.readouterr().out
+
+
+class TestTopics:
+    def test_lists(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """The catalogue can be read without a daemon."""
+        assert 0 == entry.main(["topics", "--json"])
+        found = {topic["name"]: topic["durable"] for topic in json.loads(capsys.readouterr().out)}
+
+        assert found["file:changed"]
+        assert not found["daemon:ready"]
+
+
+class TestLogsFromTheFile:
+    @pytest.fixture(autouse=True)
+    def _written(self, tmp_home: Path) -> None:
+        """Leave a log behind, as a daemon that has ended."""
+        home = Home(tmp_home)
+        home.create()
+        stream = LogStream(home.logs / "cortex.ndjson", SystemClock())
+        for number in range(20):
+            stream.write("info" if number % 2 else "error", f"text {number}", actor="a", n=number)
+        stream.close()
+
+    def test_last_ten(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """Ten lines are shown, unless asked otherwise."""
+        assert 0 == entry.main(["logs"])
+        lines = capsys.readouterr().out.splitlines()
+
+        assert 10 == len(lines)
+        assert lines[-1].endswith("info     a: text 19 n=19")
+
+    def test_filtered(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """Level, actor and number narrow what is shown; JSON keeps the record."""
+        assert 0 == entry.main(["logs", "--level", "ERROR", "--since", "15", "--json"])
+        found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+        assert [17, 19] == [record["seq"] for record in found]
+        assert [16, 18] == [record["n"] for record in found]
+
+    def test_more_than_memory(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """More than the daemon remembers is read from the files."""
+        assert 0 == entry.main(["logs", "-n", "100000"])
+        assert 20 == len(capsys.readouterr().out.splitlines())
+
+
+class TestSince:
+    def test_kinds(self) -> None:
+        """A number, a duration and a time are understood."""
+        now = 1_000_000 * SECOND
+
+        assert (0, 0) == moment(None, now=now)
+        assert (42, 0) == moment("42", now=now)
+        assert (0, now - 600 * SECOND) == moment("10m", now=now)
+        assert (0, 0) == moment("1970-01-01T00:00:00+00:00", now=now)
+
+    @pytest.mark.parametrize("text", ["", "10x", "-5", "tomorrow", "0000-01-01"])
+    def test_others(self, text: str) -> None:
+        """Anything else is a mistake in usage."""
+        with pytest.raises(UsageError, match="cannot read --since"):
+            moment(text, now=0)

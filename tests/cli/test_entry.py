@@ -1,0 +1,250 @@
+"""The console script: what it loads, what it prints, how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cortex_actors.cli import entry
+from cortex_actors.home import Home
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Serve = Callable[[dict[str, Any]], list[dict[str, Any]]]
+
+#: What costs more to import than `status` may take.
+_HEAVY = "typer rich pydantic sqlalchemy numpy chromadb torch asyncio pykka blinker logging".split()
+
+_STATUS = {
+    "state": "degraded",
+    "reasons": ["model: loading"],
+    "version": "1.2.3",
+    "pid": 42,
+    "home": "/h",
+    "uptime_s": 7200.0,
+    "projects": 3,
+    "insights": 50,
+    "waiting": 1,
+    "unembedded": 2,
+    "unindexed": 3,
+    "dead": 4,
+    "model": {"id": "mini", "state": "loading", "reason": ""},
+    "index": {"state": "ready", "reason": ""},
+    "loop_lag_ms": 0.5,
+}
+
+
+@pytest.fixture
+def home(tmp_home: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """Give the home that commands without --home use."""
+    monkeypatch.setenv("CORTEX_HOME", str(tmp_home))
+    return Home(tmp_home)
+
+
+@pytest.fixture
+def serve(home: Home) -> Iterator[Serve]:
+    """Give what starts a server with one answer for everything; it returns what was asked."""
+    listener = socket.socket(socket.AF_UNIX)
+    threads: list[threading.Thread] = []
+
+    def work(answer: dict[str, Any], asked: list[dict[str, Any]]) -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = listener.accept()
+                with connection, connection.makefile("rb") as reader:
+                    asked.append(json.loads(reader.readline()))
+                    connection.sendall(json.dumps({"id": 1, **answer}).encode() + b"\n")
+
+    def start(answer: dict[str, Any]) -> list[dict[str, Any]]:
+        asked: list[dict[str, Any]] = []
+        listener.bind(str(home.socket))
+        listener.listen()
+        threads.append(threading.Thread(target=work, args=(answer, asked)))
+        threads[-1].start()
+        return asked
+
+    yield start
+    if threads:
+        listener.shutdown(socket.SHUT_RDWR)
+    listener.close()
+    for thread in threads:
+        thread.join(10)
+
+
+class TestQuickWay:
+    @pytest.mark.parametrize("words", [["status"], ["publish", "custom:x"], ["--version"]])
+    def test_loads_little(self, tmp_home: Path, words: list[str]) -> None:
+        """`status`, `publish` and `--version` load the standard library's small modules alone."""
+        program = (
+            "import sys\n"
+            "from cortex_actors.cli import entry\n"
+            f"entry.main({words!r})\n"
+            f"print(sorted(set({_HEAVY!r}) & set(sys.modules)))"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "CORTEX_HOME": str(tmp_home)},
+            cwd=Path(__file__).parents[2],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+
+        assert "[]" == done.stdout.splitlines()[-1]
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("words", "code", "says"),
+        [
+            (["nonsense"], 64, "No such command 'nonsense'"),
+            (["status", "--nonsense"], 64, "cortex status --help"),
+            (["logs", "--nonsense"], 64, "cortex logs --help"),
+            (["recall"], 64, "QUESTION"),
+            (["publish"], 64, "the following arguments are required: topic"),
+            (["publish", "custom:x", "words"], 64, "write key=text, or key:=JSON"),
+            (["publish", "custom:x", "a:=1 2"], 65, "the field a is no JSON"),
+            (["publish", "custom:x", "--json", "{"], 65, "--json is no JSON"),
+            (["publish", "custom:x", "--json", "[1]"], 65, "--json must be an object"),
+            (["logs", "--since", "yesterday"], 64, "cannot read --since 'yesterday'"),
+            (["logs", "--level", "loud"], 65, "the levels are: debug"),
+            (["publish", "custom:x"], 69, 'start one with "cortex start"'),
+            (["recall", "x"], 69, 'start one with "cortex start"'),
+            (["tree"], 69, 'start one with "cortex start"'),
+            (["demo", "--from", "/nonexistent"], 1, "no projects are in /nonexistent"),
+        ],
+    )
+    def test_one_line(
+        self, home: Home, capsys: pytest.CaptureFixture[str], words: list[str], code: int, says: str
+    ) -> None:
+        """Whatever is wrong, standard error gets one line that says what to do."""
+        assert code == entry.main(words)
+        said = capsys.readouterr().err
+
+        assert said.startswith("cortex: ")
+        assert says in said
+        assert 1 == said.count("\n")
+
+    def test_line_ends_in_an_error(self, serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
+        """An error's text cannot break out of its line."""
+        data = {"type": "BadInput", "exit_code": 65}
+        serve({"error": {"message": "one\ntwo\x1b[2J", "data": data}})
+
+        assert 65 == entry.main(["publish", "custom:x"])
+        assert "cortex: one two [2J\n" == capsys.readouterr().err
+
+    def test_fault(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """A mistake of ours is 70 without a traceback, and says how to see it."""
+        monkeypatch.setattr("cortex_actors.cli.fast.run", lambda _: 1 // 0)
+
+        assert 70 == entry.main(["status"])
+        assert 1 == capsys.readouterr().err.count("\n")
+
+    def test_interrupt(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Ctrl-C ends a command as a shell expects."""
+
+        def interrupt(_: object) -> int:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr("cortex_actors.cli.fast.run", interrupt)
+
+        assert 130 == entry.main(["status"])
+
+
+class TestHelp:
+    @pytest.mark.parametrize(
+        "words",
+        [
+            [],
+            *(
+                name.split()
+                for name in (
+                    "start,stop,restart,status,publish,run,logs,tree,topics,init,projects,remove,"
+                    "scan,insights,recall,demo,actor,actor crash"
+                ).split(",")
+            ),
+        ],
+        ids=" ".join,
+    )
+    def test_ends_in_examples(self, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+        """Every command's help ends in worked examples."""
+        assert 0 == entry.main([*words, "--help"])
+        shown = capsys.readouterr().out.rstrip().splitlines()
+
+        assert "examples:" in [line.strip().lower() for line in shown]
+        assert "cortex" in shown[-1]
+
+    def test_lists_the_quick_ones(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """The list of commands has those that are answered on the quick way."""
+        entry.main([])
+        shown = capsys.readouterr().out
+
+        assert all(f"\n  {name} " in shown for name in entry.FAST)
+
+
+class TestStatus:
+    def test_for_people(self, serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
+        """A daemon that answers is shown with what it waits for, and why it is degraded."""
+        serve({"result": _STATUS})
+
+        assert 0 == entry.main(["status"])
+        shown = capsys.readouterr().out
+        assert "degraded, pid 42, up 2.0 h, 1.2.3" in shown
+        assert "because   model: loading" in shown
+        assert "1 to handle, 2 to embed, 3 to index, 4 set aside" in shown
+
+    def test_for_programs(self, serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
+        """`--json` prints the status as it came."""
+        serve({"result": _STATUS})
+
+        assert 0 == entry.main(["status", "--json"])
+        assert _STATUS == json.loads(capsys.readouterr().out)
+
+    def test_without_a_ledger(self, serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
+        """A status that lacks the ledger's numbers is shown all the same."""
+        serve({"result": {"state": "degraded", "reasons": ["ledger: away"], "home": "/h"}})
+
+        assert 0 == entry.main(["status"])
+        assert "ledger: away" in capsys.readouterr().out
+
+    def test_home_may_come_first(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """`--home` is understood before the command, too."""
+        assert 3 == entry.main(["--home", str(tmp_path), "status"])
+        assert 3 == entry.main([f"--home={tmp_path}", "status"])
+        assert 2 == capsys.readouterr().out.count(str(tmp_path))
+
+
+class TestPublish:
+    def test_fields(self, serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
+        """Text, JSON values and an object make one payload."""
+        asked = serve({"result": {"id": "evt_1", "topic": "custom:x", "seq": 9}})
+        words = ["custom:x", "--json", '{"a": 1, "b": 2}', "b:=[3]", "c=4=5", "--source", "me"]
+
+        assert 0 == entry.main(["publish", *words])
+        assert "published custom:x, seq 9, evt_1\n" == capsys.readouterr().out
+        assert {
+            "topic": "custom:x",
+            "payload": {"a": 1, "b": [3], "c": "4=5"},
+            "source": "me",
+            "transient": False,
+        } == asked[0]["params"]
+
+    def test_near_topics(self, serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
+        """A mistyped topic is told what it may have been."""
+        data = {"type": "UnknownTopic", "exit_code": 66}
+        serve({"error": {"message": "no topic is called x", "data": data}})
+
+        assert 66 == entry.main(["publish", "file:chnged"])
+        assert "near it: file:changed" in capsys.readouterr().err

@@ -1,0 +1,241 @@
+"""The log stream, its followers and its filter."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import logging
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cortex_actors.clock import SystemClock
+from cortex_actors.errors import BadInput
+from cortex_actors.logrecord import Filter, Record, line, record_of
+from cortex_actors.logs import FOLLOWER_LIMIT, RING, LogStream, StreamHandler, tail
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+EVERYTHING = Filter()
+
+
+@pytest.fixture
+def stream(tmp_path: Path) -> Iterator[LogStream]:
+    """Give a log stream in a folder of its own."""
+    stream = LogStream(tmp_path / "cortex.ndjson", SystemClock())
+    yield stream
+    stream.close()
+
+
+def _logger(name: str, stream: LogStream) -> logging.Logger:
+    """Return a logger that nobody else knows, which speaks to the stream alone."""
+    log = logging.Manager(logging.RootLogger(logging.WARNING)).getLogger(name)
+    log.addHandler(StreamHandler(stream))
+    return log
+
+
+def _texts(records: object) -> list[str]:
+    """Return what records say."""
+    assert isinstance(records, list | tuple)
+    return [record.text for record in records if isinstance(record, Record)]
+
+
+class TestFile:
+    def test_holds_every_record(self, stream: LogStream) -> None:
+        """What was written is in the file, a line of JSON each."""
+        stream.write("info", "read", actor="accumulator", topic="file:changed", new=3)
+        stream.close()
+        found = json.loads(stream.path.read_text())
+
+        assert 1 == found["seq"]
+        assert ("info", "accumulator", "file:changed", "read", 3) == tuple(
+            found[key] for key in ("level", "actor", "topic", "text", "new")
+        )
+
+    def test_numbers_go_on(self, stream: LogStream) -> None:
+        """A new stream counts on where the file ends, even if its last line was cut short."""
+        stream.write("info", "one", actor="a")
+        stream.close()
+        with stream.path.open("a") as file:
+            file.write('{"seq": 99, "te')
+        after = LogStream(stream.path, SystemClock())
+        after.write("info", "two", actor="a")
+        after.close()
+
+        assert [1, 2] == [r.seq for r in tail(stream.path, EVERYTHING, last=9)]
+
+    @pytest.mark.parametrize("text", ["a\nb", "\x1b[31mred", "\u202eleft", "\ud800", "\x85"])
+    def test_one_line(self, stream: LogStream, text: str) -> None:
+        """No text can break out of its line or move a terminal's cursor."""
+        stream.write("info", text, actor="a", more=text)
+        stream.close()
+        content = stream.path.read_bytes()
+
+        assert content.isascii()
+        assert b"\n" == bytes(c for c in content if c < 32)
+        assert text == json.loads(content)["text"]
+        assert line(record_of(json.loads(content))).isprintable()
+
+    def test_strange_fields(self, stream: LogStream) -> None:
+        """Fields that cannot be written are named, and the record is kept."""
+
+        class Bad:
+            def __str__(self) -> str:
+                raise ZeroDivisionError
+
+        stream.write("info", "one", actor="a", bad=Bad())
+        stream.write("info", "two", actor="a", big="x" * 100_000)
+        found = stream.recent(EVERYTHING)
+
+        assert ["one", "two"] == _texts(found)
+        assert ["bad", "big"] == [record.fields["left_out"] for record in found]
+
+
+class TestHandler:
+    def test_feeds(self, stream: LogStream) -> None:
+        """The standard library's logging ends in the stream, with its own names for things."""
+        log = _logger("cortex.bus", stream)
+        log.warning("lost %d", 3, extra={"topic": "file:changed", "seq": 7})
+        (record,) = stream.recent(EVERYTHING)
+
+        assert ("warning", "bus", "lost 3", "file:changed") == (
+            record.level,
+            record.actor,
+            record.text,
+            record.topic,
+        )
+        assert {"seq_": 7} == record.fields
+
+    def test_traceback(self, stream: LogStream) -> None:
+        """An exception keeps its traceback, and people see it behind a bar."""
+        log = _logger("x", stream)
+        try:
+            _ = 1 // 0
+        except ZeroDivisionError:
+            log.exception("failed")
+        (record,) = stream.recent(EVERYTHING)
+
+        assert "ZeroDivisionError" in str(record.fields["traceback"])
+        assert "\n    | ZeroDivisionError" in line(record)
+
+    def test_wrong_arguments(self, stream: LogStream) -> None:
+        """A text that does not fit its arguments is shown as both."""
+        log = _logger("x", stream)
+        log.error("%d", "three")
+        (record,) = stream.recent(EVERYTHING)
+
+        assert "'%d' ('three',)" == record.text
+
+
+class TestFollower:
+    async def test_begins_with_the_last(self, stream: LogStream) -> None:
+        """A follower gets the last records and then every new one, none twice."""
+        for number in range(5):
+            stream.write("info", str(number), actor="a")
+        follower = stream.follow(EVERYTHING, last=2)
+        stream.write("info", "new", actor="a")
+
+        assert ["3", "4", "new"] == _texts((await follower.take()).records)
+
+    async def test_slow(self, stream: LogStream) -> None:
+        """A reader that is too slow loses the oldest records and is told how many."""
+        follower = stream.follow(EVERYTHING, last=0)
+        for number in range(FOLLOWER_LIMIT + 7):
+            stream.write("info", str(number), actor="a")
+        batch = await follower.take()
+
+        assert 7 == batch.dropped
+        assert "7" == batch.records[0].text
+
+    async def test_every_record_once_or_counted(self, stream: LogStream) -> None:
+        """From four threads at once, every record is either taken or counted as dropped."""
+        follower = stream.follow(EVERYTHING, last=0)
+
+        def talk() -> None:
+            for number in range(2_000):
+                stream.write("info", str(number), actor="a")
+
+        threads = [threading.Thread(target=talk) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        seen = 0
+        async with asyncio.timeout(30):
+            while seen < 8_000:
+                batch = await follower.take()
+                seen += len(batch.records) + batch.dropped
+        for thread in threads:
+            thread.join()
+
+        assert 8_000 == seen
+
+    async def test_end(self, stream: LogStream) -> None:
+        """Closing the stream ends its followers, after what waits for them."""
+        follower = stream.follow(EVERYTHING, last=0)
+        stream.write("info", "last", actor="a")
+        stream.close()
+
+        assert ["last"] == _texts((await follower.take()).records)
+        assert () == (await follower.take()).records
+        assert 0 == stream.followers
+
+    async def test_filter(self, stream: LogStream) -> None:
+        """A follower hears only what its filter lets pass."""
+        follower = stream.follow(Filter("warning", "watcher*", "file:*"), last=0)
+        for level, actor, topic in (
+            ("info", "watcher(a)", "file:changed"),
+            ("error", "pool", "file:changed"),
+            ("error", "watcher(a)", None),
+            ("error", "watcher(a)", "project:added"),
+            ("error", "watcher(a)", "file:changed"),
+        ):
+            stream.write(level, "x", actor=actor, topic=topic)
+
+        assert [5] == [record.seq for record in (await follower.take()).records]
+
+
+class TestRing:
+    def test_is_bounded(self, stream: LogStream) -> None:
+        """Memory holds the last 5,000 records and no more."""
+        for number in range(RING + 3):
+            stream.write("info", str(number), actor="a")
+        found = stream.recent(EVERYTHING, last=RING * 2)
+
+        assert RING == len(found)
+        assert "3" == found[0].text
+
+    def test_none(self, stream: LogStream) -> None:
+        """The last zero records are none, not all."""
+        stream.write("info", "x", actor="a")
+
+        assert [] == stream.recent(EVERYTHING, last=0)
+
+    def test_since(self, stream: LogStream) -> None:
+        """Records can be asked for from a number or a time on."""
+        for number in range(3):
+            stream.write("info", str(number), actor="a")
+        at = stream.recent(EVERYTHING, last=1)[0].at
+
+        assert ["2"] == _texts(stream.recent(Filter(since=2)))
+        assert [] == stream.recent(Filter(since_at=at + 1))
+
+
+class TestEcho:
+    def test_shows_lines(self, tmp_path: Path) -> None:
+        """A terminal is shown every record as a line."""
+        shown = io.StringIO()
+        stream = LogStream(tmp_path / "x", SystemClock(), echo=shown)
+        stream.write("info", "hello", actor="daemon")
+        stream.close()
+
+        assert shown.getvalue().endswith("info     daemon: hello\n")
+
+
+class TestFilter:
+    def test_unknown_level(self) -> None:
+        """A level that does not exist is refused, with those that do."""
+        with pytest.raises(BadInput, match="the levels are: debug, info"):
+            Filter("loud")

@@ -1,0 +1,223 @@
+"""A daemon's ledger, names and bus without the rest, so that one actor can be tried at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+from sqlalchemy import func, select
+
+from cortex_actors.bus.bus import Bus
+from cortex_actors.bus.consumer import Consumer, Desk
+from cortex_actors.domain.insight import InsightSource, insight_id, section_hash
+from cortex_actors.domain.payload import FileChanged
+from cortex_actors.domain.project import Project
+from cortex_actors.embedding.hashing import HashingProvider
+from cortex_actors.home import Home
+from cortex_actors.pipeline.accumulator import Accumulator
+from cortex_actors.runtime.names import Names
+from cortex_actors.runtime.supervised import start_actor
+from cortex_actors.settings import AccumulationSettings, EventsSettings, StorageSettings
+from cortex_actors.storage import insights, projects, runs
+from cortex_actors.storage.insights import Finding
+from cortex_actors.storage.journal import LedgerJournal
+from cortex_actors.storage.ledger import Ledger
+from cortex_actors.storage.records import Records
+from cortex_actors.storage.schema import deliveries, insight_sources, observations
+from cortex_actors.testing import ManualClock, eventually
+from cortex_actors.topics import FILE_CHANGED
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Sequence
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
+    from cortex_actors.domain.event import Event
+    from cortex_actors.domain.insight import Insight
+    from cortex_actors.domain.payload import Payload
+    from cortex_actors.errors import CortexError
+    from cortex_actors.runtime.actor import AsyncioActor
+    from cortex_actors.runtime.supervised import ActorHandle
+    from cortex_actors.storage.indexing import Matrix
+
+T = TypeVar("T")
+
+#: The vector space of the embedder below.
+MODEL = HashingProvider().model_id
+
+
+class Embedder:
+    """The hashing embedder behind a gate; `fails` is raised while it is set."""
+
+    def __init__(self) -> None:
+        self._provider = HashingProvider()
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.fails: CortexError | None = None
+        self.calls: list[list[str]] = []
+        self.busy = 0
+
+    async def __call__(self, texts: Sequence[str]) -> Matrix:
+        """Return one row for each text."""
+        self.calls.append(list(texts))
+        self.busy += 1
+        try:
+            await self.gate.wait()
+            if self.fails is not None:
+                raise self.fails
+            return await self._provider.embed(texts)
+        finally:
+            self.busy -= 1
+
+
+class Office:
+    """What an actor needs around it, on a clock that the test turns."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self.clock = ManualClock()
+        self.names = Names()
+        self.records = Records(self.names)
+        self.journal = LedgerJournal(self.records, self.clock)
+        self.bus = Bus(self.journal, self.clock)
+        #: Every event that was said, in order.
+        self.said: list[Event[Payload]] = []
+        self.bus.subscribe("*", self.said.append)
+        self._handles: dict[str, ActorHandle] = {}
+
+    def desk(self, name: str) -> Desk:
+        """Return what a consumer is handed."""
+        return Desk(name, self.bus, self.journal, self.clock, EventsSettings())
+
+    async def employ(self, name: str, make: Callable[[], AsyncioActor]) -> ActorHandle:
+        """Start an actor under its name; it is stopped with the office."""
+        self._handles[name] = await start_actor(self.names, name, make)
+        return self._handles[name]
+
+    async def dismiss(self, name: str) -> None:
+        """Kill an actor, as a crash of its process would."""
+        handle = self._handles.pop(name)
+        handle.kill()
+        await handle.exited()
+
+    async def close(self) -> None:
+        """Stop whoever is still here, the ledger last."""
+        for handle in reversed(self._handles.values()):
+            await handle.stop(10)
+
+    async def read(self, query: Callable[[Connection], T]) -> T:
+        """Return what the ledger answers."""
+        return await self.records.read(query)
+
+    async def write(self, unit: Callable[[Connection], T]) -> T:
+        """Change the ledger."""
+        return await self.records.write(unit)
+
+    async def follow(self, root: Path) -> Project:
+        """Follow a folder, which is made if it is not there."""
+        root.mkdir(parents=True, exist_ok=True)
+        project = Project.at(str(root.resolve()), self.clock.now())
+        await self.write(lambda c: projects.add(c, project))
+        return project
+
+    async def changed(self, project: Project, *paths: Path) -> None:
+        """Say that files have changed and return once the accumulator has handled it."""
+        for path in paths:
+            payload = FileChanged(project.id, str(path))
+            await self.bus.publish(FILE_CHANGED, payload, source="test")
+        await self.handled("accumulator")
+
+    async def handled(self, consumer: str) -> None:
+        """Return once a consumer has handled everything that was said to it."""
+
+        async def nothing() -> bool:
+            return 0 == await self.waiting(consumer)
+
+        await eventually(nothing)
+
+    async def waiting(self, consumer: str) -> int:
+        """Return how many events a consumer has still to handle."""
+        query = select(func.count()).where(deliveries.c.consumer == consumer)
+        return await self.read(lambda c: c.execute(query).scalar_one())
+
+    async def runs(self, kind: str = "accumulator") -> list[runs.Run]:
+        """Return an actor's runs, newest first."""
+        found = await self.read(lambda c: runs.latest(c, kind, 500))
+        return sorted(found, key=lambda run: run.id, reverse=True)
+
+    async def insights(self) -> list[Insight]:
+        """Return what is known now, by content."""
+        return sorted(await self.read(insights.active), key=lambda each: each.content)
+
+    async def contents(self) -> list[str]:
+        """Return the texts of what is known now, in order."""
+        return [each.content for each in await self.insights()]
+
+    async def places(self, insight: str) -> list[InsightSource]:
+        """Return where an insight stands now."""
+        return (await self.read(lambda c: insights.sources(c, [insight]))).get(insight, [])
+
+    async def broken(self) -> dict[str, str]:
+        """Return why files could not be read, by path."""
+        states = await self.read(projects.broken)
+        return {state.path: state.error or "" for state in states}
+
+    async def evidence(self) -> tuple[int, int]:
+        """Return how many sources and how many observations the ledger has ever written."""
+
+        def count(connection: Connection) -> tuple[int, int]:
+            tables = (insight_sources, observations)
+            found = [connection.execute(select(func.count()).select_from(t)) for t in tables]
+            return found[0].scalar_one(), found[1].scalar_one()
+
+        return await self.read(count)
+
+    def topics_said(self) -> list[str]:
+        """Return the topics of everything that was said."""
+        return [event.topic for event in self.said]
+
+    def accumulator(
+        self, embed: Embedder, settings: AccumulationSettings | None = None
+    ) -> Callable[[], Consumer]:
+        """Return how the accumulator is made."""
+        return lambda: Accumulator(
+            self.desk("accumulator"),
+            self.records,
+            settings=settings or AccumulationSettings(),
+            model=MODEL,
+            embed=embed,
+        )
+
+
+@asynccontextmanager
+async def opened(folder: Path) -> AsyncIterator[Office]:
+    """Open an office with a ledger in a folder."""
+    home = Home.of(folder / "home", {})
+    home.create()
+    office = Office(home)
+    await office.employ("ledger", lambda: Ledger(home, StorageSettings(), office.clock))
+    try:
+        yield office
+    finally:
+        await office.close()
+
+
+def finding(content: str, path: str, *, revision: str = "r1", category: str = "fact") -> Finding:
+    """Return a section of a file as the accumulator hands it to the ledger."""
+    digest = section_hash(content)
+    source = InsightSource(
+        insight_id=insight_id(digest),
+        fragment_id=section_hash(path + content),
+        path=path,
+        project="",
+        heading=None,
+        line_start=1,
+        line_end=1,
+        file_hash=revision,
+    )
+    text_hash = bytes.fromhex(digest)
+    return Finding(
+        source.insight_id, content, digest, category, ("a",), "python", text_hash, source
+    )

@@ -1,0 +1,394 @@
+"""The accumulator: what files say becomes insights, once, with every place that says it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cortex_actors.domain.payload import AccumulationComplete, FileChanged, ScanRequested
+from cortex_actors.errors import BadInput, EmbedderDown, EmbedderLoading, MailboxFull
+from cortex_actors.settings import StorageSettings
+from cortex_actors.storage import indexing, projects
+from cortex_actors.storage.indexer import Indexer
+from cortex_actors.testing import eventually
+from cortex_actors.topics import ACCUMULATION_COMPLETE, FILE_CHANGED, SCAN_REQUESTED
+from tests.pipeline.support import MODEL, Embedder, Office
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cortex_actors.domain.project import Project
+    from cortex_actors.storage.indexing import Matrix
+
+TWO = "## Style\n\nUse tabs.\n\n## Tests\n\nRun pytest.\n"
+
+
+def write(project: Project, text: str, name: str = "CLAUDE.md") -> Path:
+    """Write an instruction file of a project."""
+    path = Path(project.root, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def completed(office: Office) -> list[AccumulationComplete]:
+    """Return what was said at the end of each run."""
+    payloads = [event.payload for event in office.said if event.topic == ACCUMULATION_COMPLETE]
+    return [payload for payload in payloads if isinstance(payload, AccumulationComplete)]
+
+
+@pytest.mark.usefixtures("accumulator")
+class TestReading:
+    async def test_provenance(self, office: Office, project: Project) -> None:
+        """An insight knows the file, the lines, the project and the heading it was read under."""
+        path = write(project, TWO)
+        await office.changed(project, path)
+
+        first, second = await office.insights()
+        (place,) = await office.places(second.id)
+        assert ["Run pytest.", "Use tabs."] == [first.content, second.content]
+        assert ("atlas",) == second.projects
+        assert (str(path), 1, 4) == (place.path, place.line_start, place.line_end)
+        assert ("atlas", "Style") == (place.project, place.heading)
+
+    async def test_run(self, office: Office, project: Project) -> None:
+        """The audit tells how many sections a run read and how many it could embed."""
+        await office.changed(project, write(project, TWO))
+
+        (run,) = await office.runs()
+        assert ("completed", {"fragments": 2, "embedded": 2}) == (run.state, dict(run.counts))
+
+    async def test_shared_section(self, office: Office, project: Project, tmp_path: Path) -> None:
+        """A section that two projects share word for word is one insight with two sources."""
+        other = await office.follow(tmp_path / "harbor")
+        await office.changed(project, write(project, "## Style\n\nUse tabs.\n"))
+        await office.changed(other, write(other, "## How we write\n\nUse tabs.\n"))
+
+        (insight,) = await office.insights()
+        assert ("atlas", "harbor") == insight.projects
+        assert ["Style", "How we write"] == [p.heading for p in await office.places(insight.id)]
+
+    async def test_repeated_section(self, office: Office, project: Project) -> None:
+        """A section that stands twice in one file is one insight with one source."""
+        await office.changed(project, write(project, "## A\n\nSame.\n\n## B\n\nSame.\n"))
+
+        (insight,) = await office.insights()
+        assert 1 == len(await office.places(insight.id))
+
+    async def test_empty_file(self, office: Office, project: Project) -> None:
+        """An empty file is read and says nothing."""
+        await office.changed(project, write(project, ""))
+
+        (run,) = await office.runs()
+        assert ("completed", []) == (run.state, await office.contents())
+
+    async def test_project_not_followed(self, office: Office, project: Project) -> None:
+        """A file of a project that nobody follows is a failed run that says how to follow it."""
+        path = write(project, TWO)
+        await office.write(lambda c: projects.remove(c, project.id))
+        await office.changed(project, path)
+
+        (run,) = await office.runs()
+        assert "failed" == run.state
+        assert run.error is not None
+        assert "cortex init" in run.error
+        assert [] == await office.contents()
+
+
+@pytest.mark.usefixtures("accumulator")
+class TestChange:
+    async def test_unchanged(self, office: Office, project: Project) -> None:
+        """A file that says the same again costs a hash and adds no observation."""
+        path = write(project, TWO)
+        await office.changed(project, path)
+        before = await office.evidence()
+        await office.changed(project, path)
+
+        assert "unchanged" == (await office.runs())[0].state
+        assert before == await office.evidence()
+
+    async def test_touched(self, office: Office, project: Project) -> None:
+        """A file written anew with the same bytes is unchanged, and its new look is remembered."""
+        path = write(project, TWO)
+        await office.changed(project, path)
+        path.unlink()
+        write(project, TWO)
+        await office.changed(project, path)
+
+        state = await office.read(lambda c: projects.file(c, str(path)))
+        assert "unchanged" == (await office.runs())[0].state
+        assert state is not None
+        assert path.stat().st_mtime_ns == state.mtime_ns
+
+    async def test_edited(self, office: Office, project: Project) -> None:
+        """An edit withdraws what the file no longer says and learns what it says now."""
+        path = write(project, TWO)
+        await office.changed(project, path)
+        await office.changed(project, write(project, TWO.replace("tabs", "spaces")))
+
+        assert ["Run pytest.", "Use spaces."] == await office.contents()
+
+    async def test_confirmed(self, office: Office, project: Project) -> None:
+        """A section that a new revision still says has been observed once more."""
+        path = write(project, TWO)
+        await office.changed(project, path)
+        await office.changed(project, write(project, TWO.replace("tabs", "spaces")))
+
+        assert [2, 1] == [each.observation_count for each in await office.insights()]
+
+    async def test_moved_lines(self, office: Office, project: Project) -> None:
+        """A section that moved down the file is the same source on other lines."""
+        path = write(project, TWO)
+        await office.changed(project, path)
+        await office.changed(project, write(project, "intro\n\n" + TWO))
+
+        style = (await office.insights())[1]
+        (place,) = await office.places(style.id)
+        assert ("Use tabs.", 3) == (style.content, place.line_start)
+
+    async def test_said_again(self, office: Office, project: Project) -> None:
+        """Text that was withdrawn and comes back is the same insight, active again."""
+        path = write(project, TWO)
+        await office.changed(project, path)
+        before = await office.insights()
+        await office.changed(project, write(project, "nothing\n"))
+        await office.changed(project, write(project, TWO))
+
+        assert [each.id for each in before] == [each.id for each in await office.insights()]
+
+    async def test_one_of_two_places(
+        self, office: Office, project: Project, tmp_path: Path
+    ) -> None:
+        """An insight that another file still says stays when one place withdraws it."""
+        other = await office.follow(tmp_path / "harbor")
+        await office.changed(project, write(project, "## A\n\nSame.\n"))
+        await office.changed(other, write(other, "## A\n\nSame.\n"))
+        await office.changed(project, write(project, "## A\n\nDifferent.\n"))
+
+        assert ["Different.", "Same."] == await office.contents()
+        assert ("harbor",) == (await office.insights())[1].projects
+
+    async def test_vanished(self, office: Office, project: Project) -> None:
+        """What a file said is withdrawn when the file is gone."""
+        path = write(project, TWO)
+        await office.changed(project, path)
+        path.unlink()
+        await office.changed(project, path)
+
+        (newest, _) = await office.runs()
+        assert [] == await office.contents()
+        assert ("completed", {"vanished": 1}) == (newest.state, dict(newest.counts))
+
+    async def test_folder_vanished(self, office: Office, project: Project) -> None:
+        """A file whose folder has become a file is gone, too."""
+        path = write(project, TWO, "sub/CLAUDE.md")
+        await office.changed(project, path)
+        path.unlink()
+        path.parent.rmdir()
+        path.parent.write_text("no folder any more")
+        await office.changed(project, path)
+
+        assert [] == await office.contents()
+
+    async def test_link_to_known_file(self, office: Office, project: Project) -> None:
+        """A link to an instruction file that is known by its own name is not counted again."""
+        path = write(project, TWO, "AGENTS.md")
+        link = Path(project.root, "CLAUDE.md")
+        link.symlink_to("AGENTS.md")
+        await office.changed(project, path)
+        before = await office.evidence()
+        await office.changed(project, link)
+
+        assert before == await office.evidence()
+
+
+@pytest.mark.usefixtures("accumulator")
+class TestScan:
+    async def test_gone(self, office: Office, project: Project) -> None:
+        """A scan withdraws what files said that are no longer there."""
+        gone, stays = write(project, "## A\n\nOne.\n"), write(project, "## B\n\nTwo.\n", "AGENTS.md")
+        await office.changed(project, gone, stays)
+        gone.unlink()
+        await office.bus.publish(SCAN_REQUESTED, ScanRequested(project.id), source="test")
+        await office.handled("accumulator")
+
+        assert ["Two."] == await office.contents()
+
+    async def test_of_another_project(
+        self, office: Office, project: Project, tmp_path: Path
+    ) -> None:
+        """A scan of one project leaves the others alone."""
+        other = await office.follow(tmp_path / "harbor")
+        path = write(project, TWO)
+        await office.changed(project, path)
+        path.unlink()
+        await office.bus.publish(SCAN_REQUESTED, ScanRequested(other.id), source="test")
+        await office.handled("accumulator")
+
+        assert 2 == len(await office.contents())
+
+
+@pytest.mark.usefixtures("accumulator")
+class TestComplete:
+    async def test_ids(self, office: Office, project: Project) -> None:
+        """A run says which insights the file speaks of."""
+        await office.changed(project, write(project, TWO))
+
+        (said,) = completed(office)
+        assert project.id == said.project_id
+        assert {each.id for each in await office.insights()} == set(said.changed_ids)
+
+    async def test_nothing_changed(self, office: Office, project: Project) -> None:
+        """A run is said to be complete, with no ids, when it failed or there was nothing to do."""
+        path = write(project, TWO)
+        await office.changed(project, path)
+        await office.changed(project, path)
+        path.write_bytes(b"\x00\x01")
+        await office.changed(project, path)
+
+        assert ["failed", "unchanged", "completed"] == [r.state for r in await office.runs()]
+        assert [2, 0, 0] == [len(said.changed_ids) for said in completed(office)]
+
+    async def test_run_is_named(self, office: Office, project: Project) -> None:
+        """The event names the run of the audit that it ends."""
+        await office.changed(project, write(project, TWO))
+
+        assert [run.id for run in await office.runs()] == [s.run_id for s in completed(office)]
+
+
+class TestOnce:
+    @pytest.mark.usefixtures("accumulator")
+    async def test_same_event_twice(self, office: Office, project: Project) -> None:
+        """An event that is stored twice is handled once."""
+        payload = FileChanged(project.id, str(write(project, TWO)))
+        event = office.bus.event(FILE_CHANGED, payload, source="test")
+        for _ in range(2):
+            await office.journal.append([event])
+            office.bus.announce(event)
+        await office.handled("accumulator")
+
+        assert 1 == len(await office.runs())
+
+    async def test_crash_in_hand(self, office: Office, project: Project, embed: Embedder) -> None:
+        """A file in hand when the actor dies is read by its successor, and counts once."""
+        embed.gate.clear()
+        await office.employ("accumulator", office.accumulator(embed))
+        payload = FileChanged(project.id, str(write(project, TWO)))
+        await office.bus.publish(FILE_CHANGED, payload, source="test")
+        await eventually(lambda: 1 == embed.busy)
+        await office.dismiss("accumulator")
+        assert [] == await office.contents()
+
+        embed.gate.set()
+        await office.employ("accumulator", office.accumulator(embed))
+        await office.handled("accumulator")
+        assert (2, 2) == await office.evidence()
+        assert 1 == len(await office.runs())
+
+    async def test_waited_for_the_actor(
+        self, office: Office, project: Project, embed: Embedder
+    ) -> None:
+        """What was said while nobody was there is handled at the next start, repeats as one."""
+        payload = FileChanged(project.id, str(write(project, TWO)))
+        for _ in range(3):
+            await office.bus.publish(FILE_CHANGED, payload, source="test")
+        await office.employ("accumulator", office.accumulator(embed))
+        await office.handled("accumulator")
+
+        assert 2 == len(await office.contents())
+        assert 1 == len(await office.runs())
+
+
+class TestAtOnce:
+    async def test_eight(self, office: Office, project: Project, embed: Embedder) -> None:
+        """Eight files are in hand at once and the ninth waits."""
+        embed.gate.clear()
+        await office.employ("accumulator", office.accumulator(embed))
+        for n in range(10):
+            path = write(project, f"## A\n\nNumber {n}.\n", f"{n}/CLAUDE.md")
+            await office.bus.publish(
+                FILE_CHANGED, FileChanged(project.id, str(path)), source="test"
+            )
+        await eventually(lambda: 8 == embed.busy)
+        assert 10 == await office.waiting("accumulator")
+        assert 8 == len(embed.calls)
+
+        embed.gate.set()
+        await office.handled("accumulator")
+        assert 10 == len(await office.contents())
+
+    async def test_path_in_hand(self, office: Office, project: Project, embed: Embedder) -> None:
+        """A path in hand that changes again is read once more afterwards, never twice at once."""
+        embed.gate.clear()
+        await office.employ("accumulator", office.accumulator(embed))
+        path = write(project, "## A\n\nOld.\n")
+        payload = FileChanged(project.id, str(path))
+        await office.bus.publish(FILE_CHANGED, payload, source="test")
+        await eventually(lambda: 1 == embed.busy)
+        write(project, "## A\n\nNew.\n")
+        for _ in range(5):
+            await office.bus.publish(FILE_CHANGED, payload, source="test")
+        assert 1 == len(embed.calls)
+
+        embed.gate.set()
+        await office.handled("accumulator")
+        assert ["New."] == await office.contents()
+        assert 2 == len(await office.runs())
+
+
+class _Index:
+    """An index that remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.held: set[str] = set()
+
+    async def put(self, collection: str, ids: Sequence[str], rows: Matrix) -> None:
+        """Hold items."""
+        self.held |= set(ids)
+
+    async def drop(self, collection: str, ids: Sequence[str]) -> None:
+        """Hold them no longer."""
+        self.held -= set(ids)
+
+
+@pytest.mark.usefixtures("accumulator")
+class TestWithoutModel:
+    @pytest.mark.parametrize("kind", [EmbedderDown, EmbedderLoading, MailboxFull, BadInput])
+    async def test_kept(
+        self, office: Office, project: Project, embed: Embedder, kind: type[EmbedderDown]
+    ) -> None:
+        """Text that cannot be embedded now is kept without a vector."""
+        embed.fails = kind("not now")
+        await office.changed(project, write(project, TWO))
+
+        assert ["Run pytest.", "Use tabs."] == await office.contents()
+        assert 2 == await office.read(lambda c: indexing.count_unembedded(c, MODEL))
+        assert {"fragments": 2, "embedded": 0} == dict((await office.runs())[0].counts)
+
+    async def test_embedded_later(
+        self, office: Office, project: Project, embed: Embedder
+    ) -> None:
+        """The indexer embeds what was kept without a vector once the model is there."""
+        embed.fails = EmbedderLoading("not yet")
+        await office.changed(project, write(project, TWO))
+        embed.fails, index = None, _Index()
+        await office.employ(
+            "indexer",
+            lambda: Indexer(
+                office.records,
+                office.bus,
+                clock=office.clock,
+                settings=StorageSettings(),
+                model=MODEL,
+                embed=embed,
+                index=index,
+            ),
+        )
+
+        async with asyncio.timeout(10):
+            await eventually(lambda: 2 == len(index.held))
+        assert {each.id for each in await office.insights()} == index.held
+        assert 0 == await office.read(lambda c: indexing.count_unembedded(c, MODEL))
