@@ -8,7 +8,6 @@ handed a `Clock`, so that a test can turn the hands itself.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
 from typing import Protocol
@@ -52,6 +51,8 @@ class SystemClock:
 
     async def sleep(self, seconds: float) -> None:
         """Return after that many seconds."""
+        import asyncio  # noqa: PLC0415 - `cortex start` reads the time and runs no loop
+
         await asyncio.sleep(seconds)
 
 

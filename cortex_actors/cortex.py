@@ -50,6 +50,8 @@ class Parts:
     records: Records
     model: str
     recall: Ask
+    #: What `status` counts in the ledger; like the two below, answered soon or not at all.
+    counts: Callable[[], Awaitable[Mapping[str, Any]]]
     embedder: Callable[[], Awaitable[Mapping[str, Any]]]
     index: Callable[[], Awaitable[Mapping[str, Any]]]
     tree: Callable[[], Mapping[str, Any]]
@@ -68,12 +70,15 @@ class Cortex:
         self.loop_lag: Callable[[], float] = lambda: 0.0
 
     async def status(self) -> dict[str, Any]:
-        """Return how the daemon is; `reasons` says why it is degraded."""
+        """Return how the daemon is; `reasons` says why it is degraded.
+
+        While the ledger restarts, the numbers are left out.
+        """
         parts = self._parts
-        counts = await lookup.guarded(parts.records.read(lambda c: lookup.counts(c, parts.model)))
+        ledger = await lookup.guarded(parts.counts())
         model = await lookup.guarded(parts.embedder())
         index = await lookup.guarded(parts.index())
-        reasons = lookup.reasons(counts, model, index)
+        reasons = lookup.reasons(ledger, model, index)
         return {
             "state": "degraded" if reasons else "running",
             "reasons": reasons,
@@ -82,7 +87,7 @@ class Cortex:
             "home": str(parts.home.root),
             "started_at": self._started_at,
             "uptime_s": round(parts.clock.monotonic() - self._begun, 3),
-            **counts,
+            **({} if ledger.get("state") == "away" else ledger),
             "model": model,
             "index": index,
             "loop_lag_ms": round(self.loop_lag(), 3),

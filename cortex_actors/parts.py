@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+from cortex_actors import lookup
 from cortex_actors.bus.bus import Bus, Deliver
 from cortex_actors.bus.consumer import Desk
 from cortex_actors.cortex import Cortex, Parts
@@ -218,6 +219,11 @@ class Assembly:
             found = asdict(await describe())
             return {"id": found.pop("model_id"), **found, "state": str(found["state"])}
 
+        soon = Records(self.names, timeout=STATUS_TIMEOUT)
+
+        async def counts() -> dict[str, Any]:
+            return await soon.read(partial(lookup.counts, model=self.model))
+
         async def index_state() -> dict[str, Any]:
             return asdict(await index())
 
@@ -229,6 +235,7 @@ class Assembly:
                 records=self.records,
                 model=self.model,
                 recall=self.names.method("federation", Federation.recall, timeout=None),
+                counts=counts,
                 embedder=embedder,
                 index=index_state,
                 tree=self._world.draw,

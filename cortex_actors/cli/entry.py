@@ -62,6 +62,9 @@ def _full(words: list[str]) -> int:
 
     try:
         result = app(words or ["--help"], prog_name="cortex", standalone_mode=False)
+    except SystemExit as ended:
+        # All that Typer leaves the process for in this mode is a reader that hung up.
+        raise BrokenPipeError from ended
     except Exception as error:
         # Typer has carried click's exceptions under changing names: known by their method.
         if text := getattr(error, "format_message", None):

@@ -19,6 +19,9 @@ T = TypeVar("T")
 #: A generic method behind a name: what comes back is typed again below.
 _Run: TypeAlias = "Callable[..., Coroutine[Any, Any, Any]]"
 
+#: What the ledger's actor is called.
+NAME = "ledger"
+
 #: Seconds a unit of work may take before its caller is told; it may still commit afterwards.
 TIMEOUT = 30.0
 
@@ -26,10 +29,10 @@ TIMEOUT = 30.0
 class Records:
     """Runs units of work and queries in whichever ledger actor is alive."""
 
-    def __init__(self, names: Names, ledger: str = "ledger") -> None:
-        """Remember the ledger's name."""
-        self._write: _Run = names.method(ledger, Ledger.write, timeout=TIMEOUT)
-        self._read: _Run = names.method(ledger, Ledger.read, timeout=TIMEOUT)
+    def __init__(self, names: Names, *, timeout: float = TIMEOUT) -> None:
+        """Find the ledger by its name; calls take at most `timeout` seconds."""
+        self._write: _Run = names.method(NAME, Ledger.write, timeout=timeout)
+        self._read: _Run = names.method(NAME, Ledger.read, timeout=timeout)
 
     async def write(self, unit: Callable[[Connection], T]) -> T:
         """Run a unit of work; return its value after the commit. See `Ledger.write`."""

@@ -84,7 +84,6 @@ class Vectors(AsyncioActor):
         self._child: ChildProcess | None = None
         self._generation = 0
         self._ready = self._stopping = False
-        self._reason = "the index is being opened"
 
     async def on_start(self) -> None:  # type: ignore[override]  # Pykka has it plain
         """Begin to open the index."""
@@ -100,7 +99,7 @@ class Vectors(AsyncioActor):
         """Return how the index is."""
         if self._ready:
             return IndexInfo("ready", self._generation)
-        return IndexInfo("opening", self._generation, self._reason)
+        return IndexInfo("opening", self._generation)
 
     def generation(self) -> int:
         """Return the generation that is open; raises `IndexDown` while none is."""
@@ -151,7 +150,7 @@ class Vectors(AsyncioActor):
     def _opened(self) -> ChildProcess:
         """Return the child; raises `IndexDown` while no index is open in it."""
         if self._child is None or not self._ready:
-            message = f"the vector index does not answer yet: {self._reason}"
+            message = "the vector index does not answer yet: it is being opened; ask again"
             raise IndexDown(message)
         return self._child
 

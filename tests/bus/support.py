@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,11 +18,19 @@ from cortex_actors.testing import ManualClock, MemoryJournal
 from supervision import ChildSpec, Report, Supervisor
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Mapping
 
     from cortex_actors.domain.event import Event
     from cortex_actors.domain.payload import Payload
     from cortex_actors.runtime.ref import AsyncioRef
+
+
+#: The branches with consumers, as the tree has them.
+BRANCHES = {
+    "pipeline": ("accumulator", "reconciler", "organiser"),
+    "watching": ("watchlist",),
+}
 
 
 @dataclass(eq=False)
@@ -126,13 +133,12 @@ class Stage:
     async def supervised(
         self, scripts: Mapping[str, Script], kind: type[Scripted] = Scripted
     ) -> Supervisor:
-        """Start consumers under a supervisor with a branch's limits, below a root."""
-
-        async def branch() -> Supervisor:
-            specs = [ChildSpec(name, self._start(name, scripts[name], kind)) for name in scripts]
-            return await self._supervisor("branch", specs).start()
-
-        root = self._supervisor("root", [ChildSpec("branch", branch, type="supervisor")])
+        """Start consumers in the branches they have in the tree, below a root."""
+        specs = [
+            ChildSpec(branch, self._branch(branch, scripts, kind), type="supervisor")
+            for branch in BRANCHES
+        ]
+        root = self._supervisor("root", specs)
         await root.start()
         self.supervisors.append(root)
         return root
@@ -152,6 +158,16 @@ class Stage:
         """Stop every supervisor."""
         for supervisor in self.supervisors:
             await supervisor.stop(5.0)
+
+    def _branch(self, branch: str, scripts: Mapping[str, Script], kind: type[Scripted]) -> Any:
+        """Return what starts a branch with those of its consumers that have a script."""
+        names = [name for name in BRANCHES[branch] if name in scripts]
+
+        async def start() -> Supervisor:
+            specs = [ChildSpec(name, self._start(name, scripts[name], kind)) for name in names]
+            return await self._supervisor(branch, specs).start()
+
+        return start
 
     def _start(self, name: str, script: Script, kind: type[Scripted]) -> Any:
         """Return what starts a consumer."""

@@ -8,13 +8,14 @@ import pytest
 from cortex_actors import topics
 from cortex_actors.bus.bus import CUSTOM_NAMES, Bus
 from cortex_actors.bus.journal import Delivery, Outcome
-from cortex_actors.domain.event import Event
 from cortex_actors.domain.payload import Custom, FileChanged, Life, Payload
 from cortex_actors.errors import BadInput, LedgerDown, UnknownTopic
 from cortex_actors.testing import ManualClock, MemoryJournal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from cortex_actors.domain.event import Event
 
 CHANGE = FileChanged("prj_1", "/a")
 
@@ -251,7 +252,11 @@ class TestSubscribe:
     async def test_subscribe_meanwhile(self, bus: Bus) -> None:
         """A receiver may subscribe another while it hears; that one hears the next event."""
         heard: list[Event[Payload]] = []
-        bus.subscribe("*", lambda _event: bus.subscribe("*", heard.append))
+
+        def greet(_event: Event[Payload]) -> None:
+            bus.subscribe("*", heard.append)
+
+        bus.subscribe("*", greet)
         await change(bus)
         await change(bus)
 

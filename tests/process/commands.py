@@ -75,7 +75,11 @@ class Commands:
         """End every process that the test started."""
         for process in self._running:
             process.kill()
-            process.communicate()
+            if process.stdout is not None and not process.stdout.closed:
+                process.communicate()
+            elif process.stderr is not None:
+                process.stderr.close()
+            process.wait(PATIENCE)
         self("stop", "--timeout", "3")
 
 

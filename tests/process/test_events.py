@@ -102,6 +102,18 @@ class TestLogs:
         assert "ready, pid" in cortex("logs", "-n", "1000").stdout
         assert 69 == cortex("logs", "-f").returncode
 
+    def test_reader_has_enough(self, cortex: Commands) -> None:
+        """A reader that hangs up (`cortex logs -f | head -1`) is no error."""
+        reader = cortex.spawn("logs", "-f")
+        assert _line(reader.stdout)
+        assert reader.stdout is not None
+        reader.stdout.close()
+        while reader.poll() is None:
+            cortex("publish", "custom:ping", "--transient")
+        assert reader.stderr is not None
+
+        assert (0, "") == (reader.returncode, reader.stderr.read())
+
     def test_numbers_go_on(self, cortex: Commands) -> None:
         """`seq` goes on across a restart, so a reader can say where it stopped."""
         before = json.loads(cortex("logs", "-n", "1", "--json").stdout)["seq"]

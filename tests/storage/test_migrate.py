@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import sqlite3
+import stat
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+
+from cortex_actors.errors import StoreTooNew
+from cortex_actors.storage import connection as opening
+from cortex_actors.storage import migrate as module
+from cortex_actors.storage.migrate import migrate
+from cortex_actors.storage.schema import SCHEMA_VERSION, metadata
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from sqlalchemy import Connection, Engine
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Give a path where no ledger is yet."""
+    return tmp_path / "cortex.db"
+
+
+@pytest.fixture
+def engine(path: Path) -> Iterator[Engine]:
+    """Give the writing engine of that path."""
+    engine = opening.writing(path)
+    yield engine
+    engine.dispose()
+
+
+def ask(engine: Engine, sql: str) -> list[object]:
+    """Return the first column of a query."""
+    with engine.begin() as connection:
+        return list(connection.exec_driver_sql(sql).scalars())
+
+
+class TestMigrate:
+    def test_new(self, engine: Engine, path: Path) -> None:
+        """A new ledger becomes this version's; a second time there is nothing to do."""
+        found = [migrate(engine, path), migrate(engine, path)]
+
+        assert [0, SCHEMA_VERSION] == found
+        assert [SCHEMA_VERSION] == ask(engine, "PRAGMA user_version")
+
+    def test_is_the_code(self, engine: Engine, path: Path) -> None:
+        """What the migrations make is what the code expects."""
+        migrate(engine, path)
+        with engine.begin() as connection:
+            context = MigrationContext.configure(connection, opts={"compare_type": True})
+            differences = compare_metadata(context, metadata)
+
+        assert [] == differences
+
+    def test_constraints(self, engine: Engine, path: Path) -> None:
+        """Primary keys, foreign keys and checks are the code's, too."""
+        migrate(engine, path)
+        made = opening.writing(path.with_name("made.db"))
+        metadata.create_all(made)
+        tables = sorted(metadata.tables)
+        infos = [
+            [ask_rows(one, f"PRAGMA {what}({table})") for table in tables]
+            for what in ("table_info", "foreign_key_list")
+            for one in (engine, made)
+        ]
+        query = "SELECT sql FROM sqlite_master WHERE sql LIKE '%CHECK%'"
+        checks = [ask(one, query) for one in (engine, made)]
+        made.dispose()
+
+        assert infos[0] == infos[1]
+        assert infos[2] == infos[3]
+        assert len(checks[0]) == len(checks[1]) == 4
+
+    def test_all_or_nothing(
+        self, engine: Engine, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A migration that fails leaves the ledger as it was, and can be run again."""
+        upgrade = module._upgrade
+
+        def fails(connection: Connection) -> None:
+            upgrade(connection)
+            raise OSError("the power is gone")
+
+        monkeypatch.setattr(module, "_upgrade", fails)
+        with pytest.raises(OSError, match="power"):
+            migrate(engine, path)
+        left = ask(engine, "SELECT name FROM sqlite_master"), ask(engine, "PRAGMA user_version")
+        monkeypatch.undo()
+
+        assert ([], [0]) == left
+        assert 0 == migrate(engine, path)
+
+    def test_newer(self, engine: Engine, path: Path) -> None:
+        """A newer program's ledger is refused with what to do."""
+        with engine.begin() as connection:
+            connection.exec_driver_sql("PRAGMA user_version = 99")
+        with pytest.raises(StoreTooNew, match="install the newer cortex-actors"):
+            migrate(engine, path)
+
+
+class TestCopy:
+    def test_whole(self, engine: Engine, path: Path) -> None:
+        """The copy made before a migration has what still lies in the WAL, for the owner alone."""
+        migrate(engine, path)
+        ask(engine, "INSERT INTO owner VALUES (1, 42, 1, 1) RETURNING epoch")
+        target = path.with_name("cortex.db.v1")
+        module._copy(path, target)
+        with closing(sqlite3.connect(target)) as copy:
+            rows = copy.execute("SELECT epoch FROM owner").fetchall()
+            check = copy.execute("PRAGMA integrity_check").fetchall()
+
+        assert [(42,)] == rows
+        assert [("ok",)] == check
+        assert 0o600 == stat.S_IMODE(target.stat().st_mode)
+
+    def test_new_ledger(self, engine: Engine, path: Path) -> None:
+        """There is nothing to copy of a ledger that is new."""
+        migrate(engine, path)
+
+        assert [] == list(path.parent.glob("*.v*"))
+
+
+def ask_rows(engine: Engine, sql: str) -> list[tuple[object, ...]]:
+    """Return the rows of a query, but for the text of defaults."""
+    with engine.begin() as connection:
+        return sorted(tuple(row) for row in connection.exec_driver_sql(sql))
