@@ -196,11 +196,14 @@ class Cortex:
         return {"crashed": name}
 
     async def _completed(self, topic: str, payload: dict[str, Any]) -> dict[str, Any]:
-        """Return a payload with what follows from it: a path tells its project."""
+        """Return a payload with what follows from it: a path has one name and tells its project."""
         path = payload.get("path")
-        if topic == topics.FILE_CHANGED and isinstance(path, str) and "project_id" not in payload:
-            return {**payload, "project_id": (await self._project(path)).id}
-        return payload
+        if topic != topics.FILE_CHANGED or not isinstance(path, str):
+            return payload
+        given = {**payload, "path": await asyncio.to_thread(lookup.place, path)}
+        if "project_id" not in given:
+            given["project_id"] = (await self._project(given["path"])).id
+        return given
 
     async def _admit(self, payload: FileChanged) -> None:
         """Raise `UnknownProject` for a path that does not lie in the project it is said of."""

@@ -8,7 +8,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cortex_actors.errors import CortexError, UnknownProject
+from cortex_actors.errors import BadInput, CortexError, UnknownProject
 from cortex_actors.storage import indexing, journal, principles
 from cortex_actors.storage import insights as insight_rows
 from cortex_actors.storage import projects as project_rows
@@ -31,8 +31,22 @@ async def guarded(answer: Awaitable[M]) -> M | dict[str, Any]:
 
 def folder(path: str) -> str | None:
     """Return a folder's real path; None when there is no such folder (on a thread)."""
-    real = os.path.realpath(path)
-    return real if Path(real).is_dir() else None
+    real = _real(path)
+    return real if real and Path(real).is_dir() else None
+
+
+def place(path: str) -> str:
+    """Return the one name of a file: its folder's real path and its own name (on a thread).
+
+    A link at its end is left as it is: what it means is for whoever reads it. Raises `BadInput`.
+    """
+    given = Path(path)
+    whole = given.name in ("", "..")
+    real = _real(path if whole else str(given.parent))
+    if real is None or not given.is_absolute():
+        message = f"there can be no file at {path!r}; give an absolute path in UTF-8"
+        raise BadInput(message)
+    return real if whole else str(Path(real, given.name))
 
 
 def counts(connection: Connection, model: str) -> dict[str, Any]:
@@ -80,7 +94,7 @@ def project(connection: Connection, wanted: str) -> Project:
     Raises `UnknownProject`.
     """
     followed = project_rows.followed(connection)
-    real = os.path.realpath(wanted)
+    real = _real(wanted) or ""
     inside = [p for p in followed if real == p.root or real.startswith(p.root.rstrip("/") + "/")]
     if inside:
         return max(inside, key=lambda each: len(each.root))
@@ -155,3 +169,15 @@ def topic(row: Topic) -> dict[str, Any]:
         "said_by": list(row.said_by),
         "heard_by": list(row.heard_by),
     }
+
+
+def _real(path: str) -> str | None:
+    """Return a path with every link resolved; None for what can be no path here.
+
+    The ledger holds text, so a path that is not UTF-8 cannot be kept.
+    """
+    try:
+        path.encode()
+        return os.path.realpath(path)
+    except ValueError:
+        return None

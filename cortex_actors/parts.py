@@ -127,6 +127,7 @@ class Assembly:
                 self.records,
                 settings=self._settings.storage,
                 model=self.model,
+                clock=world.clock,
                 on_line=self._line("vectors"),
             ),
             "indexer": partial(

@@ -69,6 +69,12 @@ class ManualClock:
         """How many wait for a time to come."""
         return sum(not woken.done() for _, _, woken in self._sleepers)
 
+    @property
+    def due(self) -> float:
+        """Seconds until the next sleeper wakes; 0 when nobody sleeps."""
+        times = [at for at, _, woken in self._sleepers if not woken.done()]
+        return min(times) - self._elapsed if times else 0.0
+
     def advance(self, seconds: float) -> None:
         """Move the hands, waking everybody whose time has come."""
         self._elapsed += seconds

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortex_actors.clock import SECOND, SystemClock, iso, ulid
-from cortex_actors.testing import EPOCH, ManualClock
+from cortex_actors.testing import EPOCH, ManualClock, eventually
 
 #: A day in the year 10889: what 48 bits of milliseconds can just hold.
 LAST_MOMENT = (2**48 - 1) * 1_000
@@ -74,12 +74,14 @@ class TestManualClock:
         async with asyncio.TaskGroup() as group:
             for seconds in (3.0, 1.0, 2.0):
                 group.create_task(sleep(seconds))
-            await asyncio.sleep(0)
+            await eventually(lambda: 3 == clock.sleepers)
+            next_one = clock.due
             clock.advance(2)
-            await asyncio.sleep(0)
+            await eventually(lambda: 2 == len(woken))
             early = list(woken)
             clock.advance(1)
 
+        assert 1.0 == next_one
         assert [1.0, 2.0] == early
         assert [1.0, 2.0, 3.0] == woken
 
@@ -87,13 +89,14 @@ class TestManualClock:
         """Who was cancelled no longer counts, and advancing over it is harmless."""
         clock = ManualClock()
         task = asyncio.create_task(clock.sleep(1))
-        await asyncio.sleep(0)
+        await eventually(lambda: 1 == clock.sleepers)
         task.cancel()
         await asyncio.wait({task})
         left = clock.sleepers
+        due = clock.due
         clock.advance(2)
 
-        assert 0 == left
+        assert (0, 0.0) == (left, due)
 
     def test_jump(self) -> None:
         """A jump of the wall clock leaves durations alone."""

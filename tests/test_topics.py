@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cortex_actors import topics
@@ -88,6 +88,7 @@ class TestKey:
 
         assert 1 == len({topics.key_of(topics.ACCUMULATION_COMPLETE, each) for each in payloads})
 
+    @example("a|b", "c", "a", "b|c")
     @given(st.text(max_size=8), st.text(max_size=8), st.text(max_size=8), st.text(max_size=8))
     def test_never_mixed_up(self, path: str, agent: str, path_2: str, agent_2: str) -> None:
         """Two events have one key exactly when the fields agree, whatever is in them."""

@@ -9,6 +9,7 @@ keeps   nothing (a question in hand is lost on a crash; whoever asked is told)
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.settings import FederationSettings
     from cortex_actors.storage.indexing import Matrix
+
+log = logging.getLogger("cortex.federation")
 
 #: Characters a question may have: a page, not a book.
 QUESTION_LIMIT = 4_096
@@ -95,9 +98,14 @@ class Federation(AsyncioActor):
                 hits, reason = await store.recall(question), ""
         except TimeoutError:
             hits, reason = [], f"no answer within {self._settings.timeout_s:g} s"
+        except Exception as error:
+            hits, reason = [], str(error) or type(error).__name__
+            if not isinstance(error, CortexError):
+                log.warning("the store %s failed", store.name, exc_info=error)
+        try:
+            await self._roster.note(store.name, reason)
         except CortexError as error:
-            hits, reason = [], str(error)
-        await self._roster.note(store.name, reason)
+            log.warning("how %s answered was not noted: %s", store.name, error)
         return hits, reason
 
     def _fused(self, lists: Mapping[str, Sequence[Hit]], limit: int) -> list[Hit]:

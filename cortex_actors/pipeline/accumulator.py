@@ -20,7 +20,7 @@ from cortex_actors.bus.journal import Outcome, Work
 from cortex_actors.clock import ulid
 from cortex_actors.domain.insight import InsightSource, insight_id, section_hash
 from cortex_actors.domain.payload import AccumulationComplete, FileChanged, ScanRequested
-from cortex_actors.errors import BadInput, EmbedderDown
+from cortex_actors.errors import BadInput, EmbedderDown, MailboxFull
 from cortex_actors.parsers.dialect import dialect_of
 from cortex_actors.pipeline import reading
 from cortex_actors.rules.classification import classify
@@ -98,9 +98,14 @@ class Accumulator(Consumer):
             look = await reading.look(job.path, project, limit=self._settings.max_file_bytes)
         except (FileNotFoundError, NotADirectoryError):
             return self._vanished(job)
-        before = await self._records.read(lambda c: projects.file(c, job.path))
         if look.data is None:
             return self._failed(job, look.state)
+        before, other = await self._records.read(
+            lambda c: (projects.file(c, job.path), projects.file(c, look.real))
+        )
+        if other is not None and other.path != job.path and other.project_id == project.id:
+            # Another name of a file that is known by its own: what it says is counted once.
+            return self._vanished(job)
         if before is not None and before.sha256 == look.state.sha256 and not before.error:
             return self._unchanged(job, look.state)
         return await self._changed(job, look.state, look.data)
@@ -173,7 +178,7 @@ class Accumulator(Consumer):
             return {}
         try:
             rows = await self._embed(list(texts.values()))
-        except EmbedderDown:
+        except (EmbedderDown, BadInput, MailboxFull):
             return {}
         return dict(zip(texts, rows, strict=True))
 

@@ -6,6 +6,7 @@ file of gigabytes) is told apart before anything is read.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import stat
 from dataclasses import dataclass, replace
@@ -28,37 +29,68 @@ class Look:
 
     state: FileState
     data: bytes | None
+    #: Where the path leads, every link resolved.
+    real: str = ""
 
 
 async def look(path: str, project: Project, *, limit: int) -> Look:
     """Return the file at a path.
 
-    Raises `FileNotFoundError` when there is none. What else goes wrong is in the state's `error`:
-    it is recorded and concerns that file alone.
+    Raises `FileNotFoundError` or `NotADirectoryError` when there is none. What else goes wrong,
+    a link that leads nowhere included, is in the state's `error`: it is recorded and concerns
+    that file alone.
     """
-    found = await aiofiles.os.stat(path)
-    state = FileState(
-        path=path,
-        project_id=project.id,
-        size=found.st_size,
-        mtime_ns=found.st_mtime_ns,
-        ctime_ns=found.st_ctime_ns,
-        inode=found.st_ino,
-        sha256="",
-    )
     try:
-        _admit(path, project, found, limit)
+        found = await aiofiles.os.stat(path)
+    except (OSError, ValueError) as error:
+        return Look(await asyncio.to_thread(_astray, path, project, error), None)
+    state = _state(path, project, found)
+    try:
+        real = _admit(path, project, found, limit)
         data = await _read(path, limit)
     except (BadInput, Refused) as error:
         return Look(replace(state, error=str(error)), None)
+    except FileNotFoundError:
+        raise
     except OSError as error:
         reason = f"cannot read {path}: {error.strerror}; give its owner the right to read it"
         return Look(replace(state, error=reason), None)
-    return Look(replace(state, sha256=file_hash(data)), data)
+    return Look(replace(state, sha256=file_hash(data)), data, real)
 
 
-def _admit(path: str, project: Project, found: os.stat_result, limit: int) -> None:
-    """Raise for something that is not an instruction file of this project."""
+def _state(path: str, project: Project, found: os.stat_result | None) -> FileState:
+    """Return what a file looks like that has not been read; None when nobody could tell."""
+    return FileState(
+        path=path,
+        project_id=project.id,
+        size=found.st_size if found else 0,
+        mtime_ns=found.st_mtime_ns if found else 0,
+        ctime_ns=found.st_ctime_ns if found else 0,
+        inode=found.st_ino if found else 0,
+        sha256="",
+    )
+
+
+def _astray(path: str, project: Project, error: OSError | ValueError) -> FileState:
+    """Return the state of what cannot be reached (on a thread).
+
+    Raises `FileNotFoundError` or `NotADirectoryError` when not even a link is there.
+    """
+    try:
+        found = os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        raise
+    except (OSError, ValueError):
+        found = None
+    why = getattr(error, "strerror", None) or str(error)
+    reason = f"cannot read {path}: {why}; mend the path to it"
+    if found is not None and stat.S_ISLNK(found.st_mode):
+        reason = f"cannot read {path}: it is a link that leads nowhere ({why}); mend the link"
+    return replace(_state(path, project, found), error=reason)
+
+
+def _admit(path: str, project: Project, found: os.stat_result, limit: int) -> str:
+    """Return where a path leads; raise for what is not an instruction file of this project."""
     if not stat.S_ISREG(found.st_mode):
         message = f"cannot read {path}: it is not a regular file; put a text file there"
         raise BadInput(message)
@@ -71,6 +103,7 @@ def _admit(path: str, project: Project, found: os.stat_result, limit: int) -> No
             "register that folder or copy the file"
         )
         raise Refused(message)
+    return real
 
 
 async def _read(path: str, limit: int) -> bytes:

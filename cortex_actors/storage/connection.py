@@ -53,6 +53,7 @@ def reading(path: Path) -> Engine:
 def _prepare_writer(connection: Any, _record: object) -> None:
     """Set up the writing connection; the driver is kept from beginning transactions itself."""
     connection.isolation_level = None
+    connection.text_factory = _text
     for pragma in ("PRAGMA journal_mode = WAL", *_PRAGMAS):
         connection.execute(pragma)
 
@@ -60,8 +61,14 @@ def _prepare_writer(connection: Any, _record: object) -> None:
 def _prepare_reader(connection: Any, _record: object) -> None:
     """Set up a reading connection."""
     connection.isolation_level = None
+    connection.text_factory = _text
     for pragma in (*_PRAGMAS, "PRAGMA query_only = ON"):
         connection.execute(pragma)
+
+
+def _text(value: bytes) -> str:
+    """Return text as it was given: names of files may hold bytes that are not UTF-8."""
+    return value.decode("utf-8", "surrogateescape")
 
 
 def _begin_immediate(connection: Any) -> None:

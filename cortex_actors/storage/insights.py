@@ -7,7 +7,6 @@ its rows whenever it is asked.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,9 @@ if TYPE_CHECKING:
 
 #: The collection of the vector index that insights lie in.
 COLLECTION = "cortex_insights"
+
+#: Ends a name among several: a folder's name may hold a comma, but never this.
+_END = "/"
 
 #: What a new insight's confidence is until the reconciler has weighed it (Cerno: 0.5).
 FIRST_CONFIDENCE = 0.5
@@ -233,7 +235,7 @@ def _with_evidence() -> Any:
         .scalar_subquery()
     )
     by = (
-        select(func.json_group_array(projects.c.name.distinct()))
+        select(func.group_concat((projects.c.name + _END).distinct()))
         .select_from(insight_sources.join(projects))
         .where(insight_sources.c.insight_id == insights.c.id)
         .where(insight_sources.c.withdrawn_at.is_(None))
@@ -263,6 +265,7 @@ def _last_file_hash() -> Any:
 
 def _insight(row: Row[Any]) -> Insight:
     """Return a row as an insight."""
+    names = row.project_names[: -len(_END)].split(_END + ",") if row.project_names else ()
     return Insight(
         id=row.id,
         content=row.content,
@@ -275,7 +278,7 @@ def _insight(row: Row[Any]) -> Insight:
         observation_count=row.observed,
         first_seen=row.first_seen_at,
         last_seen=row.last_seen_at,
-        projects=tuple(sorted(json.loads(row.project_names))),
+        projects=tuple(sorted(names)),
     )
 
 

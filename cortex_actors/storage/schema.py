@@ -7,6 +7,8 @@ counter that is incremented is wrong after the first replay.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sqlalchemy import (
     JSON,
     CheckConstraint,
@@ -17,16 +19,43 @@ from sqlalchemy import (
     LargeBinary,
     MetaData,
     Table,
-    Text,
     UniqueConstraint,
     text,
 )
-from sqlalchemy.types import REAL
+from sqlalchemy import (
+    Text as Utf8,
+)
+from sqlalchemy.types import REAL, TypeDecorator
+
+if TYPE_CHECKING:
+    from sqlalchemy import Dialect
 
 #: What `PRAGMA user_version` holds when this code and the ledger agree.
 SCHEMA_VERSION = 1
 
 metadata = MetaData()
+
+
+class Text(TypeDecorator[str]):
+    """Text that may hold a file's name whose bytes are not UTF-8; such a value is kept as a blob.
+
+    Refusing it would be worse: one folder with such a name would crash its watcher for ever.
+    """
+
+    impl = Utf8
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | bytes | None:
+        """Return what the driver takes."""
+        if value is None or value.isascii():
+            return value
+        encoded = value.encode("utf-8", "surrogateescape")
+        return value if encoded.decode("utf-8", "replace") == value else encoded
+
+    def process_result_value(self, value: str | bytes | None, dialect: Dialect) -> str | None:
+        """Return what was given."""
+        return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
+
 
 #: The one row that says who may write: a daemon that was paused and superseded has an old epoch.
 owner = Table(

@@ -88,7 +88,10 @@ class Search:
             return await self._exact(vector, None)
         model = self._model
         ids, rows = await self._records.read(lambda c: indexing.matrix(c, model, late))
-        return Found({**dict(near), **_compare(vector, ids, rows)}, "index")
+        # What the index may be wrong about is left to the ledger, so that it takes nobody's place.
+        unsure = set(late)
+        known = {each: cosine for each, cosine in near if each not in unsure}
+        return Found({**known, **_compare(vector, ids, rows)}, "index")
 
     async def _exact(self, vector: Matrix, project_id: str | None) -> Found:
         """Compare with every vector that passes the filter."""

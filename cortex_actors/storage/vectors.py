@@ -9,6 +9,7 @@ keeps   the child process (when it dies the actor crashes with it, and both come
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import shutil
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from cortex_actors.clock import Clock
     from cortex_actors.settings import StorageSettings
     from cortex_actors.storage.indexing import Matrix
     from cortex_actors.storage.records import Records
@@ -43,6 +45,9 @@ COLLECTIONS = (
 
 #: Seconds a folder may take to open: Chroma replays its log, and a damaged one can hang.
 OPEN_TIMEOUT = 60.0
+
+#: Seconds between tries to open an index that does not open; the last one for ever.
+PAUSES = (0.2, 1.0, 5.0, 30.0, 60.0)
 
 #: Seconds the child may take to close its files when it is asked to end.
 CLOSE_TIMEOUT = 2.0
@@ -72,6 +77,7 @@ class Vectors(AsyncioActor):
         *,
         settings: StorageSettings,
         model: str,
+        clock: Clock,
         on_line: Callable[[str], None],
     ) -> None:
         """Remember where generations live; `model` names whose vectors they hold."""
@@ -80,10 +86,12 @@ class Vectors(AsyncioActor):
         self._records = records
         self._settings = settings
         self._model = model
+        self._clock = clock
         self._on_line = on_line
         self._child: ChildProcess | None = None
         self._generation = 0
         self._ready = self._stopping = False
+        self._reason = ""
 
     async def on_start(self) -> None:  # type: ignore[override]  # Pykka has it plain
         """Begin to open the index."""
@@ -99,7 +107,7 @@ class Vectors(AsyncioActor):
         """Return how the index is."""
         if self._ready:
             return IndexInfo("ready", self._generation)
-        return IndexInfo("opening", self._generation)
+        return IndexInfo("opening", self._generation, self._reason)
 
     def generation(self) -> int:
         """Return the generation that is open; raises `IndexDown` while none is."""
@@ -156,27 +164,38 @@ class Vectors(AsyncioActor):
 
     async def _run(self) -> None:
         """Open the index and stay with the child; its end is this actor's end."""
-        model = self._model
-        state = await self._records.read(indexing.state)
-        if state is None or state.model != model:
-            state = await self._records.write(lambda c: indexing.rebuild(c, model))
-        try:
-            await self._open(state.generation)
-        except (ChildProcessDown, IndexDown, TimeoutError) as error:
-            log.warning("generation %d of the index is given up: %s", state.generation, error)
-            await self._discard()
-            state = await self._records.write(lambda c: indexing.rebuild(c, model))
-            await self._open(state.generation)
-        assert self._child is not None  # noqa: S101 - _open has just set it
+        for pause in itertools.chain(PAUSES, itertools.repeat(PAUSES[-1])):
+            child = await self._try_to_open()
+            if child is not None:
+                break
+            await self._clock.sleep(pause)
         self._ready = True
-        await asyncio.to_thread(self._sweep, state.generation)
-        await self._child.exited()
+        await asyncio.to_thread(self._sweep, self._generation)
+        await child.exited()
         if self._stopping:
             return
         message = "the child process with the vector index ended"
         raise ChildProcessDown(message)
 
-    async def _open(self, generation: int) -> None:
+    async def _try_to_open(self) -> ChildProcess | None:
+        """Return a child that has the current generation open.
+
+        When it does not open, begin a new generation for the next try and return None: without an
+        index the daemon is slower, and no reason to end.
+        """
+        state = await self._records.read(indexing.state)
+        if state is None or state.model != self._model:
+            state = await self._records.write(lambda c: indexing.rebuild(c, self._model))
+        try:
+            return await self._open(state.generation)
+        except (ChildProcessDown, IndexDown, OSError) as error:
+            log.warning("generation %d of the index is given up: %s", state.generation, error)
+            self._reason = str(error)
+            await self._discard()
+            await self._records.write(lambda c: indexing.rebuild(c, self._model))
+            return None
+
+    async def _open(self, generation: int) -> ChildProcess:
         """Start a child on one generation's folder; raises `IndexDown` when it has lost rows."""
         self._generation = generation
         folder = self._folder / f"gen-{generation}"
@@ -197,6 +216,7 @@ class Vectors(AsyncioActor):
         if held < told:
             message = f"the folder {folder} holds {held} of the {told} insights it was given"
             raise IndexDown(message)
+        return self._child
 
     async def _discard(self) -> None:
         """End a child that could not open its folder."""

@@ -52,7 +52,8 @@ def sweep(root: str, project_id: str, *, max_depth: int) -> Swept:
     """Return the instruction files below a root. Blocks: run it on a thread.
 
     A link to another instruction file of the project is left out: what it says is counted once.
-    A folder that cannot be read is as good as empty. Raises nothing.
+    A folder that cannot be read, or whose name is not UTF-8, is as good as empty. A link that
+    leads nowhere is there: reading it tells what is wrong. Raises nothing.
     """
     files: dict[str, FileState] = {}
     targets: set[str] = set()
@@ -85,19 +86,31 @@ def _instruction_files(root: str, max_depth: int) -> Iterator[str]:
     for folder, names, files in os.walk(root):
         if folder.count(os.sep) - depth >= max_depth:
             names.clear()
-        names[:] = [name for name in names if name not in PRUNED]
+        names[:] = [name for name in names if name not in PRUNED and _is_text(name)]
         for name in (*files, *names):
             path = os.path.join(folder, name)
             if dialect_of(os.path.relpath(path, root)) is not None:
                 yield path
 
 
+def _is_text(name: str) -> bool:
+    """Tell whether a name is UTF-8: no other can be written into the ledger or an event."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _state(path: str, project_id: str) -> FileState | None:
-    """Return what a path looks like; None when it is gone again or leads nowhere."""
+    """Return what a path, or a link that leads nowhere, looks like; None when it is gone again."""
     try:
         found = os.stat(path)
     except OSError:
-        return None
+        try:
+            found = os.lstat(path)
+        except OSError:
+            return None
     return FileState(
         path=path,
         project_id=project_id,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from watchfiles import DefaultFilter, awatch
 
 from cortex_actors.domain.payload import FileChanged
+from cortex_actors.errors import ActorAway, DeadlineExceeded, LedgerDown
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.storage import projects
 from cortex_actors.topics import FILE_CHANGED
@@ -38,8 +39,9 @@ log = logging.getLogger("cortex.watcher")
 #: longest, because what is used up (a user has 128 inotify instances) stays so for a while.
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0
 
-#: Looks in a row that must miss a file before it counts as gone: editors delete and write anew.
-MISSES = 2
+#: Share of the time between two sweeps for which looks must miss a file before it counts as gone:
+#: editors delete and write anew, and hints bring several looks in that moment.
+MISSING = 0.5
 
 #: Milliseconds in which watchfiles gathers events before it hands them over.
 STEP_MS = 20
@@ -74,7 +76,7 @@ class Watcher(AsyncioActor):
         self._project = project
         self._parts = parts
         self._seen: dict[str, FileState] = {}
-        self._missed: dict[str, int] = {}
+        self._missed: dict[str, float] = {}
         self._folders: frozenset[str] = frozenset()
         self._hints: asyncio.Task[None] | None = None
         self._looking = False
@@ -88,9 +90,13 @@ class Watcher(AsyncioActor):
 
     async def on_receive(self, message: object) -> None:
         """Sweep once."""
-        if isinstance(message, LookNow):
-            self._looking = False
+        if not isinstance(message, LookNow):
+            return
+        self._looking = False
+        try:
             await self._look()
+        except (LedgerDown, ActorAway, DeadlineExceeded) as error:
+            log.warning("%s will be looked at again: %s", self._project.name, error)
 
     def look(self) -> None:
         """Ask for a sweep; many wishes before it are one."""
@@ -114,18 +120,14 @@ class Watcher(AsyncioActor):
             self._listen(swept.folders)
 
     def _told(self, swept: Swept) -> list[str]:
-        """Return the paths to speak of: what differs, and what was missed often enough."""
-        told = []
-        for path in differences(self._seen, swept.files):
-            if path in swept.files:
-                told.append(path)
-            else:
-                self._missed[path] = self._missed.get(path, 0) + 1
-                if self._missed[path] >= MISSES:
-                    told.append(path)
-        still = {path: n for path, n in self._missed.items() if path not in swept.files}
-        self._missed = {path: n for path, n in still.items() if path not in told}
-        return told
+        """Return the paths to speak of: what differs, and what was missed long enough."""
+        now = self._parts.clock.monotonic()
+        different = differences(self._seen, swept.files)
+        gone = [path for path in different if path not in swept.files]
+        self._missed = {path: self._missed.get(path, now) for path in gone}
+        enough = MISSING * self._parts.settings.sweep_s
+        early = {path for path, since in self._missed.items() if now - since < enough}
+        return [path for path in different if path not in early]
 
     def _sweep(self) -> Swept:
         """Look at the project's files (on a thread)."""

@@ -14,7 +14,7 @@ from cortex_actors.domain.payload import AccumulationComplete, FileChanged
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.supervised import ActorHandle, start_actor
 from cortex_actors.settings import EventsSettings
-from cortex_actors.testing import ManualClock, MemoryJournal
+from cortex_actors.testing import ManualClock, MemoryJournal, eventually
 from supervision import ChildSpec, Report, Supervisor
 
 if TYPE_CHECKING:
@@ -149,6 +149,19 @@ class Stage:
             await self.bus.publish(topics.FILE_CHANGED, FileChanged("prj_1", path), source="test")
             for path in paths
         ]
+
+    async def play_out(self, scripts: Mapping[str, Script]) -> None:
+        """Let time pass, from one rest's end to the next, until nothing waits any more."""
+
+        def resting() -> bool:
+            alive = all(self.names.whereis(name) for name in scripts)
+            return alive and len(scripts) == self.clock.sleepers
+
+        while True:
+            await eventually(resting)
+            if not any(self.memory.waiting(name) for name in scripts):
+                return
+            self.clock.advance(self.clock.due)
 
     def told(self, kind: str) -> list[str]:
         """Return the children of which that was reported."""

@@ -14,12 +14,17 @@ from cortex_actors.testing import ManualClock, MemoryJournal
 from tests.storage.support import opened
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
     from cortex_actors.domain.event import Event
 
 CHANGED = topics.FILE_CHANGED
+
+
+def noting(effects: list[object], effect: object) -> Callable[[object], None]:
+    """Return the work that has an effect."""
+    return lambda _connection: effects.append(effect)
 
 
 class Bench:
@@ -193,12 +198,12 @@ class TestSettle:
 
     async def test_twice(self, bench: Bench) -> None:
         """Settling a second time has no effect and says nothing."""
-        effects: list[str] = []
+        effects: list[object] = []
         await bench.change("/a")
         delivery = await bench.take()
         for name in ("first", "second"):
             said = bench.bus.event(topics.PROJECT_ADDED, Ids((name,)), source="x")
-            work = Outcome(lambda _connection, name=name: effects.append(name), [said])
+            work = Outcome(noting(effects, name), [said])
             await bench.journal.settle(delivery, work)
 
         assert ["first"] == effects
@@ -226,8 +231,7 @@ class TestSettle:
             hands.append(await bench.take(*hands))
         effects: list[object] = []
         settling = [
-            bench.journal.settle(hand, Outcome(lambda _c, hand=hand: effects.append(hand.seqs)))
-            for hand in hands
+            bench.journal.settle(hand, Outcome(noting(effects, hand.seqs))) for hand in hands
         ]
         await asyncio.gather(*settling)
 

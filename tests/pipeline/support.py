@@ -85,6 +85,8 @@ class Office:
         #: Every event that was said, in order.
         self.said: list[Event[Payload]] = []
         self.bus.subscribe("*", self.said.append)
+        #: How actors are made that a fixture has prepared.
+        self.makers: dict[str, Callable[[], AsyncioActor]] = {}
         self._handles: dict[str, ActorHandle] = {}
 
     def desk(self, name: str) -> Desk:
@@ -96,6 +98,14 @@ class Office:
         self._handles[name] = await start_actor(self.names, name, make)
         return self._handles[name]
 
+    async def hire(self, name: str) -> ActorHandle:
+        """Start an actor that a fixture has prepared."""
+        return await self.employ(name, self.makers[name])
+
+    async def hire_ledger(self) -> None:
+        """Start a ledger."""
+        await self.employ("ledger", lambda: Ledger(self.home, StorageSettings(), self.clock))
+
     async def dismiss(self, name: str) -> None:
         """Kill an actor, as a crash of its process would."""
         handle = self._handles.pop(name)
@@ -104,8 +114,8 @@ class Office:
 
     async def close(self) -> None:
         """Stop whoever is still here, the ledger last."""
-        for handle in reversed(self._handles.values()):
-            await handle.stop(10)
+        for name in sorted(self._handles, key="ledger".__eq__):
+            await self._handles[name].stop(10)
 
     async def read(self, query: Callable[[Connection], T]) -> T:
         """Return what the ledger answers."""
@@ -125,6 +135,7 @@ class Office:
     async def changed(self, project: Project, *paths: Path) -> None:
         """Say that files have changed and return once the accumulator has handled it."""
         for path in paths:
+            self.clock.advance(1)  # so that runs have an order
             payload = FileChanged(project.id, str(path))
             await self.bus.publish(FILE_CHANGED, payload, source="test")
         await self.handled("accumulator")
@@ -135,7 +146,7 @@ class Office:
         async def nothing() -> bool:
             return 0 == await self.waiting(consumer)
 
-        await eventually(nothing)
+        await eventually(nothing, within=20)
 
     async def waiting(self, consumer: str) -> int:
         """Return how many events a consumer has still to handle."""
@@ -197,7 +208,7 @@ async def opened(folder: Path) -> AsyncIterator[Office]:
     home = Home.of(folder / "home", {})
     home.create()
     office = Office(home)
-    await office.employ("ledger", lambda: Ledger(home, StorageSettings(), office.clock))
+    await office.hire_ledger()
     try:
         yield office
     finally:

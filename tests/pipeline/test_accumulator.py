@@ -209,7 +209,10 @@ class TestChange:
 class TestScan:
     async def test_gone(self, office: Office, project: Project) -> None:
         """A scan withdraws what files said that are no longer there."""
-        gone, stays = write(project, "## A\n\nOne.\n"), write(project, "## B\n\nTwo.\n", "AGENTS.md")
+        gone, stays = (
+            write(project, "## A\n\nOne.\n"),
+            write(project, "## B\n\nTwo.\n", "AGENTS.md"),
+        )
         await office.changed(project, gone, stays)
         gone.unlink()
         await office.bus.publish(SCAN_REQUESTED, ScanRequested(project.id), source="test")
@@ -368,9 +371,7 @@ class TestWithoutModel:
         assert 2 == await office.read(lambda c: indexing.count_unembedded(c, MODEL))
         assert {"fragments": 2, "embedded": 0} == dict((await office.runs())[0].counts)
 
-    async def test_embedded_later(
-        self, office: Office, project: Project, embed: Embedder
-    ) -> None:
+    async def test_embedded_later(self, office: Office, project: Project, embed: Embedder) -> None:
         """The indexer embeds what was kept without a vector once the model is there."""
         embed.fails = EmbedderLoading("not yet")
         await office.changed(project, write(project, TWO))

@@ -50,6 +50,27 @@ class TestDeferredReply:
         with pytest.raises(pykka.ActorDeadError):
             await answer
 
+    async def test_killed_in_on_failure(self) -> None:
+        """An asker is told even when the actor is killed while it cleans up after a crash."""
+
+        class Hanging(Recorder):
+            async def on_failure(self, *args: object) -> None:  # type: ignore[override]
+                failing.set()
+                await asyncio.Event().wait()
+
+        failing = asyncio.Event()
+        recorder = Hanging()
+        ref = recorder.launch()
+        answer = ref.proxy().later(7)
+        await recorder.held.wait()
+        ref.tell(ValueError("bad"))
+        await failing.wait()
+        ref.kill()
+        with pytest.raises(pykka.ActorDeadError):
+            await answer
+
+        assert "killed" == await ref.join()
+
     async def test_cancelled(self) -> None:
         """An asker whose deferred reply was cancelled is told, and the actor lives."""
         recorder = Recorder()

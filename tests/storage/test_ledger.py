@@ -9,6 +9,7 @@ import pytest
 
 from cortex_actors.errors import ActorAway, LedgerDown, StoreTooNew
 from cortex_actors.storage import ledger as module
+from cortex_actors.storage import migrate as migrating
 from cortex_actors.testing import eventually
 from tests.storage.support import Store, opened
 
@@ -94,7 +95,7 @@ class TestOpen:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A start that is cancelled midway keeps no connection: the next one opens the file."""
-        gate, begun, migrate = threading.Event(), asyncio.Event(), module.migrate
+        gate, begun, migrate = threading.Event(), asyncio.Event(), migrating.migrate
         loop = asyncio.get_running_loop()
 
         def slow(*args: object) -> int:
@@ -200,7 +201,7 @@ class TestEnd:
         handle.kill()
         await handle.exited()
         writing = asyncio.create_task(store.write(note))
-        await asyncio.sleep(0)
+        await eventually(lambda: "ledger" in store.names._waiting)
         await store.open()
 
         assert 1 == await writing

@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from cortex_actors.storage import indexing, insights
+from cortex_actors.storage.indexing import State
+from cortex_actors.testing import EPOCH
+from tests.storage.support import MODEL, id_of, text_hash, unit
+
+if TYPE_CHECKING:
+    from tests.storage.support import Store
+
+HERE = "/projects/atlas/CLAUDE.md"
+
+#: What is still to be told: (id, whether it is there to stay).
+Told = list[tuple[str, bool]]
+
+
+async def told(store: Store, limit: int = 100) -> Told:
+    """Return what the index has to be told next."""
+    found = await store.read(lambda c: indexing.changes(c, MODEL, limit))
+    return [(change.item_id, change.vector is not None) for change in found]
+
+
+async def apply_all(store: Store) -> None:
+    """Let the index have been told everything."""
+    found = await store.read(lambda c: indexing.changes(c, MODEL, 1_000))
+    await store.write(lambda c: indexing.applied(c, found[-1].seq))
+
+
+class TestVectors:
+    async def test_round_trip(self, store: Store) -> None:
+        """A vector comes back bit for bit; texts without one are not in the answer."""
+        await store.embed(a=[1, 2, 3])
+        digests = [text_hash("a"), text_hash("b")]
+        found = await store.read(lambda c: indexing.stored_vectors(c, MODEL, digests))
+
+        assert [text_hash("a")] == list(found)
+        assert np.array_equal(unit(1, 2, 3), found[text_hash("a")])
+
+    async def test_many(self, store: Store) -> None:
+        """More texts than one query takes are looked up all the same."""
+        digests = [text_hash(str(n)) for n in range(2_500)]
+        vectors = dict.fromkeys(digests, unit(1, 0, 0))
+        await store.write(lambda c: indexing.keep_vectors(c, MODEL, vectors))
+        found = await store.read(lambda c: indexing.stored_vectors(c, MODEL, digests))
+
+        assert set(digests) == found.keys()
+
+    async def test_of_one_model(self, store: Store) -> None:
+        """A vector of another model is no vector."""
+        await store.embed(a=[1, 2, 3])
+        found = await store.read(lambda c: indexing.stored_vectors(c, "other", [text_hash("a")]))
+
+        assert {} == found
+
+    async def test_first_stays(self, store: Store) -> None:
+        """A text's vector does not change once it is stored."""
+        await store.embed(a=[1, 0, 0])
+        await store.embed(a=[0, 1, 0])
+        found = await store.read(lambda c: indexing.stored_vectors(c, MODEL, [text_hash("a")]))
+
+        assert np.array_equal(unit(1, 0, 0), found[text_hash("a")])
+
+
+class TestUnembedded:
+    async def test_active_ones(self, store: Store) -> None:
+        """Active insights without a vector of this model are to be embedded, and no others."""
+        await store.says(HERE, "a", "b", "gone")
+        await store.says(HERE, "a", "b")
+        await store.embed(a=[1, 0, 0])
+        found = await store.read(lambda c: indexing.unembedded(c, MODEL, 10))
+        counts = await store.read(
+            lambda c: [indexing.count_unembedded(c, model) for model in (MODEL, "other")]
+        )
+
+        assert [(id_of("b"), "b", text_hash("b"))] == found
+        assert [1, 2] == counts
+
+    @pytest.mark.parametrize(
+        ("heading", "text"), [("Style", "Style\nuse ruff"), ("", "use ruff"), (None, "use ruff")]
+    )
+    def test_text(self, heading: str | None, text: str) -> None:
+        """The heading is part of what is embedded."""
+        assert text == indexing.embedded_text(heading, "use ruff")
+
+
+class TestChanges:
+    async def test_order(self, store: Store) -> None:
+        """What came, went and came back is told in that order, as it is now."""
+        await store.says(HERE, "a")
+        await store.says(HERE, "b")
+        await store.embed(a=[1, 0, 0], b=[0, 1, 0])
+
+        found = await told(store)
+
+        assert (id_of("a"), False) == found[0]
+        assert {(id_of("a"), False), (id_of("b"), True)} == set(found[1:])
+
+    async def test_seqs_rise(self, store: Store) -> None:
+        """Changes come in the order they were committed."""
+        await store.says(HERE, "a", "b")
+        await store.says(HERE, "c")
+        await store.embed(a=[1, 0, 0], b=[0, 1, 0], c=[0, 0, 1])
+        found = await store.read(lambda c: indexing.changes(c, MODEL, 100))
+        seqs = [change.seq for change in found]
+
+        assert sorted(seqs) == seqs
+        assert 5 == len(seqs)
+
+    async def test_stops_before_a_gap(self, store: Store) -> None:
+        """Nothing after an item that has no vector yet is told before it."""
+        first, second = sorted(("a", "b"), key=id_of)
+        await store.says(HERE, "a", "b")
+        await store.embed(**{second: [1, 0, 0]})
+        gap = await told(store)
+        await store.embed(**{first: [0, 1, 0]})
+
+        assert [] == gap
+        assert [(id_of(first), True), (id_of(second), True)] == await told(store)
+
+    async def test_applied(self, store: Store) -> None:
+        """What was applied is not told again; what came meanwhile is."""
+        await store.says(HERE, "a")
+        await store.embed(a=[1, 0, 0], b=[0, 1, 0])
+        (change,) = await store.read(lambda c: indexing.changes(c, MODEL, 100))
+        await store.says(HERE, "a", "b")
+        await store.write(lambda c: indexing.applied(c, change.seq))
+
+        assert [(id_of("b"), True)] == await told(store)
+        assert 1 == await store.read(indexing.pending)
+        assert [id_of("b")] == await store.read(lambda c: indexing.pending_ids(c, 10))
+
+    async def test_numbers_are_never_used_again(self, store: Store) -> None:
+        """An applied change's number is not given to a later one."""
+        await store.says(HERE, "a")
+        await store.embed(a=[1, 0, 0], b=[0, 1, 0])
+        (before,) = await store.read(lambda c: indexing.changes(c, MODEL, 100))
+        await store.write(lambda c: indexing.applied(c, before.seq))
+        await store.says(HERE, "a", "b")
+        (after,) = await store.read(lambda c: indexing.changes(c, MODEL, 100))
+
+        assert before.seq < after.seq
+
+    async def test_limit(self, store: Store) -> None:
+        """No more is told at once than asked for."""
+        await store.says(HERE, "a", "b", "c")
+        await store.embed(a=[1, 0, 0], b=[0, 1, 0], c=[0, 0, 1])
+
+        assert 2 == len(await told(store, 2))
+
+    async def test_decided_insights_leave(self, store: Store) -> None:
+        """An insight that is no longer active is told as gone, whatever was noted."""
+        await store.says(HERE, "a")
+        await store.write(
+            lambda c: c.exec_driver_sql("UPDATE insights SET status = 'superseded'").rowcount
+        )
+
+        assert [(id_of("a"), False)] == await told(store)
+
+
+class TestRebuild:
+    async def test_first(self, store: Store) -> None:
+        """Before the first generation there is no state; it gets the number 1."""
+        before = await store.read(indexing.state)
+        made = await store.write(lambda c: indexing.rebuild(c, MODEL))
+
+        assert before is None
+        assert State(1, MODEL, 0) == made == await store.read(indexing.state)
+
+    async def test_from_stored_vectors(self, store: Store) -> None:
+        """A new generation is told every active insight, and nothing is embedded again."""
+        await store.says(HERE, "a", "b", "gone")
+        await store.says(HERE, "a", "b")
+        await store.embed(a=[1, 0, 0], b=[0, 1, 0])
+        await apply_all(store)
+        first = await store.write(lambda c: indexing.rebuild(c, MODEL))
+        second = await store.write(lambda c: indexing.rebuild(c, MODEL))
+
+        assert (1, 2) == (first.generation, second.generation)
+        assert {(id_of("a"), True), (id_of("b"), True)} == set(await told(store))
+        assert 2 == await store.read(indexing.pending)
+        assert 0 == await store.read(lambda c: indexing.count_unembedded(c, MODEL))
+
+    async def test_what_it_must_hold(self, store: Store) -> None:
+        """The index must hold what it was told, and nothing that still waits."""
+        await store.says(HERE, "a", "b")
+        await store.embed(a=[1, 0, 0], b=[0, 1, 0])
+        await apply_all(store)
+        await store.says(HERE, "a", "b", "new")
+        counts = [await store.read(indexing.told)]
+        await store.write(lambda c: insights.silence(c, HERE, EPOCH))
+        counts.append(await store.read(indexing.told))
+        await store.write(lambda c: indexing.rebuild(c, MODEL))
+        counts.append(await store.read(indexing.told))
+
+        assert [2, 0, 0] == counts
+
+
+class TestMatrix:
+    async def test_rows(self, store: Store) -> None:
+        """The matrix has one row for each active insight that has a vector, by id."""
+        await store.says(HERE, "a", "b", "c")
+        await store.embed(a=[1, 0, 0], b=[0, 1, 0])
+        ids, rows = await store.read(lambda c: indexing.matrix(c, MODEL))
+
+        assert sorted([id_of("a"), id_of("b")]) == ids
+        assert (2, 3) == rows.shape
+        assert np.array_equal(unit(1, 0, 0), rows[ids.index(id_of("a"))])
+
+    async def test_of_some(self, store: Store) -> None:
+        """Only the ids asked for are there; nothing is an empty matrix."""
+        await store.says(HERE, "a", "b")
+        await store.embed(a=[1, 0, 0], b=[0, 1, 0])
+        one = await store.read(lambda c: indexing.matrix(c, MODEL, [id_of("a")]))
+        none = await store.read(lambda c: indexing.matrix(c, MODEL, []))
+
+        assert [id_of("a")] == one[0]
+        assert [] == none[0]

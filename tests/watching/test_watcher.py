@@ -1,0 +1,320 @@
+"""The watcher: what may have changed is said, whoever changed it and however."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cortex_actors.domain.payload import FileChanged
+from cortex_actors.runtime.threads import Threads
+from cortex_actors.settings import WatchingSettings
+from cortex_actors.storage import projects
+from cortex_actors.testing import eventually
+from cortex_actors.watching.sweep import sweep
+from cortex_actors.watching.watcher import Watcher, WatcherParts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cortex_actors.domain.project import Project
+    from tests.pipeline.support import Office
+
+#: Seconds between two sweeps, on a clock that the tests turn.
+SWEEP = 5.0
+
+
+class Watch:
+    """A watcher at work, and what it has said."""
+
+    def __init__(self, office: Office, project: Project, threads: Threads) -> None:
+        self.office = office
+        self.project = project
+        self.root = Path(project.root)
+        settings = WatchingSettings(sweep_s=SWEEP, debounce_ms=10, max_depth=3)
+        self.parts = WatcherParts(office.bus, office.clock, office.records, threads, settings)
+        self.watcher: Watcher
+
+    async def begin(self) -> None:
+        """Start the watcher and return once it has looked and sweeps."""
+
+        def make() -> Watcher:
+            self.watcher = Watcher(self.project, self.parts)
+            return self.watcher
+
+        await self.office.employ("watcher", make)
+        await eventually(lambda: self.watcher._hints is not None)
+
+    async def sweep(self) -> None:
+        """Let the time of a sweep pass and return once it has looked."""
+        await eventually(lambda: self.office.clock.sleepers > 0)
+        before = self.watcher.actor_ref.life.handled
+        self.office.clock.advance(SWEEP)
+        await eventually(lambda: self.watcher.actor_ref.life.handled > before)
+        # An ask behind the look is answered after it.
+        await self.watcher.actor_ref.ask_async(None, timeout=10)
+
+    async def told(self, *names: str) -> None:
+        """Return once exactly those files were told of, by hints or sweeps."""
+        await eventually(lambda: sorted(names) == sorted(set(self.said)))
+
+    @property
+    def said(self) -> list[str]:
+        """What was told of, as paths from the root."""
+        payloads = [event.payload for event in self.office.said]
+        paths = [each.path for each in payloads if isinstance(each, FileChanged)]
+        return [os.path.relpath(path, self.root) for path in paths]
+
+    def forget(self) -> None:
+        """Listen anew."""
+        self.office.said.clear()
+
+    def write(self, name: str, text: str = "## A\n\nb\n") -> Path:
+        """Write a file of the project."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    async def read(self) -> None:
+        """Have the ledger know what the project's files look like."""
+        states = sweep(str(self.root), self.project.id, max_depth=3).files.values()
+
+        for state in states:
+            await self.office.write(lambda c, state=state: projects.saw(c, state, 1))
+
+
+@pytest.fixture
+def threads() -> Iterator[Threads]:
+    """Give the threads that look at files."""
+    found = Threads("files", 2)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+async def watch(office: Office, project: Project, threads: Threads) -> Watch:
+    """Give a watcher that has not begun."""
+    return Watch(office, project, threads)
+
+
+class TestStart:
+    async def test_new(self, watch: Watch) -> None:
+        """What the ledger does not know is told of at the start."""
+        watch.write("CLAUDE.md")
+        watch.write("sub/AGENTS.md")
+        await watch.begin()
+
+        await watch.told("CLAUDE.md", "sub/AGENTS.md")
+
+    async def test_known(self, watch: Watch) -> None:
+        """What looks as it did when it was read is not told of again."""
+        watch.write("CLAUDE.md")
+        await watch.read()
+        await watch.begin()
+        await watch.sweep()
+
+        assert [] == watch.said
+
+    async def test_changed_meanwhile(self, watch: Watch) -> None:
+        """A change from a time when nobody watched is noticed at the start."""
+        watch.write("CLAUDE.md")
+        watch.write("AGENTS.md")
+        await watch.read()
+        watch.write("CLAUDE.md", "## A\n\nanother text\n")
+        await watch.begin()
+
+        await watch.told("CLAUDE.md")
+
+    async def test_deleted_meanwhile(self, watch: Watch) -> None:
+        """A file that vanished while nobody watched is noticed after the first sweeps."""
+        path = watch.write("CLAUDE.md")
+        await watch.read()
+        path.unlink()
+        await watch.begin()
+        await watch.sweep()
+
+        await watch.told("CLAUDE.md")
+
+
+class TestHints:
+    """The clock stands still: only the kernel can have told."""
+
+    async def test_new(self, watch: Watch) -> None:
+        """A new file is told of without waiting for a sweep."""
+        await watch.begin()
+        watch.write("CLAUDE.md")
+
+        await watch.told("CLAUDE.md")
+
+    async def test_changed(self, watch: Watch) -> None:
+        """A change is told of without waiting for a sweep."""
+        watch.write("sub/CLAUDE.md")
+        await watch.begin()
+        await watch.told("sub/CLAUDE.md")
+        watch.forget()
+        watch.write("sub/CLAUDE.md", "more text\n")
+
+        await watch.told("sub/CLAUDE.md")
+
+    async def test_atomic_save(self, watch: Watch) -> None:
+        """A save by writing beside the file and renaming over it is a change."""
+        path = watch.write("CLAUDE.md")
+        await watch.begin()
+        await watch.told("CLAUDE.md")
+        watch.forget()
+        watch.write("CLAUDE.md.tmp", "## A\n\nc\n").replace(path)
+
+        await watch.told("CLAUDE.md")
+
+    async def test_save_by_deleting(self, watch: Watch) -> None:
+        """A file that is deleted and written anew was never gone, however many hints come."""
+        path = watch.write("CLAUDE.md")
+        await watch.begin()
+        await watch.told("CLAUDE.md")
+        watch.forget()
+        path.unlink()
+        for n in range(3):
+            handled = watch.watcher.actor_ref.life.handled
+            watch.write(f"other-{n}.txt")
+            await eventually(lambda h=handled: watch.watcher.actor_ref.life.handled > h)
+        await watch.watcher.actor_ref.ask_async(None, timeout=10)
+        assert [] == watch.said
+
+        watch.write("CLAUDE.md", "anew\n")
+        await watch.told("CLAUDE.md")
+
+
+class TestSweeps:
+    async def test_deleted(self, watch: Watch) -> None:
+        """A file that stays away is told of after two sweeps."""
+        path = watch.write("CLAUDE.md")
+        await watch.begin()
+        await watch.told("CLAUDE.md")
+        watch.forget()
+        path.unlink()
+        await watch.sweep()
+        await watch.sweep()
+
+        await watch.told("CLAUDE.md")
+
+    async def test_deleted_once(self, watch: Watch) -> None:
+        """A file that is gone is told of once."""
+        path = watch.write("CLAUDE.md")
+        await watch.begin()
+        await watch.told("CLAUDE.md")
+        watch.forget()
+        path.unlink()
+        for _ in range(5):
+            await watch.sweep()
+
+        assert ["CLAUDE.md"] == watch.said
+
+    async def test_nested(self, watch: Watch) -> None:
+        """A file in a folder that was made with it is found by the next sweep at the latest."""
+        await watch.begin()
+        watch.write("new/deep/CLAUDE.md")
+        await watch.sweep()
+
+        await watch.told("new/deep/CLAUDE.md")
+
+    async def test_listens_to_new_folder(self, watch: Watch) -> None:
+        """A folder that has got an instruction file is listened to from then on."""
+        await watch.begin()
+        watch.write("new/CLAUDE.md")
+        await watch.sweep()
+        await watch.told("new/CLAUDE.md")
+        watch.forget()
+        await eventually(lambda: str(watch.root / "new") in watch.watcher._folders)
+
+        # Its task may still be about to open the watch, so say it until somebody listens.
+        async def heard() -> bool:
+            watch.write("new/CLAUDE.md", f"{len(watch.office.said)} {os.urandom(4).hex()}")
+            return "new/CLAUDE.md" in watch.said
+
+        await eventually(heard)
+
+    async def test_folder_renamed(self, watch: Watch) -> None:
+        """Files of a renamed folder are gone from the old place and new in the other."""
+        watch.write("old/CLAUDE.md")
+        await watch.begin()
+        await watch.told("old/CLAUDE.md")
+        watch.forget()
+        (watch.root / "old").rename(watch.root / "new")
+        await watch.sweep()
+        await watch.sweep()
+
+        await watch.told("old/CLAUDE.md", "new/CLAUDE.md")
+
+    async def test_nothing_new(self, watch: Watch) -> None:
+        """Sweeps over files that stay as they are say nothing."""
+        watch.write("CLAUDE.md")
+        await watch.begin()
+        await watch.told("CLAUDE.md")
+        watch.forget()
+        for _ in range(3):
+            await watch.sweep()
+
+        assert [] == watch.said
+
+
+class TestTrouble:
+    async def test_root_vanishes(self, watch: Watch) -> None:
+        """When the project's folder goes away hints fail, and sweeps notice when it is back."""
+        path = watch.write("CLAUDE.md")
+        await watch.begin()
+        await watch.told("CLAUDE.md")
+        watch.root.rename(watch.root.with_name("moved"))
+        await watch.sweep()
+        await watch.sweep()
+        watch.forget()
+        watch.root.with_name("moved").rename(watch.root)
+        path.write_text("## A\n\nback again\n")
+        await watch.sweep()
+
+        await watch.told("CLAUDE.md")
+
+    async def test_no_root_at_start(self, watch: Watch) -> None:
+        """A watcher whose folder is not there yet lives, and finds what comes."""
+        watch.root.rmdir()
+        await watch.begin()
+        watch.write("CLAUDE.md")
+        await watch.sweep()
+
+        await watch.told("CLAUDE.md")
+
+    async def test_name_is_not_utf8(self, watch: Watch) -> None:
+        """A name that is not UTF-8 in a watched folder costs no other file anything."""
+        await watch.begin()
+        name = os.path.join(os.fsencode(watch.root), b"caf\xe9")  # noqa: PTH118 - bytes
+        Path(os.fsdecode(name)).write_text("x")
+        folder = Path(os.fsdecode(name + b"-folder"))
+        folder.mkdir()
+        (folder / "CLAUDE.md").write_text("x")
+        watch.write("CLAUDE.md")
+        await watch.sweep()
+
+        await watch.told("CLAUDE.md")
+        assert watch.watcher.actor_ref.is_alive()
+
+    async def test_ledger_away(self, watch: Watch) -> None:
+        """A change that could not be told of, because the ledger was away, is told of later."""
+        await watch.begin()
+        await watch.office.dismiss("ledger")
+        watch.write("CLAUDE.md")
+        await watch.office.hire_ledger()
+        await watch.sweep()
+
+        await watch.told("CLAUDE.md")
+        assert watch.watcher.actor_ref.is_alive()
+
+    async def test_link_counted_once(self, watch: Watch) -> None:
+        """A link to another instruction file is not told of."""
+        watch.write("AGENTS.md")
+        (watch.root / "CLAUDE.md").symlink_to("AGENTS.md")
+        await watch.begin()
+        await watch.sweep()
+
+        await watch.told("AGENTS.md")
