@@ -1,7 +1,8 @@
 """How long `cortex status` and `cortex start` take, against a bare interpreter in the same run.
 
-Goals: status under 150 ms, start under 1,500 ms with the model still loading. Exits 1 when the
-median misses one.
+Goals: status under 150 ms, start under 1,500 ms with the model still loading. "... loading" is
+status in the seconds in which the model takes every core; it has no goal. Exits 1 when a median
+misses its goal.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from cortex_actors.client import Client
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +25,7 @@ if TYPE_CHECKING:
 GOALS = {"cortex status": 150.0, "cortex start": 1_500.0}
 
 #: Times each command is run.
-ROUNDS = {"python -c pass": 15, "cortex status": 15, "cortex start": 5}
+ROUNDS = {"python -c pass": 15, "cortex status": 15, "... loading": 15, "cortex start": 5}
 
 
 def timed(*words: str) -> float:
@@ -34,6 +38,13 @@ def timed(*words: str) -> float:
 def cortex(*words: str) -> float:
     """Run the command line."""
     return timed("-m", "cortex_actors", *words)
+
+
+def wait_for_model(home: Path) -> None:
+    """Return once the daemon has loaded its model."""
+    client = Client(home)
+    while client.call("status")["model"]["state"] == "loading":
+        time.sleep(0.1)
 
 
 def started() -> float:
@@ -50,6 +61,8 @@ def main() -> int:
         started()  # the first start makes the ledger and fills the file cache
         measured = {"cortex start": rounds("cortex start", started)}
         cortex("start")
+        measured["... loading"] = rounds("... loading", lambda: cortex("status"))
+        wait_for_model(Path(home))
         measured["cortex status"] = rounds("cortex status", lambda: cortex("status"))
         measured["python -c pass"] = rounds("python -c pass", lambda: timed("-c", "pass"))
         cortex("stop")

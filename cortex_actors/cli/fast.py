@@ -6,6 +6,7 @@ import argparse
 import json
 import re
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from cortex_actors import lock
@@ -28,6 +29,9 @@ RUNNING, CRASHED, STOPPED, SILENT = 0, 1, 3, 4
 
 #: Seconds `status` waits for an answer.
 STATUS_TIMEOUT = 5.0
+
+#: Columns of `--help`.
+WIDTH = 100
 
 #: `key=text` or `key:=JSON`.
 _FIELD = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)(:?=)(.*)", re.DOTALL)
@@ -204,7 +208,8 @@ def _parser(name: str, about: str) -> _Parser:
         f"cortex {name}",
         description=about,
         epilog=f"examples:\n{_EXAMPLES[name]}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        # With a width given, argparse does not look for the terminal's, which loads shutil (20 ms).
+        formatter_class=partial(argparse.RawDescriptionHelpFormatter, width=WIDTH),
     )
     parser.add_argument(
         "--home", metavar="DIR", help="the daemon's folder (default: CORTEX_HOME, else XDG's)"

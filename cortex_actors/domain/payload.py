@@ -7,7 +7,7 @@ ids of all. Handlers read the truth from the ledger; ids only say where to look.
 from __future__ import annotations
 
 from collections.abc import Mapping  # noqa: TC003 - annotations are read at run time
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from types import UnionType
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -125,7 +125,7 @@ def typed(kind: type[P], given: Mapping[str, object]) -> P:
     try:
         return kind(**{name: _checked(name, hints[name], given[name]) for name in given})
     except TypeError:
-        needed = {f.name for f in fields(kind)} - given.keys()
+        needed = {f.name for f in fields(kind) if f.default is MISSING} - given.keys()
         message = f"the field {min(needed)!r} is missing; it takes {_listed(hints)}"
         raise BadInput(message) from None
 

@@ -10,9 +10,9 @@ import asyncio
 import os
 import stat
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-import aiofiles
 import aiofiles.os
 
 from cortex_actors.domain.fragment import file_hash
@@ -47,7 +47,7 @@ async def look(path: str, project: Project, *, limit: int) -> Look:
     state = _state(path, project, found)
     try:
         real = _admit(path, project, found, limit)
-        data = await _read(path, limit)
+        data = await asyncio.to_thread(_read, path, limit)
     except (BadInput, Refused) as error:
         return Look(replace(state, error=str(error)), None)
     except FileNotFoundError:
@@ -106,10 +106,13 @@ def _admit(path: str, project: Project, found: os.stat_result, limit: int) -> st
     return real
 
 
-async def _read(path: str, limit: int) -> bytes:
-    """Return a file's bytes; it may have grown since it was looked at."""
-    async with aiofiles.open(path, "rb") as opened:
-        data: bytes = await opened.read(limit + 1)
+def _read(path: str, limit: int) -> bytes:
+    """Return a file's bytes; it may have grown since it was looked at.
+
+    In one call on one thread: where opening is awaited, a cancelled reader leaves the file open.
+    """
+    with Path(path).open("rb") as opened:
+        data = opened.read(limit + 1)
     if len(data) > limit:
         raise FileTooLarge(_too_large(path, len(data), limit))
     return data

@@ -164,11 +164,9 @@ class Vectors(AsyncioActor):
 
     async def _run(self) -> None:
         """Open the index and stay with the child; its end is this actor's end."""
-        for pause in itertools.chain(PAUSES, itertools.repeat(PAUSES[-1])):
-            child = await self._try_to_open()
-            if child is not None:
-                break
-            await self._clock.sleep(pause)
+        pauses = itertools.chain(PAUSES, itertools.repeat(PAUSES[-1]))
+        while (child := await self._try_to_open()) is None:
+            await self._clock.sleep(next(pauses))
         self._ready = True
         await asyncio.to_thread(self._sweep, self._generation)
         await child.exited()

@@ -1,0 +1,348 @@
+"""The verbs: what a client may ask, and what it is told when that cannot be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cortex_actors import __version__, topics
+from cortex_actors.embedding.provider import State
+from cortex_actors.errors import (
+    BadInput,
+    CortexError,
+    EmbedderLoading,
+    ModelMissing,
+    Refused,
+    UnknownActor,
+    UnknownProject,
+    UnknownTopic,
+)
+from cortex_actors.testing import eventually, settled
+from tests.embedding.support import StagedProvider
+from tests.flow.support import THREE, copied, follow, grown, knows
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from cortex_actors.cortex import Cortex
+    from cortex_actors.tree import Tree
+
+
+@pytest.fixture
+async def tree(tmp_home: Path) -> AsyncIterator[Tree]:
+    """Give a tree that follows nothing yet."""
+    async with grown(tmp_home) as found:
+        yield found
+
+
+@pytest.fixture
+async def cortex(tree: Tree) -> Cortex:
+    """Give its verbs."""
+    return tree.cortex
+
+
+@pytest.fixture
+async def root(cortex: Cortex, tmp_path: Path) -> Path:
+    """Give the root of a followed project without files."""
+    (tmp_path / "atlas").mkdir()
+    await cortex.add_project(str(tmp_path / "atlas"))
+    return (tmp_path / "atlas").resolve()
+
+
+class TestPublish:
+    async def test_durable(self, tree: Tree, cortex: Cortex) -> None:
+        """An event of a custom topic is said and has its number before the verb returns."""
+        said: list[str] = []
+        tree.bus.subscribe("custom:*", lambda event: said.append(event.id))
+        one = await cortex.publish("custom:deployed", {"version": "1.4"})
+        two = await cortex.publish("custom:deployed", {})
+
+        assert said == [one["id"], two["id"]]
+        assert "custom:deployed" == one["topic"]
+        assert one["seq"] < two["seq"]
+
+    async def test_transient(self, cortex: Cortex) -> None:
+        """A transient event is said and has no number."""
+        assert (await cortex.publish("custom:ping", {}, transient=True))["seq"] is None
+
+    @pytest.mark.parametrize(
+        ("topic", "payload", "error", "text"),
+        [
+            ("file:chnged", {}, UnknownTopic, "cortex topics"),
+            ("custom:", {}, UnknownTopic, "no topic"),
+            ("custom:Upper", {}, UnknownTopic, "no topic"),
+            ("custom:" + "x" * 65, {}, UnknownTopic, "no topic"),
+            ("scan:requested", {"project": "a"}, BadInput, "'project'"),
+            ("scan:requested", {"project_id": 1}, BadInput, "'project_id'"),
+            ("resolution:requested", {}, BadInput, "'path' is missing"),
+            ("file:changed", {}, BadInput, "is missing"),
+            ("file:changed", {"path": 7}, BadInput, "'path'"),
+            ("file:changed", {"path": "CLAUDE.md"}, BadInput, "absolute"),
+            ("file:changed", {"path": "/a\0b/CLAUDE.md"}, BadInput, "absolute path in UTF-8"),
+            ("file:changed", {"path": "/\udce9/CLAUDE.md"}, BadInput, "UTF-8"),
+            ("file:changed", {"path": "/nobody/CLAUDE.md"}, UnknownProject, "cortex init"),
+            ("custom:big", {"text": "x" * 70_000}, BadInput, "limit"),
+        ],
+    )
+    async def test_wrong(
+        self,
+        cortex: Cortex,
+        topic: str,
+        payload: dict[str, Any],
+        error: type[CortexError],
+        text: str,
+    ) -> None:
+        """What is wrong with a topic or a payload is refused by name."""
+        with pytest.raises(error, match=text):
+            await cortex.publish(topic, payload)
+
+    async def test_owner_only(self, cortex: Cortex) -> None:
+        """Every topic that only the daemon may say is refused, and nothing is stored."""
+        mine = [topic.name for topic in topics.TOPICS if topic.owner_only]
+        assert "accumulation:complete" in mine
+        for name in mine:
+            with pytest.raises(Refused, match=f"refused to publish {name}"):
+                await cortex.publish(name, {})
+        assert 0 == (await cortex.status())["waiting"]
+
+    async def test_path_alone(self, tree: Tree, root: Path) -> None:
+        """A path says by itself which project it belongs to."""
+        (root / "CLAUDE.md").write_text("## Zebra\n\nAsk the zebra.\n")
+        await tree.cortex.publish("file:changed", {"path": str(root / "CLAUDE.md")})
+
+        await knows(tree, "zebra")
+
+    async def test_another_name(self, tree: Tree, root: Path, tmp_path: Path) -> None:
+        """A file that is told of under another name is the same file."""
+        (root / "sub").mkdir()
+        (root / "CLAUDE.md").write_text("## Zebra\n\nAsk the zebra.\n")
+        (tmp_path / "link").symlink_to(root)
+        for path in ("atlas/sub/../CLAUDE.md", "atlas//./CLAUDE.md", "link/CLAUDE.md"):
+            await tree.cortex.publish("file:changed", {"path": f"{tmp_path}/{path}"})
+        await knows(tree, "zebra")
+
+        (insight,) = (await tree.cortex.insights())["insights"]
+        assert [str(root / "CLAUDE.md")] == [each["path"] for each in insight["sources"]]
+
+    async def test_other_project(self, cortex: Cortex, root: Path) -> None:
+        """A path that is said to lie in a project where it does not lie is refused."""
+        payload = {"path": str(root / "CLAUDE.md"), "project_id": "prj_other"}
+
+        with pytest.raises(UnknownProject, match="prj_other"):
+            await cortex.publish("file:changed", payload)
+
+
+class TestProjects:
+    async def test_add(self, cortex: Cortex, root: Path) -> None:
+        """A project that is added again is the same project and no news."""
+        again = await cortex.add_project(str(root))
+
+        assert ("atlas", str(root), False) == (again["name"], again["root"], again["new"])
+        assert 1 == (await cortex.status())["projects"]
+
+    async def test_linked(self, cortex: Cortex, root: Path, tmp_path: Path) -> None:
+        """A project that is reached through a link is the project the link leads to."""
+        (tmp_path / "link").symlink_to(root)
+
+        assert not (await cortex.add_project(str(tmp_path / "link")))["new"]
+
+    @pytest.mark.parametrize("name", ["missing", "file", "a\0b", "caf\udce9"])
+    async def test_no_folder(self, cortex: Cortex, tmp_path: Path, name: str) -> None:
+        """What is no folder that can be followed is refused with what to give instead."""
+        (tmp_path / "file").write_text("x")
+
+        with pytest.raises(BadInput, match="give a project's root folder"):
+            await cortex.add_project(f"{tmp_path}/{name}")
+
+    async def test_remove(self, tree: Tree, root: Path) -> None:
+        """A project that is followed no longer loses its watcher and keeps what it said."""
+        (root / "CLAUDE.md").write_text("## Zebra\n\nAsk the zebra.\n")
+        await knows(tree, "zebra")
+        await tree.cortex.remove_project(str(root))
+        await eventually(lambda: frozenset() == tree.watched())
+        await settled(tree)
+
+        assert [] == (await tree.cortex.projects())["projects"]
+        assert 1 == (await tree.cortex.insights())["total"]
+        assert "zebra" in (await tree.cortex.recall("ask the zebra"))["hits"][0]["text"]
+
+    async def test_added_back(self, tree: Tree, root: Path) -> None:
+        """A project that is followed again is watched again."""
+        await tree.cortex.remove_project(str(root))
+        assert (await tree.cortex.add_project(str(root)))["new"]
+        await eventually(lambda: 1 == len(tree.watched()))
+        (root / "CLAUDE.md").write_text("## Zebra\n\nAsk the zebra.\n")
+
+        await knows(tree, "zebra")
+
+    async def test_unknown(self, cortex: Cortex, root: Path) -> None:
+        """Each verb that takes a project refuses one that nobody follows."""
+        for verb in (cortex.remove_project, cortex.scan, cortex.insights):
+            with pytest.raises(UnknownProject, match="no followed project holds /nowhere"):
+                await verb("/nowhere")
+        with pytest.raises(UnknownProject):
+            await cortex.recall("zebra", project="/nowhere")
+
+    async def test_nested(self, cortex: Cortex, root: Path) -> None:
+        """A path in a project inside a project means the inner one."""
+        (root / "inner").mkdir()
+        await cortex.add_project(str(root / "inner"))
+
+        assert "inner" == (await cortex.remove_project(str(root / "inner" / "deep")))["name"]
+
+    async def test_two_of_one_name(self, tree: Tree, root: Path, tmp_path: Path) -> None:
+        """Two projects of one name are both watched, and the name alone is not enough."""
+        other = tmp_path / "elsewhere" / "atlas"
+        other.mkdir(parents=True)
+        await tree.cortex.add_project(str(other))
+        await eventually(lambda: 2 == len(tree.watched()))
+
+        with pytest.raises(UnknownProject, match="2 projects are called atlas"):
+            await tree.cortex.scan("atlas")
+        assert "watcher(atlas)" in (await tree.cortex.tree())["text"]
+
+
+class TestInsights:
+    async def test_filters(self, tree: Tree, tmp_path: Path) -> None:
+        """Insights of one project are found by its path, a path in it, its name and its id."""
+        roots = copied(tmp_path)
+        await follow(tree, *roots)
+        cortex = tree.cortex
+        everything = await cortex.insights(limit=1_000)
+        found = await cortex.projects()
+        atlas = next(each for each in found["projects"] if "atlas-api" == each["name"])
+
+        for wanted in (str(roots[0]), f"{roots[0]}/app/x.py", "atlas-api", atlas["id"]):
+            some = await cortex.insights(wanted, limit=1_000)
+            assert atlas["insights"] == some["total"] == len(some["insights"])
+            assert all("atlas-api" in each["projects"] for each in some["insights"])
+        assert everything["total"] == len(everything["insights"]) > atlas["insights"]
+        assert sorted(THREE) == [each["name"] for each in found["projects"]]
+
+        two = await cortex.insights(limit=2)
+        assert (everything["total"], everything["insights"][:2]) == (two["total"], two["insights"])
+        assert everything["insights"] == sorted(
+            everything["insights"], key=lambda each: (-each["confidence"], each["id"])
+        )
+
+        hits = (await cortex.recall("tabs and spaces", limit=50, project="atlas-api"))["hits"]
+        assert {"atlas-api"} == {hit["project"] for hit in hits}
+
+    async def test_nothing(self, cortex: Cortex) -> None:
+        """A daemon that knows nothing says so."""
+        assert {"total": 0, "insights": []} == await cortex.insights()
+        assert [] == (await cortex.recall("anything"))["hits"]
+
+
+class TestCrash:
+    async def test_refused(self, cortex: Cortex, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Without CORTEX_DEBUG=1 nobody is made to crash."""
+        monkeypatch.delenv("CORTEX_DEBUG", raising=False)
+
+        with pytest.raises(Refused, match="CORTEX_DEBUG=1"):
+            await cortex.crash("reconciler")
+
+    async def test_allowed(
+        self, tree: Tree, cortex: Cortex, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """With it the actor crashes and comes back, which the tree shows."""
+        monkeypatch.setenv("CORTEX_DEBUG", "1")
+        before = tree.parts.names.whereis("reconciler")
+
+        assert {"crashed": "reconciler"} == await cortex.crash("reconciler")
+        await eventually(lambda: tree.parts.names.whereis("reconciler") not in (None, before))
+        assert "restarts 1" in (await cortex.tree())["text"]
+
+    async def test_unknown(self, cortex: Cortex, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A name that nobody has is refused with the names there are."""
+        monkeypatch.setenv("CORTEX_DEBUG", "1")
+
+        with pytest.raises(UnknownActor, match="accumulator"):
+            await cortex.crash("acumulator")
+
+
+class TestStatus:
+    async def test_well(self, tree: Tree, cortex: Cortex, tmp_home: Path) -> None:
+        """A daemon that is well says so, with its numbers."""
+
+        async def running() -> bool:
+            return "running" == (await cortex.status())["state"]
+
+        await eventually(running)
+        status = await cortex.status()
+        assert ([], __version__, str(tmp_home)) == (
+            status["reasons"],
+            status["version"],
+            status["home"],
+        )
+        numbers = "projects insights principles waiting dead unembedded unindexed broken_files"
+        assert [0] * 8 == [status[name] for name in numbers.split()]
+        assert ("ready", "ready") == (status["model"]["state"], status["index"]["state"])
+        assert status["uptime_s"] > 0
+        assert status["started_at"] > 1_700_000_000_000_000
+
+    async def test_topics(self, cortex: Cortex) -> None:
+        """The catalogue of topics is told in full."""
+        told = (await cortex.topics())["topics"]
+
+        assert [topic.name for topic in topics.TOPICS] == [each["name"] for each in told]
+
+    async def test_loading(
+        self, tmp_path: Path, tmp_home: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """While the model loads the daemon is degraded and learns all the same."""
+        provider = StagedProvider(State.LOADING)
+        provider.reason = ""
+        monkeypatch.setattr("cortex_actors.parts.provider_for", lambda *_: provider)
+        (root,) = copied(tmp_path, "atlas-api")
+        async with grown(tmp_home, federation={"patience_s": 0.05}) as tree:
+            await tree.cortex.add_project(str(root))
+
+            async def learnt() -> bool:
+                status = await tree.cortex.status()
+                return 3 == sum(
+                    each["files"] for each in (await tree.cortex.projects())["projects"]
+                ) and (status["unembedded"] == status["insights"])
+
+            await eventually(learnt)
+            status = await tree.cortex.status()
+            assert "degraded" == status["state"]
+            assert "model: loading" in status["reasons"]
+            with pytest.raises(EmbedderLoading):
+                await tree.cortex.recall("test database")
+
+            provider.become(State.READY)
+            await settled(tree)
+            found = await tree.cortex.recall("port 5433 for the test database")
+            assert "Test database" == found["hits"][0]["heading"]
+
+    async def test_no_model(self, tmp_path: Path, tmp_home: Path) -> None:
+        """Without its model the daemon starts, keeps text, and names the setting to mend."""
+        missing = {"provider": "sentence-transformers", "model": "no-such-model"}
+        (root,) = copied(tmp_path, "atlas-api")
+        async with grown(tmp_home, embedding=missing) as tree:
+            await tree.cortex.add_project(str(root))
+
+            async def learnt() -> bool:
+                return (await tree.cortex.status())["unembedded"] > 10
+
+            await eventually(learnt)
+            status = await tree.cortex.status()
+            assert ("degraded", "missing") == (status["state"], status["model"]["state"])
+            assert "embedding.model" in " ".join(status["reasons"])
+            with pytest.raises(ModelMissing, match="embedding.model"):
+                await tree.cortex.recall("test database")
+
+    async def test_ledger_away(self, tree: Tree) -> None:
+        """While the ledger is away the daemon is degraded, and says so soon."""
+        ledger = tree.parts.names.whereis("ledger")
+        assert ledger is not None
+        tree.parts.names.unregister("ledger", ledger)
+        status = await tree.cortex.status()
+        tree.parts.names.register("ledger", ledger)
+
+        assert "degraded" == status["state"]
+        assert any("ledger" in reason for reason in status["reasons"])
+        assert "insights" not in status
