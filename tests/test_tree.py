@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors import topics, tree as tree_module
+from cortex_actors import topics
+from cortex_actors import tree as tree_module
 from cortex_actors.testing import eventually, settled
 from cortex_actors.tree import TREE, Branch
 from tests.flow.support import copied, first, follow, grown, knows

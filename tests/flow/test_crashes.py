@@ -106,7 +106,7 @@ class TestCrashes:
             (root / "CLAUDE.md").write_text("## Zebra\n\nAsk the zebra.\n")
             await knows(tree, "zebra")
 
-            assert not tree.supervisor.snapshot().state != "running"
+            assert "running" == tree.supervisor.snapshot().state
 
     async def test_index_child_dies(self, tmp_path: Path, tmp_home: Path) -> None:
         """When the vectors actor dies a question is answered by exact comparison meanwhile."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from sqlalchemy import func, select
@@ -30,7 +31,6 @@ from cortex_actors.topics import FILE_CHANGED
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
-    from pathlib import Path
 
     from sqlalchemy import Connection
 
@@ -46,6 +46,10 @@ T = TypeVar("T")
 
 #: The vector space of the embedder below.
 MODEL = HashingProvider().model_id
+
+
+#: A file with two sections.
+TWO = "## Style\n\nUse tabs.\n\n## Tests\n\nRun pytest.\n"
 
 
 class Embedder:
@@ -232,3 +236,11 @@ def finding(content: str, path: str, *, revision: str = "r1", category: str = "f
     return Finding(
         source.insight_id, content, digest, category, ("a",), "python", text_hash, source
     )
+
+
+def write(project: Project, text: str, name: str = "CLAUDE.md") -> Path:
+    """Write an instruction file of a project."""
+    path = Path(project.root, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path

@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.payload import AccumulationComplete, FileChanged, ScanRequested
-from cortex_actors.errors import BadInput, EmbedderDown, EmbedderLoading, MailboxFull
-from cortex_actors.settings import StorageSettings
-from cortex_actors.storage import indexing, projects
-from cortex_actors.storage.indexer import Indexer
-from cortex_actors.testing import eventually
-from cortex_actors.topics import ACCUMULATION_COMPLETE, FILE_CHANGED, SCAN_REQUESTED
-from tests.pipeline.support import MODEL, Embedder, Office
+from cortex_actors.domain.payload import AccumulationComplete, ScanRequested
+from cortex_actors.storage import projects
+from cortex_actors.topics import ACCUMULATION_COMPLETE, SCAN_REQUESTED
+from tests.pipeline.support import TWO, Office, write
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from cortex_actors.domain.project import Project
-    from cortex_actors.storage.indexing import Matrix
-
-TWO = "## Style\n\nUse tabs.\n\n## Tests\n\nRun pytest.\n"
-
-
-def write(project: Project, text: str, name: str = "CLAUDE.md") -> Path:
-    """Write an instruction file of a project."""
-    path = Path(project.root, name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    return path
 
 
 def completed(office: Office) -> list[AccumulationComplete]:
@@ -260,136 +242,3 @@ class TestComplete:
         await office.changed(project, write(project, TWO))
 
         assert [run.id for run in await office.runs()] == [s.run_id for s in completed(office)]
-
-
-class TestOnce:
-    @pytest.mark.usefixtures("accumulator")
-    async def test_same_event_twice(self, office: Office, project: Project) -> None:
-        """An event that is stored twice is handled once."""
-        payload = FileChanged(project.id, str(write(project, TWO)))
-        event = office.bus.event(FILE_CHANGED, payload, source="test")
-        for _ in range(2):
-            await office.journal.append([event])
-            office.bus.announce(event)
-        await office.handled("accumulator")
-
-        assert 1 == len(await office.runs())
-
-    async def test_crash_in_hand(self, office: Office, project: Project, embed: Embedder) -> None:
-        """A file in hand when the actor dies is read by its successor, and counts once."""
-        embed.gate.clear()
-        await office.employ("accumulator", office.accumulator(embed))
-        payload = FileChanged(project.id, str(write(project, TWO)))
-        await office.bus.publish(FILE_CHANGED, payload, source="test")
-        await eventually(lambda: 1 == embed.busy)
-        await office.dismiss("accumulator")
-        assert [] == await office.contents()
-
-        embed.gate.set()
-        await office.employ("accumulator", office.accumulator(embed))
-        await office.handled("accumulator")
-        assert (2, 2) == await office.evidence()
-        assert 1 == len(await office.runs())
-
-    async def test_waited_for_the_actor(
-        self, office: Office, project: Project, embed: Embedder
-    ) -> None:
-        """What was said while nobody was there is handled at the next start, repeats as one."""
-        payload = FileChanged(project.id, str(write(project, TWO)))
-        for _ in range(3):
-            await office.bus.publish(FILE_CHANGED, payload, source="test")
-        await office.employ("accumulator", office.accumulator(embed))
-        await office.handled("accumulator")
-
-        assert 2 == len(await office.contents())
-        assert 1 == len(await office.runs())
-
-
-class TestAtOnce:
-    async def test_eight(self, office: Office, project: Project, embed: Embedder) -> None:
-        """Eight files are in hand at once and the ninth waits."""
-        embed.gate.clear()
-        await office.employ("accumulator", office.accumulator(embed))
-        for n in range(10):
-            path = write(project, f"## A\n\nNumber {n}.\n", f"{n}/CLAUDE.md")
-            await office.bus.publish(
-                FILE_CHANGED, FileChanged(project.id, str(path)), source="test"
-            )
-        await eventually(lambda: 8 == embed.busy)
-        assert 10 == await office.waiting("accumulator")
-        assert 8 == len(embed.calls)
-
-        embed.gate.set()
-        await office.handled("accumulator")
-        assert 10 == len(await office.contents())
-
-    async def test_path_in_hand(self, office: Office, project: Project, embed: Embedder) -> None:
-        """A path in hand that changes again is read once more afterwards, never twice at once."""
-        embed.gate.clear()
-        await office.employ("accumulator", office.accumulator(embed))
-        path = write(project, "## A\n\nOld.\n")
-        payload = FileChanged(project.id, str(path))
-        await office.bus.publish(FILE_CHANGED, payload, source="test")
-        await eventually(lambda: 1 == embed.busy)
-        write(project, "## A\n\nNew.\n")
-        for _ in range(5):
-            await office.bus.publish(FILE_CHANGED, payload, source="test")
-        assert 1 == len(embed.calls)
-
-        embed.gate.set()
-        await office.handled("accumulator")
-        assert ["New."] == await office.contents()
-        assert 2 == len(await office.runs())
-
-
-class _Index:
-    """An index that remembers what it was told."""
-
-    def __init__(self) -> None:
-        self.held: set[str] = set()
-
-    async def put(self, collection: str, ids: Sequence[str], rows: Matrix) -> None:
-        """Hold items."""
-        self.held |= set(ids)
-
-    async def drop(self, collection: str, ids: Sequence[str]) -> None:
-        """Hold them no longer."""
-        self.held -= set(ids)
-
-
-@pytest.mark.usefixtures("accumulator")
-class TestWithoutModel:
-    @pytest.mark.parametrize("kind", [EmbedderDown, EmbedderLoading, MailboxFull, BadInput])
-    async def test_kept(
-        self, office: Office, project: Project, embed: Embedder, kind: type[EmbedderDown]
-    ) -> None:
-        """Text that cannot be embedded now is kept without a vector."""
-        embed.fails = kind("not now")
-        await office.changed(project, write(project, TWO))
-
-        assert ["Run pytest.", "Use tabs."] == await office.contents()
-        assert 2 == await office.read(lambda c: indexing.count_unembedded(c, MODEL))
-        assert {"fragments": 2, "embedded": 0} == dict((await office.runs())[0].counts)
-
-    async def test_embedded_later(self, office: Office, project: Project, embed: Embedder) -> None:
-        """The indexer embeds what was kept without a vector once the model is there."""
-        embed.fails = EmbedderLoading("not yet")
-        await office.changed(project, write(project, TWO))
-        embed.fails, index = None, _Index()
-        await office.employ(
-            "indexer",
-            lambda: Indexer(
-                office.records,
-                office.bus,
-                clock=office.clock,
-                settings=StorageSettings(),
-                model=MODEL,
-                embed=embed,
-                index=index,
-            ),
-        )
-
-        async with asyncio.timeout(10):
-            await eventually(lambda: 2 == len(index.held))
-        assert {each.id for each in await office.insights()} == index.held
-        assert 0 == await office.read(lambda c: indexing.count_unembedded(c, MODEL))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -124,6 +125,7 @@ class TestDifferences:
         """A save that keeps the size and the time still shows in another number."""
         put(tmp_path, "CLAUDE.md")
         before = dict(sweep(str(tmp_path), "p", max_depth=8).files)
-        now = {path: replace(state, **{field: -1}) for path, state in before.items()}
+        other: dict[str, Any] = {field: -1}
+        now = {path: replace(state, **other) for path, state in before.items()}
 
         assert list(before) == differences(before, now)

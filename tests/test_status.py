@@ -1,0 +1,121 @@
+"""The verb that says how the daemon is, and why it is not well."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cortex_actors import __version__, topics
+from cortex_actors.embedding.provider import State
+from cortex_actors.errors import (
+    EmbedderLoading,
+    ModelMissing,
+)
+from cortex_actors.testing import eventually, settled
+from tests.embedding.support import StagedProvider
+from tests.flow.support import copied, grown
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from cortex_actors.cortex import Cortex
+    from cortex_actors.tree import Tree
+
+
+@pytest.fixture
+async def tree(tmp_home: Path) -> AsyncIterator[Tree]:
+    """Give a tree that follows nothing yet."""
+    async with grown(tmp_home) as found:
+        yield found
+
+
+@pytest.fixture
+async def cortex(tree: Tree) -> Cortex:
+    """Give its verbs."""
+    return tree.cortex
+
+
+class TestStatus:
+    async def test_well(self, tree: Tree, cortex: Cortex, tmp_home: Path) -> None:
+        """A daemon that is well says so, with its numbers."""
+
+        async def running() -> bool:
+            return bool("running" == (await cortex.status())["state"])
+
+        await eventually(running)
+        status = await cortex.status()
+        assert ([], __version__, str(tmp_home)) == (
+            status["reasons"],
+            status["version"],
+            status["home"],
+        )
+        numbers = "projects insights principles waiting dead unembedded unindexed broken_files"
+        assert [0] * 8 == [status[name] for name in numbers.split()]
+        assert ("ready", "ready") == (status["model"]["state"], status["index"]["state"])
+        assert status["uptime_s"] > 0
+        assert status["started_at"] > 1_700_000_000_000_000
+
+    async def test_topics(self, cortex: Cortex) -> None:
+        """The catalogue of topics is told in full."""
+        told = (await cortex.topics())["topics"]
+
+        assert [topic.name for topic in topics.TOPICS] == [each["name"] for each in told]
+
+    async def test_loading(
+        self, tmp_path: Path, tmp_home: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """While the model loads the daemon is degraded and learns all the same."""
+        provider = StagedProvider(State.LOADING)
+        provider.reason = ""
+        monkeypatch.setattr("cortex_actors.parts.provider_for", lambda *_: provider)
+        (root,) = copied(tmp_path, "atlas-api")
+        async with grown(tmp_home, federation={"patience_s": 0.05}) as tree:
+            await tree.cortex.add_project(str(root))
+
+            async def learnt() -> bool:
+                status = await tree.cortex.status()
+                files = sum(p["files"] for p in (await tree.cortex.projects())["projects"])
+                return 3 == files and bool(status["unembedded"] == status["insights"])
+
+            await eventually(learnt)
+            status = await tree.cortex.status()
+            assert "degraded" == status["state"]
+            assert "model: loading" in status["reasons"]
+            with pytest.raises(EmbedderLoading):
+                await tree.cortex.recall("test database")
+
+            provider.become(State.READY)
+            await settled(tree)
+            found = await tree.cortex.recall("port 5433 for the test database")
+            assert "Test database" == found["hits"][0]["heading"]
+
+    async def test_no_model(self, tmp_path: Path, tmp_home: Path) -> None:
+        """Without its model the daemon starts, keeps text, and names the setting to mend."""
+        missing = {"provider": "sentence-transformers", "model": "no-such-model"}
+        (root,) = copied(tmp_path, "atlas-api")
+        async with grown(tmp_home, embedding=missing) as tree:
+            await tree.cortex.add_project(str(root))
+
+            async def learnt() -> bool:
+                return bool((await tree.cortex.status())["unembedded"] > 10)
+
+            await eventually(learnt)
+            status = await tree.cortex.status()
+            assert ("degraded", "missing") == (status["state"], status["model"]["state"])
+            assert "embedding.model" in " ".join(status["reasons"])
+            with pytest.raises(ModelMissing, match="embedding.model"):
+                await tree.cortex.recall("test database")
+
+    async def test_ledger_away(self, tree: Tree) -> None:
+        """While the ledger is away the daemon is degraded, and says so soon."""
+        ledger = tree.parts.names.whereis("ledger")
+        assert ledger is not None
+        tree.parts.names.unregister("ledger", ledger)
+        status = await tree.cortex.status()
+        tree.parts.names.register("ledger", ledger)
+
+        assert "degraded" == status["state"]
+        assert any("ledger" in reason for reason in status["reasons"])
+        assert "insights" not in status

@@ -1,0 +1,87 @@
+"""A watcher at work on a clock that the test turns."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cortex_actors.domain.payload import FileChanged
+from cortex_actors.settings import WatchingSettings
+from cortex_actors.storage import projects
+from cortex_actors.testing import eventually
+from cortex_actors.watching.sweep import sweep
+from cortex_actors.watching.watcher import Watcher, WatcherParts
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from cortex_actors.domain.project import Project
+    from cortex_actors.runtime.threads import Threads
+    from tests.pipeline.support import Office
+
+#: Seconds between two sweeps, on a clock that the tests turn.
+SWEEP = 5.0
+
+
+class Watch:
+    """A watcher at work, and what it has said."""
+
+    def __init__(self, office: Office, project: Project, threads: Threads) -> None:
+        self.office = office
+        self.project = project
+        self.root = Path(project.root)
+        settings = WatchingSettings(sweep_s=SWEEP, debounce_ms=10, max_depth=3)
+        self.parts = WatcherParts(office.bus, office.clock, office.records, threads, settings)
+        self.watcher: Watcher
+
+    async def begin(self) -> None:
+        """Start the watcher and return once it has looked and sweeps."""
+
+        def make() -> Watcher:
+            self.watcher = Watcher(self.project, self.parts)
+            return self.watcher
+
+        await self.office.employ("watcher", make)
+        await eventually(lambda: self.watcher._hints is not None)
+
+    async def sweep(self) -> None:
+        """Let the time of a sweep pass and return once it has looked."""
+        await eventually(lambda: self.office.clock.sleepers > 0)
+        before = self.watcher.actor_ref.life.handled
+        self.office.clock.advance(SWEEP)
+        await eventually(lambda: self.watcher.actor_ref.life.handled > before)
+        # An ask behind the look is answered after it.
+        await self.watcher.actor_ref.ask_async(None, timeout=10)
+
+    async def told(self, *names: str) -> None:
+        """Return once exactly those files were told of, by hints or sweeps."""
+        await eventually(lambda: sorted(names) == sorted(set(self.said)))
+
+    @property
+    def said(self) -> list[str]:
+        """What was told of, as paths from the root."""
+        payloads = [event.payload for event in self.office.said]
+        paths = [each.path for each in payloads if isinstance(each, FileChanged)]
+        return [os.path.relpath(path, self.root) for path in paths]
+
+    def forget(self) -> None:
+        """Listen anew."""
+        self.office.said.clear()
+
+    def write(self, name: str, text: str = "## A\n\nb\n") -> Path:
+        """Write a file of the project."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    async def read(self) -> None:
+        """Have the ledger know what the project's files look like."""
+        swept = sweep(str(self.root), self.project.id, max_depth=3)
+
+        def unit(connection: Connection) -> None:
+            for state in swept.files.values():
+                projects.saw(connection, state, 1)
+
+        await self.office.write(unit)
