@@ -9,22 +9,27 @@ from __future__ import annotations
 import asyncio
 import os
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from cortex_actors import __version__, lookup, topics
 from cortex_actors.domain.payload import FileChanged, Ids, ScanRequested
 from cortex_actors.domain.project import Project
 from cortex_actors.errors import BadInput, Refused, UnknownProject
-from cortex_actors.storage import projects
+from cortex_actors.parsers.dialect import dialect_of
+from cortex_actors.storage import journal, projects
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
+    from cortex_actors.domain.event import Event
     from cortex_actors.domain.hit import Recall
+    from cortex_actors.domain.payload import Payload
     from cortex_actors.home import Home
-    from cortex_actors.storage.records import Records
+    from cortex_actors.storage.records import Connection, Records
+
+T = TypeVar("T")
 
 #: What the front desk is called as the source of an event.
 SOURCE = "cortex"
@@ -130,23 +135,22 @@ class Cortex:
     async def add_project(self, path: str) -> dict[str, Any]:
         """Follow a project from now on; its files are read at once.
 
-        Raises `BadInput` for a path that is not a folder.
+        Following a project again is fine, and mends whatever kept it from being watched. Raises
+        `BadInput` for a path that is no folder, or one that holds much more than a project.
         """
-        root = await asyncio.to_thread(lookup.folder, path)
-        if root is None:
-            message = f"cannot follow {path}: it is not a folder; give a project's root folder"
-            raise BadInput(message)
+        root = await asyncio.to_thread(lookup.root, path)
         project = Project.at(root, self._parts.clock.now())
-        new = await self._parts.records.write(lambda c: projects.add(c, project))
-        if new:
-            await self._say(topics.PROJECT_ADDED, project.id)
+        new = await self._commit(
+            lambda c: projects.add(c, project), topics.PROJECT_ADDED, project.id
+        )
         return {"id": project.id, "name": project.name, "root": root, "new": new}
 
     async def remove_project(self, path: str) -> dict[str, Any]:
         """Follow a project no longer; what it said stays known. Raises `UnknownProject`."""
         project = await self._project(path)
-        await self._parts.records.write(lambda c: projects.remove(c, project.id))
-        await self._say(topics.PROJECT_REMOVED, project.id)
+        await self._commit(
+            lambda c: projects.remove(c, project.id), topics.PROJECT_REMOVED, project.id
+        )
         return {"id": project.id, "name": project.name, "root": project.root}
 
     async def projects(self) -> dict[str, Any]:
@@ -206,16 +210,30 @@ class Cortex:
         return given
 
     async def _admit(self, payload: FileChanged) -> None:
-        """Raise `UnknownProject` for a path that does not lie in the project it is said of."""
+        """Raise for a path that is no instruction file, or not of the project it is said of."""
         project = await self._project(payload.path)
         if project.id != payload.project_id:
             message = f"{payload.path} lies in the project {project.id}, not {payload.project_id}"
             raise UnknownProject(message)
+        if dialect_of(payload.path.removeprefix(project.root).lstrip("/")) is None:
+            message = (
+                f"{payload.path} is not the name of an instruction file; "
+                "docs/cli.md lists them under cortex init"
+            )
+            raise BadInput(message)
 
     async def _project(self, path: str) -> Project:
         """Return the followed project that a path, a name or an id means."""
         return await self._parts.records.read(lambda c: lookup.project(c, path))
 
-    async def _say(self, topic: str, project_id: str) -> None:
-        """Say that a project came or went."""
-        await self._parts.bus.publish(topic, Ids((project_id,)), source=SOURCE)
+    async def _commit(self, work: Callable[[Connection], T], topic: str, project_id: str) -> T:
+        """Change a project and say so, both in one transaction; return what the change gave."""
+        event = self._parts.bus.event(topic, Ids((project_id,)), source=SOURCE)
+
+        def unit(connection: Connection) -> tuple[T, list[Event[Payload]]]:
+            return work(connection), journal.store(connection, [event])
+
+        given, stored = await self._parts.records.write(unit)
+        for each in stored:
+            self._parts.bus.announce(each)
+        return given

@@ -8,7 +8,9 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from cortex_actors.domain.project import innermost
 from cortex_actors.errors import BadInput, CortexError, UnknownProject
+from cortex_actors.pipeline import reading
 from cortex_actors.storage import indexing, journal, principles
 from cortex_actors.storage import insights as insight_rows
 from cortex_actors.storage import projects as project_rows
@@ -29,10 +31,22 @@ async def guarded(answer: Awaitable[M]) -> M | dict[str, Any]:
         return {"state": "away", "reason": str(error)}
 
 
-def folder(path: str) -> str | None:
-    """Return a folder's real path; None when there is no such folder (on a thread)."""
+def root(path: str) -> str:
+    """Return the real path of a folder that may be a project (on a thread).
+
+    Raises `BadInput` for anything else: `/` or a home folder holds everybody's files, and looking
+    through it takes longer than the time between two looks.
+    """
     real = _real(path)
-    return real if real and Path(real).is_dir() else None
+    if not real or not Path(real).is_dir():
+        message = f"cannot follow {path}: it is not a folder; give a project's root folder"
+        raise BadInput(message)
+    if real in ("/", os.path.realpath(Path.home())):
+        message = (
+            f"cannot follow {path}: it holds much more than a project; give one of its folders"
+        )
+        raise BadInput(message)
+    return real
 
 
 def place(path: str) -> str:
@@ -40,13 +54,12 @@ def place(path: str) -> str:
 
     A link at its end is left as it is: what it means is for whoever reads it. Raises `BadInput`.
     """
-    given = Path(path)
-    whole = given.name in ("", "..")
-    real = _real(path if whole else str(given.parent))
-    if real is None or not given.is_absolute():
+    try:
+        path.encode()
+    except ValueError:
         message = f"there can be no file at {path!r}; give an absolute path in UTF-8"
-        raise BadInput(message)
-    return real if whole else str(Path(real, given.name))
+        raise BadInput(message) from None
+    return reading.place(path)
 
 
 def counts(connection: Connection, model: str) -> dict[str, Any]:
@@ -94,10 +107,9 @@ def project(connection: Connection, wanted: str) -> Project:
     Raises `UnknownProject`.
     """
     followed = project_rows.followed(connection)
-    real = _real(wanted) or ""
-    inside = [p for p in followed if real == p.root or real.startswith(p.root.rstrip("/") + "/")]
-    if inside:
-        return max(inside, key=lambda each: len(each.root))
+    inside = innermost(followed, _real(wanted) or "")
+    if inside is not None:
+        return inside
     named = [each for each in followed if wanted in (each.id, each.name)]
     if len(named) == 1:
         return named[0]
@@ -126,13 +138,8 @@ def insights(connection: Connection, project_id: str | None, limit: int) -> dict
     """Return what was learned, most believed first, with every place that says it."""
     found = insight_rows.active(connection, project_id=project_id, limit=limit)
     places = insight_rows.sources(connection, [each.id for each in found])
-    total = (
-        insight_rows.count(connection)
-        if project_id is None
-        else len(set(insight_rows.ids_of(connection, project_id)))
-    )
     return {
-        "total": total,
+        "total": insight_rows.count(connection, project_id),
         "insights": [
             {
                 "id": each.id,

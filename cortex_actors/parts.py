@@ -32,6 +32,7 @@ from cortex_actors.storage.ledger import Ledger
 from cortex_actors.storage.records import Records
 from cortex_actors.storage.search import Search
 from cortex_actors.storage.vectors import Vectors
+from cortex_actors.watching.hints import Hints
 from cortex_actors.watching.watcher import WatcherParts
 from cortex_actors.watching.watchlist import Watchlist
 
@@ -99,8 +100,9 @@ class Assembly:
         self.bus = Bus(self._journal, world.clock)
         self._provider = provider_for(world.settings.embedding, world.clock, self._line("model"))
         self._embed = self.names.method("cache", Cache.embed, timeout=None)
+        self.hints = Hints(world.clock, world.settings.watching)
         self.watching = WatcherParts(
-            self.bus, world.clock, self.records, self.threads, world.settings.watching
+            self.bus, world.clock, self.records, self.threads, world.settings.watching, self.hints
         )
         self.make: dict[str, Callable[[], AsyncioActor]] = {
             **self._storage(),

@@ -129,6 +129,11 @@ class TestPublish:
         with pytest.raises(UnknownProject, match="prj_other"):
             await cortex.publish("file:changed", payload)
 
+    async def test_no_instruction_file(self, cortex: Cortex, root: Path) -> None:
+        """A change of a file that nobody reads is refused."""
+        with pytest.raises(BadInput, match="not the name of an instruction file"):
+            await cortex.publish("file:changed", {"path": str(root / "README.md")})
+
 
 class TestProjects:
     async def test_add(self, cortex: Cortex, root: Path) -> None:
@@ -151,6 +156,25 @@ class TestProjects:
 
         with pytest.raises(BadInput, match="give a project's root folder"):
             await cortex.add_project(f"{tmp_path}/{name}")
+
+    async def test_too_much(
+        self, cortex: Cortex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The root of everything, and a home folder, are refused as projects."""
+        monkeypatch.setenv("HOME", str(tmp_path))
+        for path in ("/", str(tmp_path)):
+            with pytest.raises(BadInput, match="much more than a project"):
+                await cortex.add_project(path)
+
+    async def test_add_is_always_said(self, tree: Tree, root: Path) -> None:
+        """Adding a project again says so again, which mends a project that is not watched."""
+        await tree.end_watcher((await tree.cortex.add_project(str(root)))["id"])
+        await eventually(lambda: 1 == len(tree.watched()))
+        await tree.end_watcher(next(iter(tree.watched())))
+        assert not tree.watched()
+        await tree.cortex.add_project(str(root))
+
+        await eventually(lambda: 1 == len(tree.watched()))
 
     async def test_remove(self, tree: Tree, root: Path) -> None:
         """A project that is followed no longer loses its watcher and keeps what it said."""

@@ -25,7 +25,7 @@ from cortex_actors.domain.payload import Payload, plain
 from cortex_actors.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Coroutine, Iterable, Sequence
 
     from cortex_actors.bus.journal import Delivery, Journal, Outcome
 
@@ -35,6 +35,9 @@ T = TypeVar("T")
 
 #: Custom topic names that may be alive at once: a name costs a signal, and ids belong in payloads.
 CUSTOM_NAMES = 1_000
+
+#: Events of one commit: others write, too, and wait for it.
+AT_ONCE = 500
 
 #: Takes one event and returns at once.
 Deliver = Callable[[Event[Payload]], None]
@@ -95,7 +98,26 @@ class Bus:
         if not (durable and found.durable):
             self.announce(event)
             return event
-        return await self._shielded(self._store(event))
+        (stored,) = await self._shielded(self._store([event]))
+        return stored
+
+    async def publish_all(
+        self, said: Iterable[tuple[str, Payload]], *, source: str
+    ) -> list[Event[Payload]]:
+        """Say many events in order, up to `AT_ONCE` in one commit; return once all are stored.
+
+        Raises as `publish` does, before anything is stored. When a commit fails, or the caller
+        ends, what was committed before is said all the same.
+        """
+        pairs = list(said)
+        for topic, payload in pairs:
+            topics.find(topic)
+            self._admit(topic, payload)
+        events = [self.event(topic, payload, source=source) for topic, payload in pairs]
+        stored: list[Event[Payload]] = []
+        for start in range(0, len(events), AT_ONCE):
+            stored += await self._shielded(self._store(events[start : start + AT_ONCE]))
+        return stored
 
     async def settle(self, delivery: Delivery, outcome: Outcome) -> None:
         """Commit what a handler wants done; return once what it says has been said."""
@@ -139,19 +161,29 @@ class Bus:
         """
         task = asyncio.get_running_loop().create_task(work)
         self._committing.add(task)
-        task.add_done_callback(self._committing.discard)
+        task.add_done_callback(self._on_committed)
         return await asyncio.shield(task)
+
+    def _on_committed(self, task: asyncio.Task[Any]) -> None:
+        """Let a commit go; one that failed after its caller had gone has nobody to tell."""
+        self._committing.discard(task)
+        if not task.cancelled():
+            task.exception()
 
     async def _settle(self, delivery: Delivery, outcome: Outcome) -> None:
         """Commit an outcome, then tell those who hear what it says."""
         for event in await self._journal.settle(delivery, outcome):
             self.announce(event)
 
-    async def _store(self, event: Event[Payload]) -> Event[Payload]:
-        """Commit an event, then tell those who hear it."""
-        (stored,) = await self._journal.append([event])
-        self.announce(stored)
-        return stored
+    async def _store(self, events: Sequence[Event[Payload]]) -> list[Event[Payload]]:
+        """Commit events together, then tell those who hear them; transient ones are only told."""
+        durable = [event for event in events if topics.find(event.topic).durable]
+        written = await self._journal.append(durable) if durable else []
+        stored = {event.id: event for event in written}
+        told = [stored.get(event.id, event) for event in events]
+        for event in told:
+            self.announce(event)
+        return told
 
     def _signal(self, topic: str) -> NamedSignal:
         """Return a topic's signal; a new one is connected to every pattern that covers it."""

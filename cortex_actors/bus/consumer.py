@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("cortex.bus")
 
+#: Whom a handler asked was away or slow: no fault of the event's.
+AWAY = (LedgerDown, ActorAway, DeadlineExceeded)
+
 #: Seconds before a consumer looks again when the ledger could not be read or written.
 LEDGER_PAUSE = 1.0
 
@@ -112,7 +115,7 @@ class Consumer(AsyncioActor):
             return
         try:
             found = await self.desk.journal.next(self.desk.name, self._in_hand.values())
-        except (LedgerDown, ActorAway, DeadlineExceeded):
+        except AWAY:
             self._later(LEDGER_PAUSE)
             return
         if isinstance(found, Delivery):
@@ -133,7 +136,7 @@ class Consumer(AsyncioActor):
         """Handle one delivery; while the ledger is away, rest instead."""
         try:
             await self._attempt(delivery)
-        except (LedgerDown, ActorAway) as error:
+        except AWAY as error:
             log.warning("%s will be tried again: %s", delivery.event.topic, error)
             await self.desk.clock.sleep(LEDGER_PAUSE)
 
@@ -146,7 +149,7 @@ class Consumer(AsyncioActor):
         try:
             outcome: Outcome = await handler(delivery.event)
             await self.desk.bus.settle(delivery, outcome)
-        except (LedgerDown, ActorAway):
+        except AWAY:
             raise
         except Exception:
             await self.desk.journal.fail(delivery, self._failure(delivery))

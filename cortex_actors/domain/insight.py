@@ -47,7 +47,8 @@ class Insight:
         observation_count: distinct file revisions and sources that confirm it.
         first_seen: UTC microseconds.
         last_seen: UTC microseconds.
-        projects: names of the projects that say it, each once.
+        projects: names of the projects that say it, one for each: two folders may share a name
+            and are still two voices.
 
     """
 
@@ -67,7 +68,13 @@ class Insight:
 
 @dataclass(frozen=True, slots=True)
 class InsightSource:
-    """Where an insight was read; unique on (fragment_id, ordinal)."""
+    """Where an insight was read; unique on (fragment_id, ordinal).
+
+    Attributes:
+        file_hash: the revision in which it was read; "" for a source that is looked up later,
+            because which revisions said it are the observations.
+
+    """
 
     insight_id: str
     fragment_id: str

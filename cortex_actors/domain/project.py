@@ -5,9 +5,36 @@ from __future__ import annotations
 import hashlib
 import posixpath
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 #: Hex digits of the path's hash that a project's id keeps.
 ID_DIGITS = 20
+
+#: Folders that are not the project's own words: version control, dependencies, build output.
+PRUNED = frozenset(
+    {
+        ".git",
+        ".hg",
+        ".svn",
+        ".venv",
+        "venv",
+        "node_modules",
+        "vendor",
+        "third_party",
+        "site-packages",
+        "__pycache__",
+        ".mypy_cache",
+        ".pytest_cache",
+        ".ruff_cache",
+        ".tox",
+        "build",
+        "dist",
+        "target",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +60,21 @@ class Project:
     def at(cls, root: str, added_at: int) -> Project:
         """Return the project of a real path; the same folder always has the same id."""
         return cls(project_id(root), project_name(root), root, added_at)
+
+    def holds(self, path: str) -> bool:
+        """Tell whether a real path lies in the folder, or is it."""
+        return path == self.root or path.startswith(self.root.rstrip("/") + "/")
+
+
+def innermost(projects: Iterable[Project], path: str) -> Project | None:
+    """Return the project that a real path belongs to, whatever project holds that one in turn."""
+    holding = (each for each in projects if each.holds(path))
+    return max(holding, key=lambda each: len(each.root), default=None)
+
+
+def pruned(relative_path: str) -> bool:
+    """Tell whether a file, given its path from the root, lies in a folder nobody looks into."""
+    return not PRUNED.isdisjoint(posixpath.dirname(relative_path).split("/"))
 
 
 def project_id(root: str) -> str:

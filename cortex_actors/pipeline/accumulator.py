@@ -9,42 +9,50 @@ keeps   nothing (a file in hand when it crashes is handed out again)
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, TypeVarTuple, Unpack
 
 from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.bus.journal import Outcome, Work
 from cortex_actors.clock import ulid
-from cortex_actors.domain.insight import InsightSource, insight_id, section_hash
 from cortex_actors.domain.payload import AccumulationComplete, FileChanged, ScanRequested
-from cortex_actors.errors import BadInput, EmbedderDown, MailboxFull
+from cortex_actors.domain.project import innermost, pruned
+from cortex_actors.errors import ActorAway, BadInput, DeadlineExceeded, EmbedderDown, MailboxFull
 from cortex_actors.parsers.dialect import dialect_of
 from cortex_actors.pipeline import reading
-from cortex_actors.rules.classification import classify
-from cortex_actors.storage import indexing, insights, projects, runs
-from cortex_actors.storage.insights import Finding
+from cortex_actors.pipeline.findings import said
+from cortex_actors.storage import indexing, insights, projects, runs, sources
 from cortex_actors.topics import ACCUMULATION_COMPLETE, FILE_CHANGED, SCAN_REQUESTED
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from cortex_actors.domain.event import Event
-    from cortex_actors.domain.fragment import Fragment
+    from cortex_actors.domain.payload import Payload
     from cortex_actors.domain.project import Project
+    from cortex_actors.parsers.dialect import Dialect
     from cortex_actors.settings import AccumulationSettings
     from cortex_actors.storage.indexing import Matrix
+    from cortex_actors.storage.insights import Finding
     from cortex_actors.storage.projects import FileState
     from cortex_actors.storage.records import Connection, Records
+
+
+A = TypeVarTuple("A")
+T = TypeVar("T")
+
+#: Why a text is kept without a vector for now.
+UNEMBEDDED = (EmbedderDown, BadInput, MailboxFull, ActorAway, DeadlineExceeded)
 
 
 class Embed(Protocol):
     """Turns texts into unit vectors."""
 
     def __call__(self, texts: Sequence[str]) -> Awaitable[Matrix]:
-        """Return one row for each text; raises `EmbedderDown` when it cannot."""
+        """Return one row for each text; raises one of `UNEMBEDDED` when it cannot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +63,19 @@ class Job:
     path: str
     run: runs.Run
 
+    @property
+    def dialect(self) -> Dialect | None:
+        """How to read the file; None when it is none of ours."""
+        relative = os.path.relpath(self.path, self.project.root)
+        return None if pruned(relative) else dialect_of(relative)
+
 
 class Accumulator(Consumer):
     """Reads several files at once, no path twice; a file is one transaction, whatever it says.
 
     The event is a hint: what counts is what lies at the path now. A file that cannot be read is a
-    failed run and leaves what it said before as it was. Text that cannot be embedded now is kept
+    failed run and leaves what it said before as it was. Its project is the innermost one that holds
+    it, whatever the event says. Text that cannot be embedded now is kept
     without a vector; the indexer embeds it when the model is there.
     """
 
@@ -84,31 +99,57 @@ class Accumulator(Consumer):
         self._settings = settings
         self._model = model
         self._embed = embed
+        # Its own, because a share that hangs must cost nobody else a thread.
+        self._threads = ThreadPoolExecutor(self.concurrency, "accumulator")
+
+    async def on_start(self) -> None:  # type: ignore[override]  # Pykka has it plain
+        """Hear the topics; the threads end with the actor, those that hang excepted."""
+        self.actor_ref.on_end(partial(self._threads.shutdown, wait=False, cancel_futures=True))
+        await super().on_start()
 
     async def on_changed(self, event: Event[FileChanged]) -> Outcome:
         """Take in what a file says now."""
-        payload = event.payload
-        run = self._run(payload)
-        project = await self._records.read(lambda c: projects.find(c, payload.project_id))
-        if project is None:
-            reason = f"cannot read {payload.path}: its project is not followed; cortex init it"
-            return self._outcome(replace(run, state="failed", error=reason))
-        job = Job(project, payload.path, run)
+        given = event.payload
+        run = self._run(given)
         try:
-            look = await reading.look(job.path, project, limit=self._settings.max_file_bytes)
+            path = await self._on_thread(reading.place, given.path)
+        except BadInput as error:
+            return self._outcome(replace(run, state="failed", error=str(error)))
+        if path != given.path:
+            # Under its one name, so that no file is in hand twice.
+            again = self.say(FILE_CHANGED, FileChanged(given.project_id, path))
+            return await self._silenced(replace(run, counts={"renamed": 1}), say=[again])
+        project = innermost(await self._records.read(projects.followed), path)
+        if project is None:
+            reason = f"cannot read {path}: no project that holds it is followed; cortex init it"
+            return self._outcome(replace(run, state="failed", error=reason))
+        job = Job(project, path, replace(run, project_id=project.id))
+        if job.dialect is None:
+            return await self._silenced(replace(job.run, state="failed", error=_foreign(path)))
+        return await self._read(job, job.dialect)
+
+    async def _read(self, job: Job, dialect: Dialect) -> Outcome:
+        """Take in what a project's file says now."""
+        limit = self._settings.max_file_bytes
+        try:
+            look = await reading.look(job.path, job.project, limit=limit, executor=self._threads)
         except (FileNotFoundError, NotADirectoryError):
-            return self._vanished(job)
+            return await self._vanished(job)
         if look.data is None:
-            return self._failed(job, look.state)
+            return await self._failed(job, look.state)
         before, other = await self._records.read(
             lambda c: (projects.file(c, job.path), projects.file(c, look.real))
         )
-        if other is not None and other.path != job.path and other.project_id == project.id:
+        if other is not None and other.path != job.path and other.project_id == job.project.id:
             # Another name of a file that is known by its own: what it says is counted once.
-            return self._vanished(job)
+            return await self._vanished(job)
         if before is not None and before.sha256 == look.state.sha256 and not before.error:
-            return self._unchanged(job, look.state)
-        return await self._changed(job, look.state, look.data)
+            return await self._stands(replace(job.run, state="unchanged"), look.state)
+        try:
+            findings = await self._on_thread(said, look.data, dialect, job.path, job.project.name)
+        except BadInput as error:
+            return await self._failed(job, replace(look.state, error=str(error)))
+        return await self._changed(job, look.state, findings)
 
     async def on_scan(self, event: Event[ScanRequested]) -> Outcome:
         """Notice files that are known and no longer there; the watchlist finds those that are."""
@@ -123,50 +164,56 @@ class Accumulator(Consumer):
             ]
 
         states = await self._records.read(known)
-        gone = await asyncio.to_thread(_gone, states)
+        gone = await self._on_thread(_gone, states)
         return Outcome(
             say=[self.say(FILE_CHANGED, FileChanged(s.project_id, s.path)) for s in gone]
         )
 
-    async def _changed(self, job: Job, state: FileState, data: bytes) -> Outcome:
+    async def _changed(self, job: Job, state: FileState, findings: Sequence[Finding]) -> Outcome:
         """Make what the file says the ledger's."""
-        try:
-            findings = await asyncio.to_thread(_findings, job, data)
-        except BadInput as error:
-            return self._failed(job, replace(state, error=str(error)))
+        owner, path = job.project.id, job.path
         vectors = await self._vectors(findings)
+        # Read beforehand, because events are said in the outcome: the path is in our hand.
+        other = await self._records.read(lambda c: insights.difference(c, path, owner, findings))
         at = self.desk.clock.now()
 
         def work(connection: Connection) -> None:
-            insights.learn(connection, findings, project_id=job.project.id, path=job.path, at=at)
+            insights.learn(connection, findings, project_id=owner, path=path, at=at)
             indexing.keep_vectors(connection, self._model, vectors)
             projects.saw(connection, state, at)
 
         run = replace(job.run, counts={"fragments": len(findings), "embedded": len(vectors)})
-        return self._outcome(run, work, sorted({each.insight_id for each in findings}))
+        return self._outcome(run, work, other.changed)
 
-    def _unchanged(self, job: Job, state: FileState) -> Outcome:
-        """Only note what the file looks like: its bytes are those we know."""
-        at = self.desk.clock.now()
-        return self._outcome(
-            replace(job.run, state="unchanged"), lambda c: projects.saw(c, state, at)
-        )
-
-    def _failed(self, job: Job, state: FileState) -> Outcome:
+    async def _failed(self, job: Job, state: FileState) -> Outcome:
         """Record why a file cannot be read; what it said before stands."""
-        at = self.desk.clock.now()
-        run = replace(job.run, state="failed", error=state.error)
-        return self._outcome(run, lambda c: projects.saw(c, state, at))
+        return await self._stands(replace(job.run, state="failed", error=state.error), state)
 
-    def _vanished(self, job: Job) -> Outcome:
+    async def _vanished(self, job: Job) -> Outcome:
         """Withdraw what a file said that is no longer there."""
-        at = self.desk.clock.now()
+        return await self._silenced(replace(job.run, counts={"vanished": 1}))
+
+    async def _stands(self, run: runs.Run, state: FileState) -> Outcome:
+        """Only note what a file looks like and whose it is: it may be another project's now."""
+        path, owner, at = state.path, state.project_id, self.desk.clock.now()
+        moved = await self._records.read(lambda c: sources.strangers(c, path, owner))
 
         def work(connection: Connection) -> None:
-            insights.silence(connection, job.path, at)
-            projects.forget(connection, job.path)
+            sources.hand_over(connection, path, owner)
+            projects.saw(connection, state, at)
 
-        return self._outcome(replace(job.run, counts={"vanished": 1}), work)
+        return self._outcome(run, work, sorted(moved))
+
+    async def _silenced(self, run: runs.Run, *, say: Sequence[Event[Payload]] = ()) -> Outcome:
+        """Withdraw what was said at a path, and forget the path."""
+        path, at = run.path or "", self.desk.clock.now()
+        before = await self._records.read(lambda c: sources.live(c, path))
+
+        def work(connection: Connection) -> None:
+            insights.silence(connection, path, at)
+            projects.forget(connection, path)
+
+        return self._outcome(run, work, sorted(set(before.values())), say)
 
     async def _vectors(self, findings: Sequence[Finding]) -> dict[bytes, Matrix]:
         """Return what can be embedded now, by the hash of the text."""
@@ -178,7 +225,7 @@ class Accumulator(Consumer):
             return {}
         try:
             rows = await self._embed(list(texts.values()))
-        except (EmbedderDown, BadInput, MailboxFull):
+        except UNEMBEDDED:
             return {}
         return dict(zip(texts, rows, strict=True))
 
@@ -194,8 +241,17 @@ class Accumulator(Consumer):
             path=payload.path,
         )
 
+    async def _on_thread(self, call: Callable[[Unpack[A]], T], *args: *A) -> T:
+        """Run what may hang on a disk, or take a while, on a thread of our own."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, call, *args)
+
     def _outcome(
-        self, run: runs.Run, work: Work | None = None, changed_ids: Sequence[str] = ()
+        self,
+        run: runs.Run,
+        work: Work | None = None,
+        changed_ids: Sequence[str] = (),
+        say: Sequence[Event[Payload]] = (),
     ) -> Outcome:
         """Return a run's effects with its audit row, and the event that ends it."""
         ended = replace(run, finished_at=self.desk.clock.now())
@@ -206,37 +262,14 @@ class Accumulator(Consumer):
             runs.record(connection, ended)
 
         done = AccumulationComplete(run.id, run.project_id, tuple(changed_ids))
-        return Outcome(all_of_it, [self.say(ACCUMULATION_COMPLETE, done)])
+        return Outcome(all_of_it, [*say, self.say(ACCUMULATION_COMPLETE, done)])
 
 
-def _findings(job: Job, data: bytes) -> list[Finding]:
-    """Return what a file says (on a thread: a large file takes a while)."""
-    relative = os.path.relpath(job.path, job.project.root)
-    dialect = dialect_of(relative)
-    if dialect is None:
-        message = (
-            f"cannot read {job.path}: {Path(relative).name} is not the name of an "
-            "instruction file; docs/cli.md lists them"
-        )
-        raise BadInput(message)
-    fragments = dialect.parse(data, path=job.path, project=job.project.name)
-    return [_finding(fragment) for fragment in fragments]
-
-
-def _finding(fragment: Fragment) -> Finding:
-    """Return a section as the insight it is (granularity `section`)."""
-    digest = section_hash(fragment.content)
-    kind = classify(fragment.content, fragment.heading)
-    text = indexing.embedded_text(fragment.heading, fragment.content)
-    return Finding(
-        insight_id=insight_id(digest),
-        content=fragment.content,
-        content_hash=digest,
-        category=str(kind.category),
-        tags=kind.tags,
-        domain=kind.domain,
-        text_hash=hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest(),
-        source=InsightSource.of(insight_id(digest), fragment),
+def _foreign(path: str) -> str:
+    """Return the text for a file that instructs nobody here."""
+    return (
+        f"cannot read {path}: it is not an instruction file by its name, or lies in a folder that "
+        "is passed over; docs/cli.md lists both"
     )
 
 

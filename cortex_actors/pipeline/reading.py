@@ -20,6 +20,8 @@ from cortex_actors.errors import BadInput, FileTooLarge, Refused
 from cortex_actors.storage.projects import FileState
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from cortex_actors.domain.project import Project
 
 
@@ -33,24 +35,54 @@ class Look:
     real: str = ""
 
 
-async def look(path: str, project: Project, *, limit: int) -> Look:
-    """Return the file at a path.
+def place(path: str) -> str:
+    """Return the one name of a file: its folder's real path and its own name. Blocks.
+
+    A link at its end is left as it is: what it means is for `look`. Raises `BadInput` for what is
+    no absolute path.
+    """
+    given = Path(path)
+    whole = given.name in ("", "..")
+    try:
+        real = os.path.realpath(given if whole else given.parent)
+    except ValueError:
+        real = ""
+    if not real or not given.is_absolute():
+        message = f"there can be no file at {path!r}; give an absolute path in UTF-8"
+        raise BadInput(message)
+    return real if whole else str(Path(real, given.name))
+
+
+async def look(
+    path: str, project: Project, *, limit: int, executor: Executor | None = None
+) -> Look:
+    """Return the file at a path; whatever may hang on a disk runs on the executor's threads.
 
     Raises `FileNotFoundError` or `NotADirectoryError` when there is none. What else goes wrong,
     a link that leads nowhere included, is in the state's `error`: it is recorded and concerns
     that file alone.
     """
+    loop = asyncio.get_running_loop()
     try:
-        found = await aiofiles.os.stat(path)
+        found = await aiofiles.os.stat(path, executor=executor)
     except (OSError, ValueError) as error:
-        return Look(await asyncio.to_thread(_astray, path, project, error), None)
+        state = await loop.run_in_executor(executor, _astray, path, project, error)
+        return Look(state, None)
+    return await loop.run_in_executor(executor, _take, path, project, found, limit)
+
+
+def _take(path: str, project: Project, found: os.stat_result, limit: int) -> Look:
+    """Return the file that was found there, with its bytes (on a thread).
+
+    In one call: where opening is awaited, a cancelled reader leaves the file open.
+    """
     state = _state(path, project, found)
     try:
         real = _admit(path, project, found, limit)
-        data = await asyncio.to_thread(_read, path, limit)
+        data = _read(path, limit)
     except (BadInput, Refused) as error:
         return Look(replace(state, error=str(error)), None)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise
     except OSError as error:
         reason = f"cannot read {path}: {error.strerror}; give its owner the right to read it"
@@ -90,14 +122,14 @@ def _astray(path: str, project: Project, error: OSError | ValueError) -> FileSta
 
 
 def _admit(path: str, project: Project, found: os.stat_result, limit: int) -> str:
-    """Return where a path leads; raise for what is not an instruction file of this project."""
+    """Return where a path leads; raise for what is no file of this project."""
     if not stat.S_ISREG(found.st_mode):
         message = f"cannot read {path}: it is not a regular file; put a text file there"
         raise BadInput(message)
     if found.st_size > limit:
         raise FileTooLarge(_too_large(path, found.st_size, limit))
     real = os.path.realpath(path)
-    if os.path.commonpath((real, project.root)) != project.root:
+    if not project.holds(real):
         message = (
             f"refused to read {path}: it leads to {real}, outside the project {project.root}; "
             "register that folder or copy the file"
@@ -107,10 +139,7 @@ def _admit(path: str, project: Project, found: os.stat_result, limit: int) -> st
 
 
 def _read(path: str, limit: int) -> bytes:
-    """Return a file's bytes; it may have grown since it was looked at.
-
-    In one call on one thread: where opening is awaited, a cancelled reader leaves the file open.
-    """
+    """Return a file's bytes; it may have grown since it was looked at."""
     with Path(path).open("rb") as opened:
         data = opened.read(limit + 1)
     if len(data) > limit:

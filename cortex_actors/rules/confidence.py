@@ -37,7 +37,7 @@ class Evidence:
 
     Attributes:
         observations: distinct file revisions and sources that say it.
-        projects: distinct projects that say it.
+        projects: distinct projects that say it; two folders of one name are two.
         last_seen: UTC microseconds of the newest observation.
         contradicted: whether a contradiction is open.
 

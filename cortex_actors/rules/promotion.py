@@ -90,7 +90,7 @@ def requirements(
         _at_least(Need.AGE, (now - insight.first_seen) / DAY, thresholds.age),
         _none(Need.NO_CONTRADICTION, standing.open_contradictions),
         _none(Need.NOT_PROMOTED, standing.derivations),
-        _at_least(Need.PROJECTS, len(set(insight.projects)), thresholds.projects),
+        _at_least(Need.PROJECTS, len(insight.projects), thresholds.projects),
     )
 
 

@@ -58,6 +58,10 @@ class IndexPort(Protocol):
         """Remove vectors."""
 
 
+#: Seconds before it tries again after a fault of the program.
+FAULT_PAUSE = 30.0
+
+
 @dataclass(frozen=True, slots=True)
 class Look:
     """See whether there is something to do."""
@@ -90,7 +94,8 @@ class Indexer(AsyncioActor):
         self._model = model
         self._embed = embed
         self._index = index
-        self._looking = False
+        self._looking = self._again = False
+        self._turn: asyncio.Task[None] | None = None
         self._timer: asyncio.Task[None] | None = None
 
     async def on_start(self) -> None:  # type: ignore[override]  # Pykka has it plain
@@ -100,26 +105,43 @@ class Indexer(AsyncioActor):
         self.look()
 
     async def on_receive(self, message: object) -> None:
-        """Do one piece of work and plan the next."""
-        if not isinstance(message, Look):
-            return
-        self._looking = False
-        try:
-            busy = await self._catch_up()
-        except (EmbedderDown, IndexDown) as error:
-            log.debug("nothing is indexed for now: %s", error)
-            self._later(RETRY)
-        except CortexError as error:
-            log.warning("indexing will be tried again: %s", error)
-            self._later(IDLE)
-        else:
-            self.look() if busy else self._later(IDLE)
+        """Begin a turn; the mailbox goes on, so that a stop does not wait for an embedder."""
+        if isinstance(message, Look):
+            self._looking = False
+            if self._turn is None:
+                self._turn = self.spawn(self._take_turn(), name="turn")
+            else:
+                self._again = True
 
     def look(self) -> None:
         """Ask for a turn; many wishes before it are one."""
-        if not self._looking:
+        if not self._looking and self.actor_ref.is_alive():
             self._looking = True
             self.actor_ref.tell(Look())
+
+    async def _take_turn(self) -> None:
+        """Do one piece of work and plan the next.
+
+        A fault of ours in it is logged and rested from, on purpose: a restart would meet the same
+        row again, and three in a row would end the branch and then the daemon.
+        """
+        try:
+            busy, pause = await self._catch_up(), IDLE
+        except (EmbedderDown, IndexDown) as error:
+            log.debug("nothing is indexed for now: %s", error)
+            busy, pause = False, RETRY
+        except CortexError as error:
+            log.warning("indexing will be tried again: %s", error)
+            busy, pause = False, IDLE
+        except Exception:
+            log.exception("indexing failed inside and will be tried again")
+            busy, pause = False, FAULT_PAUSE
+        self._turn = None
+        if busy or self._again:
+            self._again = False
+            self.look()
+        else:
+            self._later(pause)
 
     async def _catch_up(self) -> bool:
         """Embed a little and index a little; True when there may be more to do."""
@@ -147,8 +169,7 @@ class Indexer(AsyncioActor):
             return False
         for (collection, gone), group in itertools.groupby(changes, key=_kind):
             await self._tell(collection, list(group), gone=gone)
-        last = changes[-1].seq
-        await self._records.write(lambda c: indexing.applied(c, last))
+        await self._records.write(lambda c: indexing.applied(c, changes))
         return True
 
     async def _tell(self, collection: str, group: list[Change], *, gone: bool) -> None:

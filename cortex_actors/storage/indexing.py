@@ -7,8 +7,11 @@ lost, a new generation starts from `rebuild`, without embedding anything again.
 
 from __future__ import annotations
 
+import itertools
+import secrets
+from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +38,13 @@ class State:
     generation: int
     model: str
     applied_seq: int
+    #: Names the generation beside its number, which begins anew in another ledger.
+    token: str
+
+    @property
+    def folder(self) -> str:
+        """The name of the generation's folder."""
+        return f"gen-{self.generation}-{self.token}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +55,8 @@ class Change:
     collection: str
     item_id: str
     vector: Matrix | None
+    #: The ledger's vector is not as long as the others: it is to be made again.
+    damaged: bool = False
 
 
 def note(
@@ -58,7 +70,10 @@ def note(
 
 
 def keep_vectors(connection: Connection, model: str, found: Mapping[bytes, Matrix]) -> None:
-    """Store vectors by the hash of their text; one that is there already stays."""
+    """Store vectors by the hash of their text; one that is there already stays.
+
+    Vectors are never changed: a damaged one is dropped by `applied` and then made again.
+    """
     rows = [
         {"model": model, "text_hash": digest, "vector": vector.astype(np.float32).tobytes()}
         for digest, vector in found.items()
@@ -82,9 +97,13 @@ def stored_vectors(
 
 
 def unembedded(connection: Connection, model: str, limit: int) -> list[tuple[str, str, bytes]]:
-    """Return (id, text to embed, its hash) of active insights that have no vector yet."""
+    """Return (id, text to embed, its hash) of active insights that have no vector yet.
+
+    Whatever has no vector waits to be told to the index, so only what waits is looked at.
+    """
     query = (
         select(insights.c.id, insights.c.heading, insights.c.content, insights.c.text_hash)
+        .where(insights.c.id.in_(select(index_ops.c.item_id)))
         .where(insights.c.status == InsightStatus.ACTIVE, ~_has_vector(model))
         .order_by(insights.c.id)
         .limit(limit)
@@ -97,8 +116,10 @@ def unembedded(connection: Connection, model: str, limit: int) -> list[tuple[str
 
 def count_unembedded(connection: Connection, model: str) -> int:
     """Return how many active insights have no vector of the model."""
-    query = select(func.count()).where(
-        insights.c.status == InsightStatus.ACTIVE, ~_has_vector(model)
+    query = (
+        select(func.count())
+        .where(insights.c.id.in_(select(index_ops.c.item_id)))
+        .where(insights.c.status == InsightStatus.ACTIVE, ~_has_vector(model))
     )
     return int(connection.execute(query).scalar_one())
 
@@ -110,7 +131,12 @@ def embedded_text(heading: str | None, content: str) -> str:
 
 def state(connection: Connection) -> State | None:
     """Return the index's state; None before the first generation."""
-    query = select(index_state.c.generation, index_state.c.model, index_state.c.applied_seq)
+    query = select(
+        index_state.c.generation,
+        index_state.c.model,
+        index_state.c.applied_seq,
+        index_state.c.token,
+    )
     row = connection.execute(query).one_or_none()
     return None if row is None else State(*row)
 
@@ -123,19 +149,26 @@ def rebuild(connection: Connection, model: str) -> State:
     query = select(insights.c.id).where(insights.c.status == InsightStatus.ACTIVE)
     ids = connection.execute(query).scalars().all()
     note(connection, "cortex_insights", put=ids)
-    row = {"one": 1, "generation": generation, "model": model, "applied_seq": 0}
+    token = secrets.token_hex(4)
+    row = {
+        "one": 1,
+        "generation": generation,
+        "token": token,
+        "model": model,
+        "applied_seq": 0,
+    }
     statement = insert(index_state).values(row)
     connection.execute(statement.on_conflict_do_update(index_elements=["one"], set_=row))
-    return State(generation, model, 0)
+    return State(generation, model, 0, token)
 
 
 def changes(connection: Connection, model: str, limit: int) -> list[Change]:
     """Return what to tell the index next, in order.
 
     The list ends before the first item that has no vector yet, so that `applied_seq` never passes
-    something that was not applied. Items that are gone again are told as gone.
+    something that was not applied. Items that are gone again are told as gone, and so are those
+    whose vector is damaged, until there is another.
     """
-    found: list[Change] = []
     query = (
         select(
             index_ops.c.seq,
@@ -152,21 +185,27 @@ def changes(connection: Connection, model: str, limit: int) -> list[Change]:
         .order_by(index_ops.c.seq)
         .limit(limit)
     )
-    for row in connection.execute(query):
-        if row.status != InsightStatus.ACTIVE:
-            found.append(Change(row.seq, row.collection, row.item_id, None))
-        elif row.vector is None:
-            break
-        else:
-            vector = np.frombuffer(row.vector, np.float32)
-            found.append(Change(row.seq, row.collection, row.item_id, vector))
-    return found
+    rows = connection.execute(query).all()
+    usual = _usual_length(row.vector for row in rows)
+    ready = itertools.takewhile(
+        lambda row: row.status != InsightStatus.ACTIVE or row.vector is not None, rows
+    )
+    return [_change(row, usual) for row in ready]
 
 
-def applied(connection: Connection, seq: int) -> None:
-    """Note that the index was told everything up to that row."""
+def applied(connection: Connection, told: Sequence[Change]) -> None:
+    """Note that the index was told those changes, the last of which is the newest.
+
+    A damaged vector is dropped, and its item waits to be embedded and told again.
+    """
+    seq = told[-1].seq
     connection.execute(update(index_state).values({"applied_seq": seq}))
     connection.execute(delete(index_ops).where(index_ops.c.seq <= seq))
+    for change in told:
+        if change.damaged:
+            hashes = select(insights.c.text_hash).where(insights.c.id == change.item_id)
+            connection.execute(delete(vectors).where(vectors.c.text_hash.in_(hashes)))
+            note(connection, change.collection, put=[change.item_id])
 
 
 def pending(connection: Connection) -> int:
@@ -201,11 +240,28 @@ def matrix(
     )
     if ids is not None:
         query = query.where(insights.c.id.in_(list(ids)))
-    rows = connection.execute(query).all()
+    found = connection.execute(query).all()
+    usual = _usual_length(row.vector for row in found)
+    rows = [row for row in found if len(row.vector) == usual]
     if not rows:
         return [], np.zeros((0, 0), np.float32)
     joined = b"".join(row.vector for row in rows)
     return [row.id for row in rows], np.frombuffer(joined, np.float32).reshape(len(rows), -1)
+
+
+def _change(row: Any, usual: int) -> Change:
+    """Return one waiting row as a change; `usual` is the length of a vector that is whole."""
+    if row.status != InsightStatus.ACTIVE:
+        return Change(row.seq, row.collection, row.item_id, None)
+    if len(row.vector) != usual:
+        return Change(row.seq, row.collection, row.item_id, None, damaged=True)
+    return Change(row.seq, row.collection, row.item_id, np.frombuffer(row.vector, np.float32))
+
+
+def _usual_length(blobs: Iterable[bytes | None]) -> int:
+    """Return the bytes that most vectors have: one that has others is damaged."""
+    lengths = Counter(len(blob) for blob in blobs if blob is not None)
+    return lengths.most_common(1)[0][0] if lengths else 0
 
 
 def _has_vector(model: str) -> ColumnElement[bool]:

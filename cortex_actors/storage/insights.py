@@ -1,4 +1,4 @@
-"""Insights and their sources: what files say, and where.
+"""Insights: what files say, with what speaks for it and where it stands.
 
 Every function takes the connection of a transaction it is part of. An insight is active while a
 file still says it; what else is told about it (how often it was observed, by whom) is counted from
@@ -10,11 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Row, func, select, update
+from sqlalchemy import Connection, Row, bindparam, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.domain.insight import Category, Insight, InsightSource, InsightStatus
 from cortex_actors.storage import indexing
+from cortex_actors.storage import sources as source_rows
+from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.schema import insight_sources, insights, observations, projects
 
 if TYPE_CHECKING:
@@ -44,6 +46,29 @@ class Finding:
     source: InsightSource
 
 
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What a file says differently from what the ledger has of it."""
+
+    #: Fragments that it no longer says.
+    gone: tuple[str, ...]
+    #: Insights with a source that is new or gone, or whose file has come to another project.
+    changed: tuple[str, ...]
+
+
+def difference(
+    connection: Connection, path: str, project_id: str, findings: Sequence[Finding]
+) -> Difference:
+    """Return what learning those findings would change."""
+    before = source_rows.live(connection, path)
+    said = {finding.source.fragment_id for finding in findings}
+    gone = [fragment for fragment in before if fragment not in said]
+    changed = {before[fragment] for fragment in gone}
+    changed |= {each.insight_id for each in findings if each.source.fragment_id not in before}
+    changed |= source_rows.strangers(connection, path, project_id)
+    return Difference(tuple(gone), tuple(sorted(changed)))
+
+
 def learn(
     connection: Connection, findings: Sequence[Finding], *, project_id: str, path: str, at: int
 ) -> list[str]:
@@ -52,40 +77,40 @@ def learn(
     What the file no longer says is withdrawn; an insight that no file says any more leaves the
     index and stays in the ledger.
     """
-    before = _live(connection, path)
-    for finding in findings:
-        _keep(connection, finding, at)
-        source_id = _attach(connection, finding, project_id, at)
-        row = {"source_id": source_id, "file_hash": finding.source.file_hash, "at": at}
-        connection.execute(insert(observations).values(row).on_conflict_do_nothing())
-    said = {finding.source.fragment_id for finding in findings}
-    gone = [fragment for fragment in before if fragment not in said]
-    _withdraw(connection, gone, at)
-    new = {finding.insight_id for finding in findings if finding.source.fragment_id not in before}
-    lost = {before[fragment] for fragment in gone}
-    _settle_status(connection, new | lost)
-    return sorted(new | lost)
+    other = difference(connection, path, project_id, findings)
+    found = [finding.source for finding in findings]
+    _keep(connection, findings, at)
+    source_rows.attach(connection, found, project_id=project_id, at=at)
+    source_rows.observe(connection, path, found, at)
+    source_rows.withdraw(connection, other.gone, at)
+    _settle_status(connection, other.changed)
+    return list(other.changed)
 
 
 def silence(connection: Connection, path: str, at: int) -> list[str]:
     """Withdraw everything a vanished file said; return the ids of insights that changed."""
-    before = _live(connection, path)
-    _withdraw(connection, list(before), at)
-    _settle_status(connection, set(before.values()))
-    return sorted(set(before.values()))
+    before = source_rows.live(connection, path)
+    changed = sorted(set(before.values()))
+    source_rows.withdraw(connection, list(before), at)
+    _settle_status(connection, changed)
+    return changed
 
 
-def count(connection: Connection) -> int:
-    """Return how many insights are active."""
+def count(connection: Connection, project_id: str | None = None) -> int:
+    """Return how many insights are active, or how many of those a project says."""
     query = select(func.count()).where(insights.c.status == InsightStatus.ACTIVE)
+    if project_id is not None:
+        query = query.where(insights.c.id.in_(_of_project(project_id)))
     return int(connection.execute(query).scalar_one())
 
 
 def count_by_project(connection: Connection) -> dict[str, int]:
-    """Return how many insights each project says now, by project id."""
+    """Return how many active insights each project says, by project id."""
     query = (
         select(insight_sources.c.project_id, func.count(insight_sources.c.insight_id.distinct()))
+        .join(insights, insights.c.id == insight_sources.c.insight_id)
         .where(insight_sources.c.withdrawn_at.is_(None))
+        .where(insights.c.status == InsightStatus.ACTIVE)
         .group_by(insight_sources.c.project_id)
     )
     return dict(connection.execute(query).all())
@@ -106,10 +131,12 @@ def active(
 
 def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Insight]:
     """Return the active insights among those ids."""
-    query = _with_evidence().where(
-        insights.c.id.in_(list(ids)), insights.c.status == InsightStatus.ACTIVE
-    )
-    return {row.id: _insight(row) for row in connection.execute(query)}
+    query = _with_evidence().where(insights.c.status == InsightStatus.ACTIVE)
+    return {
+        row.id: _insight(row)
+        for some in chunks(ids)
+        for row in connection.execute(query.where(insights.c.id.in_(some)))
+    }
 
 
 def ids_of(connection: Connection, project_id: str) -> list[str]:
@@ -122,107 +149,75 @@ def sources(
 ) -> dict[str, list[InsightSource]]:
     """Return where insights stand now, by path and line; places in the project `first` lead."""
     query = (
-        select(insight_sources, projects.c.name.label("project_name"), _last_file_hash())
+        select(insight_sources, projects.c.name.label("project_name"))
         .join(projects, projects.c.id == insight_sources.c.project_id)
-        .where(insight_sources.c.insight_id.in_(list(ids)))
         .where(insight_sources.c.withdrawn_at.is_(None))
         .order_by(insight_sources.c.project_id != (first or ""))
         .order_by(insight_sources.c.path, insight_sources.c.line_start)
     )
     found: dict[str, list[InsightSource]] = {}
-    for row in connection.execute(query):
-        found.setdefault(row.insight_id, []).append(_source(row))
+    for some in chunks(dict.fromkeys(ids)):
+        for row in connection.execute(query.where(insight_sources.c.insight_id.in_(some))):
+            found.setdefault(row.insight_id, []).append(_source(row))
     return found
 
 
 def weigh(connection: Connection, confidences: Iterable[tuple[str, float]]) -> None:
     """Write how far each insight is believed."""
-    for insight_id, confidence in confidences:
-        connection.execute(
-            update(insights).where(insights.c.id == insight_id).values({"confidence": confidence})
-        )
-
-
-def _keep(connection: Connection, finding: Finding, at: int) -> None:
-    """Write an insight, or note that it was seen again."""
-    row = {
-        "id": finding.insight_id,
-        "content": finding.content,
-        "content_hash": finding.content_hash,
-        "heading": finding.source.heading,
-        "category": finding.category,
-        "tags": list(finding.tags),
-        "domain": finding.domain,
-        "confidence": FIRST_CONFIDENCE,
-        "status": InsightStatus.WITHDRAWN,
-        "first_seen_at": at,
-        "last_seen_at": at,
-        "text_hash": finding.text_hash,
-    }
-    statement = insert(insights).values(row)
-    seen = {"last_seen_at": func.max(insights.c.last_seen_at, at)}
-    connection.execute(statement.on_conflict_do_update(index_elements=["id"], set_=seen))
-
-
-def _attach(connection: Connection, finding: Finding, project_id: str, at: int) -> int:
-    """Write where an insight stands; the same fragment may have moved to other lines."""
-    source = finding.source
-    place = {
-        # Of another project when a folder inside one has become a project itself.
-        "project_id": project_id,
-        "line_start": source.line_start,
-        "line_end": source.line_end,
-        "heading": source.heading,
-        "withdrawn_at": None,
-    }
-    row = {
-        "insight_id": finding.insight_id,
-        "fragment_id": source.fragment_id,
-        "ordinal": source.ordinal,
-        "path": source.path,
-        "seen_at": at,
-        **place,
-    }
-    statement = insert(insight_sources).values(row)
-    statement = statement.on_conflict_do_update(
-        index_elements=["fragment_id", "ordinal"], set_=place
+    statement = (
+        update(insights)
+        .where(insights.c.id == bindparam("one"))
+        .values({"confidence": bindparam("weight")})
     )
-    returned = connection.execute(statement.returning(insight_sources.c.id))
-    return int(returned.scalar_one())
+    rows = [{"one": insight_id, "weight": weight} for insight_id, weight in confidences]
+    if rows:
+        connection.execute(statement, rows)
 
 
-def _live(connection: Connection, path: str) -> dict[str, str]:
-    """Return fragment id -> insight id of what a file says now."""
-    query = select(insight_sources.c.fragment_id, insight_sources.c.insight_id).where(
-        insight_sources.c.path == path, insight_sources.c.withdrawn_at.is_(None)
-    )
-    return dict(connection.execute(query).all())
+def _keep(connection: Connection, findings: Sequence[Finding], at: int) -> None:
+    """Write insights, or note that they were seen again."""
+    rows = [
+        {
+            "id": finding.insight_id,
+            "content": finding.content,
+            "content_hash": finding.content_hash,
+            "heading": finding.source.heading,
+            "category": finding.category,
+            "tags": list(finding.tags),
+            "domain": finding.domain,
+            "confidence": FIRST_CONFIDENCE,
+            "status": InsightStatus.WITHDRAWN,
+            "first_seen_at": at,
+            "last_seen_at": at,
+            "text_hash": finding.text_hash,
+        }
+        for finding in findings
+    ]
+    statement = insert(insights)
+    seen = {"last_seen_at": func.max(insights.c.last_seen_at, statement.excluded.last_seen_at)}
+    statement = statement.on_conflict_do_update(index_elements=["id"], set_=seen)
+    if rows:
+        connection.execute(statement, rows)
 
 
-def _withdraw(connection: Connection, fragments: list[str], at: int) -> None:
-    """Note that a file no longer says those fragments."""
-    connection.execute(
-        update(insight_sources)
-        .where(insight_sources.c.fragment_id.in_(fragments))
-        .values({"withdrawn_at": at})
-    )
-
-
-def _settle_status(connection: Connection, ids: set[str]) -> None:
+def _settle_status(connection: Connection, ids: Sequence[str]) -> None:
     """Make insights active or withdrawn by whether a file says them, and tell the index."""
-    said = select(insight_sources.c.insight_id).where(
-        insight_sources.c.insight_id.in_(ids), insight_sources.c.withdrawn_at.is_(None)
-    )
-    alive = set(connection.execute(said).scalars())
-    for status, group in ((InsightStatus.ACTIVE, alive), (InsightStatus.WITHDRAWN, ids - alive)):
-        statement = (
-            update(insights)
-            .where(insights.c.id.in_(group), insights.c.status != status)
-            .where(insights.c.status.in_((InsightStatus.ACTIVE, InsightStatus.WITHDRAWN)))
-            .values({"status": status})
-        )
-        connection.execute(statement)
-    indexing.note(connection, COLLECTION, put=sorted(alive), drop=sorted(ids - alive))
+    alive: set[str] = set()
+    said = select(insight_sources.c.insight_id).where(insight_sources.c.withdrawn_at.is_(None))
+    for some in chunks(ids):
+        found = connection.execute(said.where(insight_sources.c.insight_id.in_(some)))
+        alive.update(found.scalars())
+    gone = [each for each in ids if each not in alive]
+    for status, group in ((InsightStatus.ACTIVE, sorted(alive)), (InsightStatus.WITHDRAWN, gone)):
+        for some in chunks(group):
+            statement = (
+                update(insights)
+                .where(insights.c.id.in_(some), insights.c.status != status)
+                .where(insights.c.status.in_((InsightStatus.ACTIVE, InsightStatus.WITHDRAWN)))
+                .values({"status": status})
+            )
+            connection.execute(statement)
+    indexing.note(connection, COLLECTION, put=sorted(alive), drop=gone)
 
 
 def _with_evidence() -> Any:
@@ -234,11 +229,16 @@ def _with_evidence() -> Any:
         .where(insight_sources.c.withdrawn_at.is_(None))
         .scalar_subquery()
     )
-    by = (
-        select(func.group_concat((projects.c.name + _END).distinct()))
-        .select_from(insight_sources.join(projects))
+    saying = (
+        select(insight_sources.c.project_id)
         .where(insight_sources.c.insight_id == insights.c.id)
         .where(insight_sources.c.withdrawn_at.is_(None))
+        .correlate(insights)
+    )
+    by = (
+        select(func.group_concat(projects.c.name + _END))
+        .where(projects.c.id.in_(saying))
+        .correlate(insights)
         .scalar_subquery()
     )
     return select(insights, told.label("observed"), by.label("project_names"))
@@ -248,18 +248,6 @@ def _of_project(project_id: str) -> Any:
     """Return the query for ids of insights that a project says."""
     return select(insight_sources.c.insight_id).where(
         insight_sources.c.project_id == project_id, insight_sources.c.withdrawn_at.is_(None)
-    )
-
-
-def _last_file_hash() -> Any:
-    """Return the column for the newest revision in which a source was seen."""
-    return (
-        select(observations.c.file_hash)
-        .where(observations.c.source_id == insight_sources.c.id)
-        .order_by(observations.c.at.desc())
-        .limit(1)
-        .scalar_subquery()
-        .label("file_hash")
     )
 
 
@@ -292,6 +280,6 @@ def _source(row: Row[Any]) -> InsightSource:
         heading=row.heading,
         line_start=row.line_start,
         line_end=row.line_end,
-        file_hash=row.file_hash or "",
+        file_hash="",
         ordinal=row.ordinal,
     )

@@ -18,7 +18,6 @@ from cortex_actors.bus.journal import Delivery, Failure, Outcome, Rest
 from cortex_actors.clock import SECOND, Clock
 from cortex_actors.domain.event import Event
 from cortex_actors.domain.payload import Payload, merged, plain
-from cortex_actors.errors import CortexError
 from cortex_actors.settings import LONGEST_REST
 from cortex_actors.storage.schema import dead_letters, deliveries, events
 
@@ -29,6 +28,10 @@ if TYPE_CHECKING:
 
 #: Waiting events that one run may answer at once; the rest come with the next.
 CONFLATED = 1_000
+
+
+class PartlySettledError(Exception):
+    """Another life of the consumer has settled a part: nothing is changed, the rest comes again."""
 
 
 class LedgerJournal:
@@ -55,9 +58,13 @@ class LedgerJournal:
     async def settle(self, delivery: Delivery, outcome: Outcome) -> list[Event[Payload]]:
         """Commit effects, said events and acknowledgement; return the said events.
 
-        A delivery that somebody has settled already changes nothing and says nothing.
+        A delivery of which anything is settled already changes nothing and says nothing: after a
+        crash an earlier life's commit may land late, and what is left is then handed out again.
         """
-        return await self._records.write(lambda connection: _settle(connection, delivery, outcome))
+        try:
+            return await self._records.write(lambda c: _settle(c, delivery, outcome))
+        except PartlySettledError:
+            return []
 
     async def fail(self, delivery: Delivery, failure: Failure) -> None:
         """Record a crash: try again after the pause, or set the event aside."""
@@ -111,7 +118,8 @@ def _next(
     first = connection.execute(_waiting(free).limit(1)).one_or_none()
     if first is None:
         return None
-    due = connection.execute(select(func.max(deliveries.c.due_at)).where(mine)).scalar_one()
+    latest = select(func.max(deliveries.c.due_at)).where(mine, deliveries.c.due_at > 0)
+    due = connection.execute(latest).scalar() or 0
     # Further ahead than anybody ever rests: the wall clock has jumped back.
     if now < due <= now + LONGEST_REST * SECOND:
         return Rest((due - now) / SECOND)
@@ -137,7 +145,7 @@ def _waiting(condition: Any) -> Any:
         )
         .join(deliveries, deliveries.c.seq == events.c.seq)
         .where(condition)
-        .order_by(events.c.seq)
+        .order_by(deliveries.c.seq)
     )
 
 
@@ -156,11 +164,7 @@ def _settle(connection: Connection, delivery: Delivery, outcome: Outcome) -> lis
     if gone == 0:
         return []
     if gone != len(delivery.seqs):
-        message = (
-            f"cannot settle {delivery.event.id} for {delivery.consumer}: a part of it is settled "
-            "already; nothing was changed"
-        )
-        raise CortexError(message)
+        raise PartlySettledError
     if outcome.work is not None:
         outcome.work(connection)
     return store(connection, outcome.say)

@@ -9,9 +9,12 @@ from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.domain.principle import BECOMES, Principle
 from cortex_actors.rules.ranking import rank
+from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.schema import derivations, principles
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from cortex_actors.domain.insight import Insight
 
 #: Share that a principle owes to the one insight it was made of.
@@ -57,9 +60,16 @@ def promote(connection: Connection, principle: Principle) -> None:
     connection.execute(insert(derivations).values(link).on_conflict_do_nothing())
 
 
-def derived(connection: Connection) -> set[str]:
-    """Return the ids of insights that are principles already."""
-    return set(connection.execute(select(derivations.c.insight_id)).scalars())
+def derived(connection: Connection, ids: Iterable[str] | None = None) -> set[str]:
+    """Return the ids of insights (of those, or of all) that are principles already."""
+    query = select(derivations.c.insight_id)
+    if ids is None:
+        return set(connection.execute(query).scalars())
+    return {
+        each
+        for some in chunks(ids)
+        for each in connection.execute(query.where(derivations.c.insight_id.in_(some))).scalars()
+    }
 
 
 def count(connection: Connection) -> int:

@@ -86,12 +86,14 @@ class Search:
         except (IndexDown, ActorAway, DeadlineExceeded) as error:
             log.debug("every vector is compared instead: %s", error)
             return await self._exact(vector, None)
-        model = self._model
-        ids, rows = await self._records.read(lambda c: indexing.matrix(c, model, late))
-        # What the index may be wrong about is left to the ledger, so that it takes nobody's place.
-        unsure = set(late)
-        known = {each: cosine for each, cosine in near if each not in unsure}
-        return Found({**known, **_compare(vector, ids, rows)}, "index")
+        # The index names candidates; their vectors in the ledger are compared, so that an answer
+        # does not depend on how its candidates were found, and what is gone takes nobody's place.
+        model, named = self._model, {*late, *(each for each, _ in near)}
+        ids, rows = await self._records.read(lambda c: indexing.matrix(c, model, named))
+        if len(ids) < limit <= len(named):
+            # The index knows things that the ledger does not: it may lack others, too.
+            return await self._exact(vector, None)
+        return Found(_compare(vector, ids, rows), "index")
 
     async def _exact(self, vector: Matrix, project_id: str | None) -> Found:
         """Compare with every vector that passes the filter."""

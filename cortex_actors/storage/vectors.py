@@ -15,7 +15,7 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.errors import ChildProcessDown, IndexDown
+from cortex_actors.errors import ChildProcessDown, CortexError, IndexDown
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.child import ChildProcess
 from cortex_actors.storage import indexing
@@ -92,6 +92,7 @@ class Vectors(AsyncioActor):
         self._generation = 0
         self._ready = self._stopping = False
         self._reason = ""
+        self._used: Path | None = None
 
     async def on_start(self) -> None:  # type: ignore[override]  # Pykka has it plain
         """Begin to open the index."""
@@ -168,7 +169,7 @@ class Vectors(AsyncioActor):
         while (child := await self._try_to_open()) is None:
             await self._clock.sleep(next(pauses))
         self._ready = True
-        await asyncio.to_thread(self._sweep, self._generation)
+        await asyncio.to_thread(self._sweep)
         await child.exited()
         if self._stopping:
             return
@@ -185,18 +186,27 @@ class Vectors(AsyncioActor):
         if state is None or state.model != self._model:
             state = await self._records.write(lambda c: indexing.rebuild(c, self._model))
         try:
-            return await self._open(state.generation)
-        except (ChildProcessDown, IndexDown, OSError) as error:
-            log.warning("generation %d of the index is given up: %s", state.generation, error)
+            return await self._open(state)
+        except OSError as error:
+            log.warning("the index has no folder for now: %s", error)
             self._reason = str(error)
-            await self._discard()
-            await self._records.write(lambda c: indexing.rebuild(c, self._model))
-            return None
+        except (ChildProcessDown, IndexDown) as error:
+            await self._give_up(state, error)
+        return None
 
-    async def _open(self, generation: int) -> ChildProcess:
+    async def _give_up(self, state: indexing.State, error: CortexError) -> None:
+        """Begin a new generation instead of one that did not open, unless we are only stopping."""
+        if self._stopping:
+            return
+        log.warning("generation %d of the index is given up: %s", state.generation, error)
+        self._reason = str(error)
+        await self._discard()
+        await self._records.write(lambda c: indexing.rebuild(c, self._model))
+
+    async def _open(self, state: indexing.State) -> ChildProcess:
         """Start a child on one generation's folder; raises `IndexDown` when it has lost rows."""
-        self._generation = generation
-        folder = self._folder / f"gen-{generation}"
+        self._generation = state.generation
+        folder = self._folder / state.folder
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._child = await ChildProcess.spawn(
             "cortex_actors.storage.vectors_child", name="vectors", on_line=self._on_line
@@ -214,6 +224,7 @@ class Vectors(AsyncioActor):
         if held < told:
             message = f"the folder {folder} holds {held} of the {told} insights it was given"
             raise IndexDown(message)
+        self._used = folder
         return self._child
 
     async def _discard(self) -> None:
@@ -222,8 +233,8 @@ class Vectors(AsyncioActor):
             self._child.kill()
             await self._child.exited()
 
-    def _sweep(self, keep: int) -> None:
+    def _sweep(self) -> None:
         """Delete the folders of other generations (on a thread)."""
         for folder in self._folder.glob("gen-*"):
-            if folder.name != f"gen-{keep}":
+            if folder != self._used:
                 shutil.rmtree(folder, ignore_errors=True)

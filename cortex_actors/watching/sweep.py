@@ -10,55 +10,41 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cortex_actors.domain.project import PRUNED
 from cortex_actors.parsers.dialect import dialect_of
 from cortex_actors.storage.projects import FileState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
-#: Folders that are not the project's own words: version control, dependencies, build output.
-PRUNED = frozenset(
-    {
-        ".git",
-        ".hg",
-        ".svn",
-        ".venv",
-        "venv",
-        "node_modules",
-        "vendor",
-        "third_party",
-        "site-packages",
-        "__pycache__",
-        ".mypy_cache",
-        ".pytest_cache",
-        ".ruff_cache",
-        ".tox",
-        "build",
-        "dist",
-        "target",
-    }
-)
+    from cortex_actors.domain.project import Project
 
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What one look found: instruction files by path, and the folders that hold them."""
+    """What one look found: instruction files by path, and the folders that hold them.
+
+    `present` is False when the root itself cannot be listed: then nothing is known of its files.
+    """
 
     files: Mapping[str, FileState]
     folders: frozenset[str]
+    present: bool = True
 
 
-def sweep(root: str, project_id: str, *, max_depth: int) -> Swept:
+def sweep(root: str, project_id: str, *, max_depth: int, apart: Collection[str] = ()) -> Swept:
     """Return the instruction files below a root. Blocks: run it on a thread.
 
-    A link to another instruction file of the project is left out: what it says is counted once.
-    A folder that cannot be read, or whose name is not UTF-8, is as good as empty. A link that
-    leads nowhere is there: reading it tells what is wrong. Raises nothing.
+    Folders that are `apart` (roots of other projects) are left out with all they hold, and so is
+    a link to another instruction file of the project: what it says is counted once. A folder that
+    cannot be read, or whose name is not UTF-8, is as good as empty. A link that leads nowhere is
+    there: reading it tells what is wrong. Raises nothing.
     """
     files: dict[str, FileState] = {}
     targets: set[str] = set()
+    before = _is_there(root)
     found = sorted(
-        _instruction_files(root, max_depth), key=lambda path: (os.path.islink(path), path)
+        _instruction_files(root, max_depth, apart), key=lambda path: (os.path.islink(path), path)
     )
     for path in found:
         target = os.path.realpath(path)
@@ -66,8 +52,21 @@ def sweep(root: str, project_id: str, *, max_depth: int) -> Swept:
         if state is not None and target not in targets:
             targets.add(target)
             files[path] = state
+    # Asked twice: a share that goes away in between has lost no file.
+    if not (before and _is_there(root)):
+        return Swept({}, frozenset(), present=False)
     folders = {root, *(os.path.dirname(path) for path in files)}
     return Swept(files, frozenset(folders))
+
+
+def inner_roots(root: str, followed: Iterable[Project]) -> frozenset[str]:
+    """Return the roots of projects that lie below a root: each has a watcher of its own."""
+    return frozenset(each.root for each in followed if lies_in(each.root, (root,)))
+
+
+def lies_in(path: str, folders: Iterable[str]) -> bool:
+    """Tell whether a path lies below one of some folders (a folder does not lie in itself)."""
+    return any(path != each and path.startswith(each.rstrip(os.sep) + os.sep) for each in folders)
 
 
 def differences(before: Mapping[str, FileState], now: Mapping[str, FileState]) -> list[str]:
@@ -80,13 +79,26 @@ def differences(before: Mapping[str, FileState], now: Mapping[str, FileState]) -
     return sorted({*changed, *(before.keys() - now.keys())})
 
 
-def _instruction_files(root: str, max_depth: int) -> Iterator[str]:
+def _is_there(root: str) -> bool:
+    """Tell whether a folder can be listed."""
+    try:
+        with os.scandir(root):
+            return True
+    except OSError:
+        return False
+
+
+def _instruction_files(root: str, max_depth: int, apart: Collection[str]) -> Iterator[str]:
     """Yield the paths below a root whose names are those of instruction files."""
     depth = root.rstrip(os.sep).count(os.sep)
     for folder, names, files in os.walk(root):
         if folder.count(os.sep) - depth >= max_depth:
             names.clear()
-        names[:] = [name for name in names if name not in PRUNED and _is_text(name)]
+        names[:] = [
+            name
+            for name in names
+            if name not in PRUNED and _is_text(name) and os.path.join(folder, name) not in apart
+        ]
         for name in (*files, *names):
             path = os.path.join(folder, name)
             if dialect_of(os.path.relpath(path, root)) is not None:

@@ -2,49 +2,45 @@
 
 hears   -
 says    file:changed
-asks    ledger (what the files looked like when they were read)
-keeps   what it saw last (lost on a restart: the next sweep compares with the ledger again)
+asks    ledger (what the files looked like when they were read, which other projects there are)
+keeps   what it said and the ledger does not show yet (lost on a restart: it is said once more)
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from watchfiles import DefaultFilter, awatch
 
 from cortex_actors.domain.payload import FileChanged
 from cortex_actors.errors import ActorAway, DeadlineExceeded, LedgerDown
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.storage import projects
 from cortex_actors.topics import FILE_CHANGED
-from cortex_actors.watching.sweep import Swept, differences, sweep
+from cortex_actors.watching.pending import Pending
+from cortex_actors.watching.sweep import Swept, inner_roots, lies_in, sweep
 
 if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Iterable
-
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
     from cortex_actors.domain.project import Project
     from cortex_actors.runtime.threads import Threads
     from cortex_actors.settings import WatchingSettings
     from cortex_actors.storage.projects import FileState
-    from cortex_actors.storage.records import Records
+    from cortex_actors.storage.records import Connection, Records
+    from cortex_actors.watching.hints import Hints
 
 log = logging.getLogger("cortex.watcher")
 
-#: Seconds before the kernel's events are asked for again after they failed; doubled up to the
-#: longest, because what is used up (a user has 128 inotify instances) stays so for a while.
-FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0
+#: Seconds to rest after a look that failed; doubled with each further one, up to the longest.
+FIRST_REST, LONGEST_REST = 1.0, 60.0
 
-#: Share of the time between two sweeps for which looks must miss a file before it counts as gone:
-#: editors delete and write anew, and hints bring several looks in that moment.
-MISSING = 0.5
+#: A look may take this share of a thread's time: a huge root must not keep one busy for ever.
+SHARE = 0.1
 
-#: Milliseconds in which watchfiles gathers events before it hands them over.
-STEP_MS = 20
+#: Seconds up to which a sweep is so quick that every hint is worth one.
+QUICK = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +57,14 @@ class WatcherParts:
     records: Records
     threads: Threads
     settings: WatchingSettings
+    hints: Hints
 
 
 class Watcher(AsyncioActor):
     """Compares what is there with what was read, at start, on the kernel's hints and by the clock.
 
     It says `file:changed` for what differs and leaves it to the accumulator to find out whether
-    the bytes do. Losing an event costs at most one sweep's delay.
+    the bytes do. Losing an event costs at most the time between two sweeps.
     """
 
     def __init__(self, project: Project, parts: WatcherParts) -> None:
@@ -75,28 +72,38 @@ class Watcher(AsyncioActor):
         super().__init__()
         self._project = project
         self._parts = parts
-        self._seen: dict[str, FileState] = {}
-        self._missed: dict[str, float] = {}
-        self._folders: frozenset[str] = frozenset()
-        self._hints: asyncio.Task[None] | None = None
+        self._pending = Pending(parts.settings.sweep_s)
         self._looking = False
+        self._looked = asyncio.Event()
+        self._absent = False
+        #: Seconds the last sweep took on its thread, and when that was.
+        self._took = self._at = 0.0
+        #: Seconds to rest before the next look; 0 while looks succeed.
+        self._rest = 0.0
 
     async def on_start(self) -> None:  # type: ignore[override]  # Pykka has it plain
-        """Take the ledger's word for what was read, then look."""
-        read = await self._parts.records.read(lambda c: projects.files(c, self._project.id))
-        self._seen = dict(read)
-        self.look()
+        """Look, and go on doing so."""
         self.spawn(self._clockwork(), name="sweeps")
 
     async def on_receive(self, message: object) -> None:
-        """Sweep once."""
+        """Sweep once.
+
+        The guard is meant: what ails one project (its disk, its names, a fault of ours that only
+        its files bring out) must not use up the restarts that all watchers share. The supervisor
+        is the second net.
+        """
         if not isinstance(message, LookNow):
             return
         self._looking = False
         try:
             await self._look()
+            self._rest = 0.0
         except (LedgerDown, ActorAway, DeadlineExceeded) as error:
             log.warning("%s will be looked at again: %s", self._project.name, error)
+        except Exception as error:  # noqa: BLE001 - see above
+            self._stumble(error)
+        finally:
+            self._looked.set()
 
     def look(self) -> None:
         """Ask for a sweep; many wishes before it are one."""
@@ -104,72 +111,79 @@ class Watcher(AsyncioActor):
             self._looking = True
             self.actor_ref.tell(LookNow())
 
+    def _hinted(self) -> None:
+        """Look because of a hint, unless it is time to rest: the clockwork looks then."""
+        since = self._parts.clock.monotonic() - self._at
+        busy = self._took > QUICK and since < self._took / SHARE
+        if self.actor_ref.is_alive() and not self._rest and not busy:
+            self.look()
+
+    def _stumble(self, error: Exception) -> None:
+        """Rest longer after each failed look in a row; the first one is told with all it has."""
+        first = self._rest == 0
+        self._rest = FIRST_REST if first else min(self._rest * 2, LONGEST_REST)
+        log.log(
+            logging.ERROR if first else logging.DEBUG,
+            "looking at %s failed, the next look is in %.0f s: %r",
+            self._project.root,
+            self._rest,
+            error,
+            exc_info=error if first else None,
+        )
+
     async def _look(self) -> None:
-        """Sweep, say what differs, and listen to the folders that matter now."""
-        swept = await self._parts.threads.run(self._sweep)
-        for path in self._told(swept):
-            await self._parts.bus.publish(
-                FILE_CHANGED, FileChanged(self._project.id, path), source=self.actor_name
+        """Sweep, listen to the folders that matter now, and say what differs."""
+        known, apart = await self._parts.records.read(self._known)
+        swept = await self._parts.threads.run(self._sweep, apart)
+        self._at = self._parts.clock.monotonic()
+        self._parts.hints.listen(self._project.id, swept.folders, self._hinted)
+        self._note_presence(swept)
+        if not swept.present:
+            return
+        paths = self._pending.choose(known, swept.files, self._at)
+        said = [(FILE_CHANGED, FileChanged(self._project.id, path)) for path in paths]
+        await self._parts.bus.publish_all(said, source=self.actor_name)
+        self._pending.note(paths, swept.files, self._at)
+
+    def _known(self, connection: Connection) -> tuple[dict[str, FileState], frozenset[str]]:
+        """Return what the ledger knows of our files, and the roots below ours (a query).
+
+        What lies in a project of its own is that one's watcher's business, even while the ledger
+        still has it from a time when it was ours.
+        """
+        apart = inner_roots(self._project.root, projects.followed(connection))
+        states = projects.files(connection, self._project.id)
+        ours = {path: state for path, state in states.items() if not lies_in(path, apart)}
+        return ours, apart
+
+    def _note_presence(self, swept: Swept) -> None:
+        """Tell once that the root is away: its files are not gone, they come back with it."""
+        if swept.present and self._absent:
+            log.info("%s is there again", self._project.root)
+        elif not swept.present and not self._absent:
+            self._pending.clear()
+            log.warning(
+                "%s cannot be listed; what its files say stands until it is back",
+                self._project.root,
             )
-            state = swept.files.get(path)
-            if state is None:
-                self._seen.pop(path, None)
-            else:
-                self._seen[path] = state
-        if swept.folders != self._folders or self._hints is None:
-            self._listen(swept.folders)
+        self._absent = not swept.present
 
-    def _told(self, swept: Swept) -> list[str]:
-        """Return the paths to speak of: what differs, and what was missed long enough."""
-        now = self._parts.clock.monotonic()
-        different = differences(self._seen, swept.files)
-        gone = [path for path in different if path not in swept.files]
-        self._missed = {path: self._missed.get(path, now) for path in gone}
-        enough = MISSING * self._parts.settings.sweep_s
-        early = {path for path, since in self._missed.items() if now - since < enough}
-        return [path for path in different if path not in early]
-
-    def _sweep(self) -> Swept:
+    def _sweep(self, apart: frozenset[str]) -> Swept:
         """Look at the project's files (on a thread)."""
+        began = self._parts.clock.monotonic()
         depth = self._parts.settings.max_depth
-        return sweep(self._project.root, self._project.id, max_depth=depth)
+        swept = sweep(self._project.root, self._project.id, max_depth=depth, apart=apart)
+        self._took = self._parts.clock.monotonic() - began
+        return swept
 
     async def _clockwork(self) -> None:
-        """Ask for a sweep again and again."""
-        while True:
-            await self._parts.clock.sleep(self._parts.settings.sweep_s)
-            self.look()
-
-    def _listen(self, folders: frozenset[str]) -> None:
-        """Take hints from those folders from now on."""
-        if self._hints is not None:
-            self._hints.cancel()
-        self._folders = folders
-        self._hints = self.spawn(self._take_hints(folders), name="hints")
-
-    async def _take_hints(self, folders: Iterable[str]) -> None:
-        """Sweep when the kernel says that something happened in a folder.
-
-        Folders are watched one by one, not as a tree: a tree's watches are used up by its
-        dependencies. Anything may go wrong here (one name that is not UTF-8 ends it); the sweeps
-        go on without hints and hints are asked for again.
-        """
-        pause = FIRST_PAUSE
-        while True:
-            try:
-                async for _ in awatch(
-                    *folders,
-                    watch_filter=DefaultFilter(ignore_dirs=()),
-                    debounce=self._parts.settings.debounce_ms,
-                    step=STEP_MS,
-                    recursive=False,
-                    ignore_permission_denied=True,
-                ):
-                    pause = FIRST_PAUSE
-                    self.look()
-            except Exception as error:  # noqa: BLE001 - watchfiles raises what its Rust side does
-                told = logging.WARNING if pause == FIRST_PAUSE else logging.DEBUG
-                log.log(told, "%s is only swept for now: %s", self._project.name, error)
-            self.look()
-            await self._parts.clock.sleep(pause)
-            pause = min(pause * 2, LONGEST_PAUSE)
+        """Look again and again."""
+        try:
+            while True:
+                self._looked.clear()
+                self.look()
+                await self._looked.wait()
+                usual = max(self._parts.settings.sweep_s, self._took / SHARE)
+                await self._parts.clock.sleep(self._rest or usual)
+        finally:
+            self._parts.hints.forget(self._project.id)

@@ -8,6 +8,7 @@ keeps   nothing (the followed projects are rows of the ledger)
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
@@ -17,10 +18,10 @@ from cortex_actors.domain.payload import FileChanged, ScanRequested
 from cortex_actors.errors import CortexError
 from cortex_actors.storage import projects
 from cortex_actors.topics import FILE_CHANGED, PROJECT_ADDED, PROJECT_REMOVED, SCAN_REQUESTED
-from cortex_actors.watching.sweep import sweep
+from cortex_actors.watching.sweep import inner_roots, sweep
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Coroutine, Mapping
 
     from cortex_actors.domain.event import Event
     from cortex_actors.domain.payload import Payload
@@ -31,15 +32,24 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("cortex.watchlist")
 
+#: Seconds before watchers that did not start or end are tried again.
+AGAIN = 5.0
+
 
 class Watchers(Protocol):
     """Starts and ends watchers under their supervisor."""
 
     async def start_watcher(self, project: Project) -> None:
-        """Start the watcher of a project; nothing happens when it has one."""
+        """Start the watcher of a project; nothing happens when it has one.
+
+        Raises `ActorAway` when it does not start.
+        """
 
     async def end_watcher(self, project_id: str) -> None:
-        """End the watcher of a project; nothing happens when it has none."""
+        """End the watcher of a project; nothing happens when it has none.
+
+        Raises `ActorAway` when it cannot be ended now.
+        """
 
     def watched(self) -> frozenset[str]:
         """Return the ids of the projects that have a watcher."""
@@ -69,15 +79,18 @@ class Watchlist(Consumer):
         self._settings = settings
         self._threads = threads
         self._watchers = watchers
+        self._one_at_a_time = asyncio.Lock()
+        self._trying: asyncio.Task[None] | None = None
 
     async def on_start(self) -> None:  # type: ignore[override]  # Pykka has it plain
         """Give every followed project its watcher once the actor runs."""
         await super().on_start()
-        self.spawn(self._agree(), name="agree")
+        self._try_soon(0.0)
 
     async def on_project(self, _event: Event[Payload]) -> Outcome:
         """Start or end watchers after projects came or went."""
-        await self._agree()
+        if not await self._agree():
+            self._try_soon(AGAIN)
         return Outcome()
 
     async def on_scan(self, event: Event[ScanRequested]) -> Outcome:
@@ -88,22 +101,55 @@ class Watchlist(Consumer):
             self.say(FILE_CHANGED, FileChanged(project.id, path))
             for project in followed
             if wanted in (None, project.id)
-            for path in await self._threads.run(self._paths, project)
+            for path in await self._threads.run(
+                self._paths, project, inner_roots(project.root, followed)
+            )
         ]
         return Outcome(say=found)
 
-    async def _agree(self) -> None:
-        """Make the watchers those of the followed projects."""
-        followed = {each.id: each for each in await self._records.read(projects.followed)}
-        for project_id in self._watchers.watched() - followed.keys():
-            await self._watchers.end_watcher(project_id)
-        for project_id in followed.keys() - self._watchers.watched():
-            try:
-                await self._watchers.start_watcher(followed[project_id])
-            except CortexError as error:
-                log.warning("%s is not watched: %s", followed[project_id].name, error)
+    def _try_soon(self, seconds: float) -> None:
+        """Agree after so many seconds, unless that is under way."""
+        if self._trying is None or self._trying.done():
+            self._trying = self.spawn(self._keep_trying(seconds), name="agree")
 
-    def _paths(self, project: Project) -> list[str]:
+    async def _keep_trying(self, seconds: float) -> None:
+        """Agree, as often as it takes."""
+        pause = seconds
+        while True:
+            if pause:
+                await self.desk.clock.sleep(pause)
+            try:
+                if await self._agree():
+                    return
+            except CortexError as error:
+                log.warning("projects have yet to get their watchers: %s", error)
+            pause = AGAIN
+
+    async def _agree(self) -> bool:
+        """Make the watchers those of the followed projects; False when some are still missing.
+
+        One at a time: two that look at the same moment would both start what is missing.
+        """
+        async with self._one_at_a_time:
+            followed = {each.id: each for each in await self._records.read(projects.followed)}
+            agreed = True
+            for project_id in self._watchers.watched() - followed.keys():
+                agreed &= await self._done(self._watchers.end_watcher(project_id), project_id)
+            for project_id in followed.keys() - self._watchers.watched():
+                project = followed[project_id]
+                agreed &= await self._done(self._watchers.start_watcher(project), project.name)
+            return agreed
+
+    async def _done(self, wish: Coroutine[None, None, None], name: str) -> bool:
+        """Start or end one watcher; False when it could not be, which is that project's trouble."""
+        try:
+            await wish
+        except CortexError as error:
+            log.warning("the watcher of %s will be tried again: %s", name, error)
+            return False
+        return True
+
+    def _paths(self, project: Project, apart: frozenset[str]) -> list[str]:
         """Return a project's instruction files (on a thread)."""
-        swept = sweep(project.root, project.id, max_depth=self._settings.max_depth)
-        return sorted(swept.files)
+        depth = self._settings.max_depth
+        return sorted(sweep(project.root, project.id, max_depth=depth, apart=apart).files)

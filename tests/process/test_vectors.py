@@ -65,7 +65,7 @@ class Branch:
 
     def folders(self) -> list[str]:
         """Return the generations that have a folder."""
-        return sorted(path.name for path in self.folder.glob("gen-*"))
+        return sorted(path.name.rpartition("-")[0] for path in self.folder.glob("gen-*"))
 
     async def ready(self) -> int:
         """Wait until the index holds everything; return its generation."""
@@ -212,7 +212,7 @@ class TestGenerations:
         """A folder that does not open, or has lost what it was told, is given up for a new one."""
         async with running(store) as branch:
             await branch.ready()
-        folder = store.home.index / "gen-1"
+        (folder,) = store.home.index.glob("gen-1-*")
         if damage == "garbage":
             (folder / "chroma.sqlite3").write_bytes(b"garbage" * 1_000)
         else:
@@ -227,6 +227,27 @@ class TestGenerations:
         assert 2 == generation
         assert {id_of(text) for text in TEXTS} == set(ids)
         assert [] == branch.embedded
+
+    async def test_another_ledger(self, tmp_path: Path) -> None:
+        """An index that was built for another ledger is not used, whatever its number."""
+        async with opened(tmp_path) as store:
+            await store.says(HERE, *TEXTS)
+            await store.embed(**dict(TEXTS.items()))
+            async with running(store) as branch:
+                await branch.ready()
+            home = store.home
+        for path in home.root.glob("cortex.db*"):
+            path.unlink()
+        async with opened(tmp_path) as store:
+            await store.says(HERE, "new")
+            await store.embed(new=(1, 0, 0))
+            async with running(store) as branch:
+                generation = await branch.ready()
+                hits = await branch.search.insights(unit(1, 0, 0), limit=5)
+                await eventually(lambda: ["gen-1"] == branch.folders())
+
+        assert 1 == generation
+        assert ["new"] == [hit.text for hit in hits]
 
     async def test_nowhere_to_be(self, store: Store) -> None:
         """An index that cannot be made ends nothing: it opens as soon as it can."""

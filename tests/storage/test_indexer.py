@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from cortex_actors.domain.payload import AccumulationComplete
 from cortex_actors.errors import EmbedderDown, IndexDown, LedgerDown
 from cortex_actors.runtime.supervised import start_actor
 from cortex_actors.storage import indexing
-from cortex_actors.storage.indexer import IDLE, RETRY, Indexer
+from cortex_actors.storage.indexer import FAULT_PAUSE, IDLE, RETRY, Indexer
 from cortex_actors.storage.journal import LedgerJournal
 from cortex_actors.testing import eventually
 from tests.storage.support import MODEL, id_of, unit
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from cortex_actors.runtime.supervised import ActorHandle
+    from cortex_actors.storage.indexer import Embed
     from cortex_actors.storage.indexing import Matrix
     from tests.storage.support import Store
 
@@ -39,7 +41,7 @@ class World:
         self.rows: dict[str, Matrix] = {}
         self.handle: ActorHandle
 
-    async def start(self) -> None:
+    async def start(self, *, embed: Embed | None = None) -> None:
         """Start the indexer."""
         make = partial(
             Indexer,
@@ -48,7 +50,7 @@ class World:
             clock=self.store.clock,
             settings=self.store.settings,
             model=MODEL,
-            embed=self.embed,
+            embed=embed or self.embed,
             index=self,
         )
         self.handle = await start_actor(self.store.names, "indexer", make)
@@ -165,12 +167,17 @@ class TestCatchUp:
 class TestAway:
     @pytest.mark.parametrize(
         ("error", "pause"),
-        [(EmbedderDown("x"), RETRY), (IndexDown("x"), RETRY), (LedgerDown("x"), IDLE)],
+        [
+            (EmbedderDown("x"), RETRY),
+            (IndexDown("x"), RETRY),
+            (LedgerDown("x"), IDLE),
+            (RuntimeError("a fault of ours"), FAULT_PAUSE),
+        ],
     )
     async def test_tries_again(
         self, store: Store, world: World, error: Exception, pause: float
     ) -> None:
-        """While embedder, index or ledger is away it waits, lives, and skips nothing."""
+        """Whatever fails, it rests, lives and skips nothing: a row must not end the daemon."""
         world.errors.append(error)
         await store.says(HERE, "a")
         await world.start()
@@ -182,15 +189,32 @@ class TestAway:
         assert 1 == waiting
         assert {id_of("a")} == world.rows.keys()
 
+    async def test_stop_while_embedding(self, store: Store, world: World) -> None:
+        """A stop does not wait for an embedder that does not answer."""
+        asked = asyncio.Event()
+
+        async def never(texts: Sequence[str]) -> Matrix:
+            asked.set()
+            await asyncio.Event().wait()
+            return unit(1, 0, 0)
+
+        await store.says(HERE, "a")
+        await world.start(embed=never)
+        await asked.wait()
+        await world.handle.stop(2)
+
+        assert "shutdown" == await world.handle.exited()
+
     async def test_killed_before_it_noted(self, store: Store, world: World) -> None:
         """After a kill between telling and noting, the index is told again and nothing is lost."""
         await store.says(HERE, "a")
-        world.errors.append(RuntimeError("the child was killed"))
+        world.errors.append(RuntimeError("the index is not told"))
         await world.start()
-        reason = await world.handle.exited()
+        await eventually(lambda: not world.errors)
+        world.handle.kill()
+        await world.handle.exited()
         await world.start()
         await world.quiet()
 
-        assert isinstance(reason, RuntimeError)
         assert ["a"] == world.embedded
         assert {id_of("a")} == world.rows.keys()

@@ -28,7 +28,7 @@ async def told(store: Store, limit: int = 100) -> Told:
 async def apply_all(store: Store) -> None:
     """Let the index have been told everything."""
     found = await store.read(lambda c: indexing.changes(c, MODEL, 1_000))
-    await store.write(lambda c: indexing.applied(c, found[-1].seq))
+    await store.write(lambda c: indexing.applied(c, found))
 
 
 class TestVectors:
@@ -128,7 +128,7 @@ class TestChanges:
         await store.embed(a=[1, 0, 0], b=[0, 1, 0])
         (change,) = await store.read(lambda c: indexing.changes(c, MODEL, 100))
         await store.says(HERE, "a", "b")
-        await store.write(lambda c: indexing.applied(c, change.seq))
+        await store.write(lambda c: indexing.applied(c, [change]))
 
         assert [(id_of("b"), True)] == await told(store)
         assert 1 == await store.read(indexing.pending)
@@ -139,7 +139,7 @@ class TestChanges:
         await store.says(HERE, "a")
         await store.embed(a=[1, 0, 0], b=[0, 1, 0])
         (before,) = await store.read(lambda c: indexing.changes(c, MODEL, 100))
-        await store.write(lambda c: indexing.applied(c, before.seq))
+        await store.write(lambda c: indexing.applied(c, [before]))
         await store.says(HERE, "a", "b")
         (after,) = await store.read(lambda c: indexing.changes(c, MODEL, 100))
 
@@ -162,6 +162,32 @@ class TestChanges:
         assert [(id_of("a"), False)] == await told(store)
 
 
+class TestDamage:
+    async def test_odd_vector(self, store: Store) -> None:
+        """A vector shorter than the others is taken out, embedded anew, and told again."""
+        await store.says(HERE, "a", "b", "c")
+        await store.embed(a=[1, 0, 0], b=[0, 1, 0], c=[0, 0, 1])
+        await store.write(
+            lambda c: (
+                c.exec_driver_sql(
+                    "UPDATE vectors SET vector = x'0011' WHERE text_hash ="
+                    " (SELECT text_hash FROM insights WHERE content = 'b')"
+                ).rowcount
+            )
+        )
+        searched = await store.read(lambda c: indexing.matrix(c, MODEL))
+        first = await told(store)
+        await apply_all(store)
+        missing = await store.read(lambda c: indexing.unembedded(c, MODEL, 10))
+        await store.embed(b=[0, 1, 0])
+        second = await told(store)
+
+        assert {id_of("a"), id_of("c")} == set(searched[0])
+        assert (id_of("b"), False) in first
+        assert [id_of("b")] == [each for each, _, _ in missing]
+        assert [(id_of("b"), True)] == second
+
+
 class TestRebuild:
     async def test_first(self, store: Store) -> None:
         """Before the first generation there is no state; it gets the number 1."""
@@ -169,7 +195,16 @@ class TestRebuild:
         made = await store.write(lambda c: indexing.rebuild(c, MODEL))
 
         assert before is None
-        assert State(1, MODEL, 0) == made == await store.read(indexing.state)
+        assert State(1, MODEL, 0, made.token) == made == await store.read(indexing.state)
+
+    async def test_folder(self, store: Store) -> None:
+        """Generations of one number in two ledgers have different folders."""
+        made = await store.write(lambda c: indexing.rebuild(c, MODEL))
+        await store.write(lambda c: c.exec_driver_sql("DELETE FROM index_state").rowcount)
+        other = await store.write(lambda c: indexing.rebuild(c, MODEL))
+
+        assert made.generation == other.generation
+        assert made.folder != other.folder
 
     async def test_from_stored_vectors(self, store: Store) -> None:
         """A new generation is told every active insight, and nothing is embedded again."""

@@ -35,7 +35,7 @@ class Index:
                 self.rows.pop(change.item_id, None)
             else:
                 self.rows[change.item_id] = change.vector
-            await store.write(partial(indexing.applied, seq=change.seq))
+            await store.write(partial(indexing.applied, told=[change]))
 
     async def __call__(
         self, collection: str, vector: Matrix, limit: int

@@ -10,6 +10,7 @@ from cortex_actors.domain.payload import FileChanged
 from cortex_actors.settings import WatchingSettings
 from cortex_actors.storage import projects
 from cortex_actors.testing import eventually
+from cortex_actors.watching.hints import Hints
 from cortex_actors.watching.sweep import sweep
 from cortex_actors.watching.watcher import Watcher, WatcherParts
 
@@ -32,24 +33,33 @@ class Watch:
         self.project = project
         self.root = Path(project.root)
         settings = WatchingSettings(sweep_s=SWEEP, debounce_ms=10, max_depth=3)
-        self.parts = WatcherParts(office.bus, office.clock, office.records, threads, settings)
+        self.hints = Hints(office.clock, settings)
+        self.parts = WatcherParts(
+            office.bus, office.clock, office.records, threads, settings, self.hints
+        )
         self.watcher: Watcher
 
     async def begin(self) -> None:
-        """Start the watcher and return once it has looked and sweeps."""
+        """Start the watcher and return once it has looked, sweeps and hears."""
+        await self.office.employ("watcher", self.make)
+        await eventually(lambda: self.watcher._looked.is_set())
+        await eventually(lambda: self.hints.wanted() == self.hints.folders)
+        await self.watcher.actor_ref.ask_async(None, timeout=10)
 
-        def make() -> Watcher:
-            self.watcher = Watcher(self.project, self.parts)
-            return self.watcher
-
-        await self.office.employ("watcher", make)
-        await eventually(lambda: self.watcher._hints is not None)
+    def make(self) -> Watcher:
+        """Make the watcher."""
+        self.watcher = Watcher(self.project, self.parts)
+        return self.watcher
 
     async def sweep(self) -> None:
         """Let the time of a sweep pass and return once it has looked."""
+        await self.turn(SWEEP)
+
+    async def turn(self, seconds: float) -> None:
+        """Let some time pass and return once the watcher has looked."""
         await eventually(lambda: self.office.clock.sleepers > 0)
         before = self.watcher.actor_ref.life.handled
-        self.office.clock.advance(SWEEP)
+        self.office.clock.advance(seconds)
         await eventually(lambda: self.watcher.actor_ref.life.handled > before)
         # An ask behind the look is answered after it.
         await self.watcher.actor_ref.ask_async(None, timeout=10)
@@ -77,10 +87,12 @@ class Watch:
         return path
 
     async def read(self) -> None:
-        """Have the ledger know what the project's files look like."""
+        """Have the ledger know what the project's files look like now, as if it had read them."""
         swept = sweep(str(self.root), self.project.id, max_depth=3)
 
         def unit(connection: Connection) -> None:
+            for path in projects.files(connection, self.project.id):
+                projects.forget(connection, path)
             for state in swept.files.values():
                 projects.saw(connection, state, 1)
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from cortex_actors.watching.sweep import PRUNED, differences, sweep
+from cortex_actors.domain.project import PRUNED, Project
+from cortex_actors.watching.sweep import differences, inner_roots, sweep
 
 
 def found(root: Path, *, depth: int = 8) -> list[str]:
@@ -66,6 +67,14 @@ class TestFinds:
         """A root that is not there has no files."""
         assert [] == found(tmp_path / "gone")
 
+    def test_root_is_told_apart(self, tmp_path: Path) -> None:
+        """A root that is not there is another thing than one without files."""
+        assert sweep(str(tmp_path), "p", max_depth=8).present
+        gone = sweep(str(tmp_path / "gone"), "p", max_depth=8)
+
+        assert not gone.present
+        assert frozenset() == gone.folders
+
     def test_name_is_not_utf8(self, tmp_path: Path) -> None:
         """Names that are not UTF-8 do no harm to the others."""
         put(tmp_path, "CLAUDE.md")
@@ -73,6 +82,20 @@ class TestFinds:
         put(Path(os.fsdecode(folder)), "AGENTS.md", os.fsdecode(b"note\xff"))
 
         assert ["CLAUDE.md"] == found(tmp_path)
+
+
+class TestNested:
+    def test_left_out(self, tmp_path: Path) -> None:
+        """What lies in a project of its own is left out, and what only sounds alike is not."""
+        put(tmp_path, "CLAUDE.md", "in/CLAUDE.md", "in/deep/CLAUDE.md", "inner/CLAUDE.md")
+        roots = [tmp_path, tmp_path / "in", tmp_path.with_name(tmp_path.name + "-other")]
+        followed = [Project.at(str(root), 1) for root in roots]
+        apart = inner_roots(str(tmp_path), followed)
+        swept = sweep(str(tmp_path), "p", max_depth=8, apart=apart)
+
+        assert {str(tmp_path / "in")} == apart
+        assert {str(tmp_path / name / "CLAUDE.md") for name in (".", "inner")} == set(swept.files)
+        assert frozenset() == inner_roots(str(tmp_path / "in"), followed)
 
 
 class TestLinks:

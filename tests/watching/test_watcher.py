@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from cortex_actors.runtime.threads import Threads
+from cortex_actors.storage import projects
 from cortex_actors.testing import eventually
-from tests.watching.support import Watch
+from cortex_actors.watching import watcher as watcher_module
+from cortex_actors.watching.pending import AGAIN
+from cortex_actors.watching.sweep import Swept, sweep
+from tests.pipeline.support import Embedder
+from tests.watching.support import SWEEP, Watch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator, Sequence
 
+    from cortex_actors.domain.event import Event
+    from cortex_actors.domain.payload import Payload
     from cortex_actors.domain.project import Project
     from tests.pipeline.support import Office
 
@@ -28,9 +35,16 @@ def threads() -> Iterator[Threads]:
 
 
 @pytest.fixture
-async def watch(office: Office, project: Project, threads: Threads) -> Watch:
+async def watch(office: Office, project: Project, threads: Threads) -> AsyncIterator[Watch]:
     """Give a watcher that has not begun."""
-    return Watch(office, project, threads)
+    found = Watch(office, project, threads)
+    yield found
+    found.hints.close()
+
+
+def failing(*_args: object, **_more: object) -> Swept:
+    """Fail as a fault of ours would."""
+    raise ValueError("on purpose")
 
 
 class TestStart:
@@ -107,6 +121,7 @@ class TestHints:
         path = watch.write("CLAUDE.md")
         await watch.begin()
         await watch.told("CLAUDE.md")
+        await watch.read()
         watch.forget()
         path.unlink()
         for n in range(3):
@@ -126,6 +141,7 @@ class TestSweeps:
         path = watch.write("CLAUDE.md")
         await watch.begin()
         await watch.told("CLAUDE.md")
+        await watch.read()
         watch.forget()
         path.unlink()
         await watch.sweep()
@@ -138,6 +154,7 @@ class TestSweeps:
         path = watch.write("CLAUDE.md")
         await watch.begin()
         await watch.told("CLAUDE.md")
+        await watch.read()
         watch.forget()
         path.unlink()
         for _ in range(5):
@@ -160,20 +177,17 @@ class TestSweeps:
         await watch.sweep()
         await watch.told("new/CLAUDE.md")
         watch.forget()
-        await eventually(lambda: str(watch.root / "new") in watch.watcher._folders)
+        await eventually(lambda: str(watch.root / "new") in watch.hints.folders)
+        watch.write("new/CLAUDE.md", "another text\n")
 
-        # Its task may still be about to open the watch, so say it until somebody listens.
-        async def heard() -> bool:
-            watch.write("new/CLAUDE.md", f"{len(watch.office.said)} {os.urandom(4).hex()}")
-            return "new/CLAUDE.md" in watch.said
-
-        await eventually(heard)
+        await watch.told("new/CLAUDE.md")
 
     async def test_folder_renamed(self, watch: Watch) -> None:
         """Files of a renamed folder are gone from the old place and new in the other."""
         watch.write("old/CLAUDE.md")
         await watch.begin()
         await watch.told("old/CLAUDE.md")
+        await watch.read()
         watch.forget()
         (watch.root / "old").rename(watch.root / "new")
         await watch.sweep()
@@ -193,21 +207,181 @@ class TestSweeps:
         assert [] == watch.said
 
 
-class TestTrouble:
-    async def test_root_vanishes(self, watch: Watch) -> None:
-        """When the project's folder goes away hints fail, and sweeps notice when it is back."""
+class TestLedger:
+    """The ledger's word counts, not what the watcher remembers."""
+
+    async def test_forgotten(self, watch: Watch) -> None:
+        """A file that the ledger has lost is told of by the next sweep, though it never changed."""
+        watch.write("CLAUDE.md")
+        await watch.read()
+        await watch.begin()
+        await watch.office.write(lambda c: projects.forget(c, str(watch.root / "CLAUDE.md")))
+        await watch.sweep()
+
+        await watch.told("CLAUDE.md")
+
+    async def test_said_again(self, watch: Watch) -> None:
+        """What is told of and stays unknown is told of again, ever more rarely."""
+        watch.write("CLAUDE.md")
+        await watch.begin()
+        counts = []
+        for _ in range(3 * AGAIN + 1):
+            await watch.sweep()
+            counts.append(len(watch.said))
+
+        assert [1] * (AGAIN - 1) + [2] * 2 * AGAIN + [3, 3] == counts
+
+    async def test_touched(self, watch: Watch) -> None:
+        """A file that is only touched is told of once: then the ledger has its new look."""
+        office = watch.office
         path = watch.write("CLAUDE.md")
+        await office.employ("accumulator", office.accumulator(Embedder()))
         await watch.begin()
         await watch.told("CLAUDE.md")
-        watch.root.rename(watch.root.with_name("moved"))
-        await watch.sweep()
-        await watch.sweep()
+        await office.handled("accumulator")
         watch.forget()
+        os.utime(path, (1, 1))
+        await watch.sweep()
+        await watch.told("CLAUDE.md")
+        await office.handled("accumulator")
+        for _ in range(AGAIN + 1):
+            await watch.sweep()
+
+        assert ["CLAUDE.md"] == watch.said
+        assert {} == watch.watcher._pending._notes
+
+    async def test_one_commit(self, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+        """However many files differ, they are told of in one commit."""
+        for n in range(50):
+            watch.write(f"{n}/CLAUDE.md")
+        sizes = []
+        append = watch.office.journal.append
+
+        async def counted(said: Sequence[Event[Payload]]) -> list[Event[Payload]]:
+            sizes.append(len(said))
+            return await append(said)
+
+        monkeypatch.setattr(watch.office.journal, "append", counted)
+        await watch.begin()
+
+        assert [50] == sizes
+
+
+class TestNested:
+    async def test_inner_root(self, watch: Watch) -> None:
+        """Files of a project below are its own watcher's to tell of, even those it took over."""
+        watch.write("CLAUDE.md")
+        watch.write("in/CLAUDE.md")
+        await watch.read()
+        await watch.office.follow(watch.root / "in")
+        await watch.begin()
+        watch.write("CLAUDE.md", "x")
+        watch.write("in/CLAUDE.md", "x")
+        watch.write("in/deep/AGENTS.md")
+        for _ in range(3):
+            await watch.sweep()
+
+        await watch.told("CLAUDE.md")
+
+    async def test_inner_root_leaves(self, watch: Watch) -> None:
+        """When the project below is followed no longer its files are the outer one's."""
+        inner = await watch.office.follow(watch.root / "in")
+        watch.write("in/CLAUDE.md")
+        await watch.begin()
+        assert [] == watch.said
+        await watch.office.write(lambda c: projects.remove(c, inner.id))
+        await watch.sweep()
+
+        await watch.told("in/CLAUDE.md")
+
+
+class TestHugeRoot:
+    """A sweep of it takes three seconds."""
+
+    @pytest.fixture(autouse=True)
+    def slow(self, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Let time pass on the thread that sweeps."""
+
+        def dawdling(*args: Any, **more: Any) -> Swept:
+            watch.office.clock._elapsed += 3
+            return sweep(*args, **more)
+
+        monkeypatch.setattr(watcher_module, "sweep", dawdling)
+
+    async def test_rests(self, watch: Watch) -> None:
+        """Between two sweeps by the clock there is at least ten times what one takes."""
+        await watch.begin()
+        await eventually(lambda: watch.office.clock.sleepers > 0)
+
+        assert watch.office.clock.due == pytest.approx(30)
+
+    async def test_hints(self, watch: Watch) -> None:
+        """Hints that come meanwhile cause no sweep; the one by the clock finds what they meant."""
+        await watch.begin()
+        handled = watch.watcher.actor_ref.life.handled
+        watch.write("CLAUDE.md")
+        watch.watcher._hinted()
+        await watch.watcher.actor_ref.ask_async(None, timeout=10)
+        assert handled + 1 == watch.watcher.actor_ref.life.handled
+
+        await watch.turn(30)
+        await watch.told("CLAUDE.md")
+
+
+class TestTrouble:
+    async def test_root_vanishes(self, watch: Watch, caplog: pytest.LogCaptureFixture) -> None:
+        """When the project's folder goes away no file counts as gone, and the log says so once."""
+        path = watch.write("CLAUDE.md")
+        await watch.read()
+        await watch.begin()
+        watch.root.rename(watch.root.with_name("moved"))
+        for _ in range(4):
+            await watch.sweep()
+        assert [] == watch.said
+        assert 1 == caplog.text.count("cannot be listed")
+
         watch.root.with_name("moved").rename(watch.root)
         path.write_text("## A\n\nback again\n")
         await watch.sweep()
 
         await watch.told("CLAUDE.md")
+
+    async def test_withdrawn_meanwhile(self, watch: Watch) -> None:
+        """What was withdrawn while the folder was away is told of when it is back as it was."""
+        watch.write("CLAUDE.md")
+        await watch.begin()
+        await watch.told("CLAUDE.md")
+        await watch.read()
+        watch.root.rename(watch.root.with_name("moved"))
+        await watch.read()
+        await watch.sweep()
+        watch.forget()
+        watch.root.with_name("moved").rename(watch.root)
+        await watch.sweep()
+
+        await watch.told("CLAUDE.md")
+
+    async def test_fault(
+        self, watch: Watch, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """A look that fails whatever it is ends no watcher, which rests ever longer and goes on."""
+        rests: list[float] = []
+        with monkeypatch.context() as broken:
+            broken.setattr(watcher_module, "sweep", failing)
+            await watch.office.employ("watcher", watch.make)
+            for _ in range(8):
+                await eventually(lambda: watch.office.clock.sleepers > 0)
+                rests.append(watch.office.clock.due)
+                await watch.turn(rests[-1])
+        watch.write("CLAUDE.md")
+        await eventually(lambda: watch.office.clock.sleepers > 0)
+        await watch.turn(60)
+        await watch.told("CLAUDE.md")
+        await eventually(lambda: watch.office.clock.sleepers > 0)
+
+        assert [1, 2, 4, 8, 16, 32, 60, 60] == rests
+        assert SWEEP == watch.office.clock.due
+        assert 1 == caplog.text.count("Traceback")
 
     async def test_no_root_at_start(self, watch: Watch) -> None:
         """A watcher whose folder is not there yet lives, and finds what comes."""

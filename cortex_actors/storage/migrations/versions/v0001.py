@@ -33,9 +33,13 @@ STATEMENTS = (
     )
     """,
     """
+    CREATE INDEX index_ops_by_item ON index_ops (item_id)
+    """,
+    """
     CREATE TABLE index_state (
         one INTEGER NOT NULL CHECK (one = 1),
         generation INTEGER NOT NULL,
+        token TEXT NOT NULL,
         model TEXT NOT NULL,
         applied_seq INTEGER NOT NULL,
         PRIMARY KEY (one)
@@ -123,7 +127,6 @@ STATEMENTS = (
         vector BLOB NOT NULL,
         PRIMARY KEY (model, text_hash)
     )
-     WITHOUT ROWID
     """,
     """
     CREATE TABLE dead_letters (
@@ -138,6 +141,9 @@ STATEMENTS = (
      WITHOUT ROWID
     """,
     """
+    CREATE INDEX dead_letters_by_seq ON dead_letters (seq)
+    """,
+    """
     CREATE TABLE deliveries (
         consumer TEXT NOT NULL,
         seq INTEGER NOT NULL,
@@ -149,6 +155,15 @@ STATEMENTS = (
         FOREIGN KEY(seq) REFERENCES events (seq)
     )
      WITHOUT ROWID
+    """,
+    """
+    CREATE INDEX deliveries_by_due ON deliveries (consumer, due_at) WHERE due_at > 0
+    """,
+    """
+    CREATE INDEX deliveries_by_key ON deliveries (consumer, "key")
+    """,
+    """
+    CREATE INDEX deliveries_by_seq ON deliveries (seq)
     """,
     """
     CREATE TABLE derivations (
