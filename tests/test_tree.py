@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
 
 from cortex_actors import topics
 from cortex_actors import tree as tree_module
+from cortex_actors.domain.payload import plain
+from cortex_actors.domain.project import Project
+from cortex_actors.errors import ActorAway
+from cortex_actors.storage import projects
 from cortex_actors.testing import eventually, settled
 from cortex_actors.tree import TREE, Branch
 from tests.flow.support import copied, first, follow, grown, knows
@@ -16,6 +21,7 @@ from tests.flow.test_crashes import ACTORS, EVENTS, crash
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from cortex_actors.tree import Tree
     from supervision import Node
 
 
@@ -114,3 +120,94 @@ class TestLive:
 
             assert "shutdown" == await tree.exited()
             assert {} == tree.parts.names.known()
+
+
+class TestGivesUp:
+    async def test_reason(self, tmp_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A tree that gives up says which actor crashed, and how, through every branch."""
+        monkeypatch.setattr(tree_module, "INTENSITY", 0)
+        gave_up: list[str] = []
+        async with grown(tmp_home) as tree:
+            tree.bus.subscribe(
+                topics.ACTOR_GAVE_UP, lambda event: gave_up.append(plain(event.payload)["reason"])
+            )
+            assert tree.reason() is None
+            tree.crash("organiser")
+            reason = await tree.exited()
+
+        expected = "pipeline/organiser crashed too often: InternalError("
+        assert isinstance(reason, str)
+        assert reason.startswith(expected)
+        assert [reason] * 3 == gave_up
+
+    async def test_watcher(
+        self, tmp_path: Path, tmp_home: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Of the watchers, too, the reason names the one that crashed."""
+        monkeypatch.setattr(tree_module, "INTENSITY", 0)
+        roots = copied(tmp_path, "atlas-api", "field-notes")
+        async with grown(tmp_home) as tree:
+            await follow(tree, *roots)
+            tree.crash("watcher(field-notes)")
+            reason = await tree.exited()
+
+        assert str(reason).startswith("watchers/watcher(field-notes) crashed too often: Internal")
+
+    async def test_not_yet(self, tmp_home: Path) -> None:
+        """A branch that gave up and came back is no reason."""
+        async with grown(tmp_home, events=EVENTS) as tree:
+            for _ in range(4):
+                await crash(tree, "organiser")
+            assert tree.reason() is None
+            await tree.stop(8)
+
+            assert "shutdown" == await tree.exited()
+
+
+class TestWatchers:
+    async def project(self, tree: Tree, root: Path) -> Project:
+        """Follow a project behind the watchlist's back."""
+        project = Project.at(str(root), 1)
+        await tree.parts.records.write(lambda c: projects.add(c, project))
+        return project
+
+    def count(self, tree: Tree) -> int:
+        """Return how many watchers run."""
+        return sum("watcher(" in name for name in tree.parts.names.known())
+
+    async def test_one(self, tmp_path: Path, tmp_home: Path) -> None:
+        """A project has one watcher, however many ask for it at the same moment."""
+        (root,) = copied(tmp_path, "atlas-api")
+        async with grown(tmp_home) as tree:
+            project = await self.project(tree, root)
+            await asyncio.gather(*(tree.start_watcher(project) for _ in range(5)))
+            assert 1 == self.count(tree)
+
+            await tree.end_watcher(project.id)
+            assert 0 == self.count(tree)
+
+    async def test_asker_gone(self, tmp_path: Path, tmp_home: Path) -> None:
+        """Nor has it two when the first who asked ended before the answer."""
+        (root,) = copied(tmp_path, "atlas-api")
+        async with grown(tmp_home) as tree:
+            project = await self.project(tree, root)
+            first = asyncio.create_task(tree.start_watcher(project))
+            asyncio.get_running_loop().call_soon(first.cancel)
+            await asyncio.wait({first})
+            await tree.start_watcher(project)
+
+            assert 1 == self.count(tree)
+            assert {project.id} == tree.watched()
+
+    async def test_refused(self, tmp_path: Path, tmp_home: Path) -> None:
+        """A watcher that does not start is `ActorAway`, and may be asked for again."""
+        (root,) = copied(tmp_path, "atlas-api")
+        async with grown(tmp_home) as tree:
+            project = await self.project(tree, root)
+            tree._live["watchers"].kill()
+            with pytest.raises(ActorAway, match=r"cannot watch .*atlas-api"):
+                await tree.start_watcher(project)
+            await eventually(lambda: "running" == tree._live["watchers"].snapshot().state)
+            await tree.start_watcher(project)
+
+            assert 1 == self.count(tree)

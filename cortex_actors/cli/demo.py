@@ -188,8 +188,8 @@ def _row(project: Answer) -> tuple[object, ...]:
 
 def _follow(home: Home, say: Say) -> None:
     """Show the log until Ctrl-C, or until the daemon ends."""
-    say("following the log; Ctrl-C ends it all")
     try:
+        say("following the log; Ctrl-C ends it all")
         for found in Client(home).stream("logs", last=0, follow=True):
             print(line(record_of(found)), flush=True)
     except (KeyboardInterrupt, DaemonDown):

@@ -10,38 +10,13 @@ from cortex_actors.bus.bus import CUSTOM_NAMES, Bus
 from cortex_actors.bus.journal import Delivery, Outcome
 from cortex_actors.domain.payload import Custom, FileChanged, Life, Payload
 from cortex_actors.errors import BadInput, LedgerDown, UnknownTopic
-from cortex_actors.testing import ManualClock, MemoryJournal
+from cortex_actors.testing import ManualClock
+from tests.bus.gated import Gated
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from cortex_actors.domain.event import Event
 
 CHANGE = FileChanged("prj_1", "/a")
-
-
-class Gated(MemoryJournal):
-    """A journal whose commits wait for the test, or fail."""
-
-    def __init__(self, clock: ManualClock) -> None:
-        super().__init__(clock)
-        self.gate = asyncio.Event()
-        self.asked = asyncio.Event()
-        self.error: Exception | None = None
-
-    async def append(self, events: Sequence[Event[Payload]]) -> list[Event[Payload]]:
-        """Wait, then store or fail."""
-        self.asked.set()
-        await self.gate.wait()
-        if self.error is not None:
-            raise self.error
-        return await super().append(events)
-
-    async def settle(self, delivery: Delivery, outcome: Outcome) -> list[Event[Payload]]:
-        """Wait, then settle."""
-        self.asked.set()
-        await self.gate.wait()
-        return await super().settle(delivery, outcome)
 
 
 @pytest.fixture

@@ -4,7 +4,16 @@ import hashlib
 
 import pytest
 
-from cortex_actors.domain.project import Project, project_id, project_name
+from cortex_actors.domain.project import (
+    PRUNED,
+    Project,
+    innermost,
+    project_id,
+    project_name,
+    pruned,
+)
+
+OUTER, INNER = Project.at("/a", 0), Project.at("/a/b", 0)
 
 
 class TestProject:
@@ -23,3 +32,37 @@ class TestProject:
     def test_name(self, root: str, name: str) -> None:
         """Every path has a name that is not empty."""
         assert name == project_name(root)
+
+
+class TestInnermost:
+    @pytest.mark.parametrize(
+        ("path", "found"),
+        [
+            ("/a/CLAUDE.md", OUTER),
+            ("/a/b/CLAUDE.md", INNER),
+            ("/a/b", INNER),
+            ("/a/bc/CLAUDE.md", OUTER),
+            ("/ab/CLAUDE.md", None),
+            ("", None),
+        ],
+    )
+    def test_found(self, path: str, found: Project | None) -> None:
+        """A path belongs to the innermost project that holds it, in whatever order they come."""
+        assert found == innermost([OUTER, INNER], path)
+        assert found == innermost([INNER, OUTER], path)
+
+    def test_root(self) -> None:
+        """A project of the whole file system holds everything."""
+        assert Project.at("/", 0).holds("/a")
+
+
+class TestPruned:
+    def test_folders(self) -> None:
+        """What lies below a folder of others' words is passed over, at any depth."""
+        assert all(pruned(f"{name}/CLAUDE.md") for name in PRUNED)
+        assert pruned("app/node_modules/x/CLAUDE.md")
+
+    @pytest.mark.parametrize("path", ["CLAUDE.md", "app/CLAUDE.md", "dist", "builds/CLAUDE.md"])
+    def test_own(self, path: str) -> None:
+        """Folders of other names, and files that are called like one, are the project's own."""
+        assert not pruned(path)

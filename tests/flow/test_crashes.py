@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from cortex_actors.testing import eventually, settled
+from cortex_actors.watching import watcher as watcher_module
+from cortex_actors.watching.sweep import Swept, sweep
 from tests.flow.support import copied, follow, grown, knows, said
 
 if TYPE_CHECKING:
@@ -106,6 +108,32 @@ class TestCrashes:
             (root / "CLAUDE.md").write_text("## Zebra\n\nAsk the zebra.\n")
             await knows(tree, "zebra")
 
+            assert "running" == tree.supervisor.snapshot().state
+
+    async def test_one_project_fails(
+        self, tmp_path: Path, tmp_home: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A project whose every look fails costs no other project anything, and no restart."""
+        bad, good = copied(tmp_path, "atlas-api", "field-notes")
+        looks: list[str] = []
+
+        def failing(root: str, project_id: str, **more: Any) -> Swept:
+            if root == str(bad):
+                looks.append(root)
+                raise ValueError("on purpose")
+            return sweep(root, project_id, **more)
+
+        monkeypatch.setattr(watcher_module, "sweep", failing)
+        restarted: list[str] = []
+        async with grown(tmp_home, events=EVENTS) as tree:
+            tree.bus.subscribe("actor:*", lambda event: restarted.append(event.topic))
+            await follow(tree, bad, good)
+            restarted.clear()
+            await eventually(lambda: len(looks) >= 2)
+            (good / "CLAUDE.md").write_text("## Zebra\n\nAsk the zebra.\n")
+            await knows(tree, "zebra")
+
+            assert [] == restarted
             assert "running" == tree.supervisor.snapshot().state
 
     async def test_index_child_dies(self, tmp_path: Path, tmp_home: Path) -> None:

@@ -25,7 +25,7 @@ from cortex_actors.storage.insights import Finding
 from cortex_actors.storage.journal import LedgerJournal
 from cortex_actors.storage.ledger import Ledger
 from cortex_actors.storage.records import Records
-from cortex_actors.storage.schema import deliveries, insight_sources, observations
+from cortex_actors.storage.schema import deliveries, events, insight_sources, observations
 from cortex_actors.testing import ManualClock, eventually
 from cortex_actors.topics import FILE_CHANGED
 
@@ -145,10 +145,16 @@ class Office:
         await self.handled("accumulator")
 
     async def handled(self, consumer: str) -> None:
-        """Return once a consumer has handled everything that was said to it."""
+        """Return once a consumer has handled everything that was said to it.
+
+        What it says in turn is told to those who listen only after the commit: that is waited for.
+        """
 
         async def nothing() -> bool:
-            return 0 == await self.waiting(consumer)
+            if 0 != await self.waiting(consumer):
+                return False
+            stored = await self.read(lambda c: set(c.execute(select(events.c.id)).scalars()))
+            return stored <= {event.id for event in self.said}
 
         await eventually(nothing, within=20)
 

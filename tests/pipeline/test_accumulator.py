@@ -226,6 +226,34 @@ class TestComplete:
         assert project.id == said.project_id
         assert {each.id for each in await office.insights()} == set(said.changed_ids)
 
+    async def test_changed_alone(self, office: Office, project: Project) -> None:
+        """Of a file that was edited, only what is new or gone is said to have changed."""
+        path = write(project, TWO)
+        await office.changed(project, path)
+        before = {each.content: each.id for each in await office.insights()}
+        await office.changed(project, write(project, TWO.replace("tabs", "spaces")))
+        after = {each.content: each.id for each in await office.insights()}
+
+        assert {before["Use tabs."], after["Use spaces."]} == set(completed(office)[-1].changed_ids)
+
+    async def test_lines_alone(self, office: Office, project: Project) -> None:
+        """A file whose sections only moved to other lines says nothing new."""
+        await office.changed(project, write(project, TWO))
+        await office.changed(project, write(project, "\n\n" + TWO))
+
+        assert "completed" == (await office.runs())[0].state
+        assert () == completed(office)[-1].changed_ids
+
+    async def test_vanished(self, office: Office, project: Project) -> None:
+        """What a vanished file said has changed."""
+        path = write(project, TWO)
+        await office.changed(project, path)
+        before = {each.id for each in await office.insights()}
+        path.unlink()
+        await office.changed(project, path)
+
+        assert before == set(completed(office)[-1].changed_ids)
+
     async def test_nothing_changed(self, office: Office, project: Project) -> None:
         """A run is said to be complete, with no ids, when it failed or there was nothing to do."""
         path = write(project, TWO)

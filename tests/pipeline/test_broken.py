@@ -9,6 +9,7 @@ import pytest
 
 from cortex_actors.domain.payload import FileChanged
 from cortex_actors.errors import MailboxFull
+from cortex_actors.storage import projects
 from cortex_actors.topics import ACCUMULATION_COMPLETE, FILE_CHANGED
 from tests.pipeline.spoiling import SPOILT, clear, spoil
 
@@ -94,13 +95,49 @@ class TestOdd:
         await office.changed(project, other)
 
         (run,) = await office.runs()
+        assert ("failed", str(other)) == (run.state, run.path)
         assert "docs/cli.md" in (run.error or "")
         assert [] == await office.contents()
+        assert {} == await office.broken()
+
+    async def test_passed_over(self, office: Office, project: Project, path: Path) -> None:
+        """An instruction file among the dependencies is refused, and is not listed as broken."""
+        other = path.parent / "node_modules" / "x" / "CLAUDE.md"
+        other.parent.mkdir(parents=True)
+        other.write_text("## A\n\nb\n")
+        await office.changed(project, other)
+
+        assert ["failed"] == [run.state for run in await office.runs()]
+        assert ([], {}) == (await office.contents(), await office.broken())
+        assert {} == await office.read(lambda c: projects.files(c, project.id))
+
+    @pytest.mark.parametrize("given", ["CLAUDE.md", "", "a\0b/CLAUDE.md"])
+    async def test_no_path(self, office: Office, project: Project, given: str) -> None:
+        """What is no absolute path is a failed run, and no file of anybody's."""
+        payload = FileChanged(project.id, given)
+        await office.bus.publish(FILE_CHANGED, payload, source="test")
+        await office.handled("accumulator")
+
+        (run,) = await office.runs()
+        assert "failed" == run.state
+        assert "absolute" in (run.error or "")
+        assert {} == await office.broken()
+
+    async def test_too_many_sections(self, office: Office, project: Project, path: Path) -> None:
+        """A file of one section too many is refused by the limit; what it said stands."""
+        path.write_text("## A\n\nKept.\n")
+        await office.changed(project, path)
+        path.write_text("".join(f"## {n}\n{n}\n" for n in range(2_001)))
+        await office.changed(project, path)
+
+        assert "may have 2000; split it" in ((await office.runs())[0].error or "")
+        assert [str(path)] == list(await office.broken())
+        assert ["Kept."] == await office.contents()
 
     async def test_thousands_of_sections(
         self, office: Office, project: Project, path: Path, embed: Embedder
     ) -> None:
-        """A file of very many sections is kept whole, and withdrawn whole."""
+        """A file of as many sections as it may have is kept whole, and withdrawn whole."""
         embed.fails = MailboxFull("far too many at once")
         path.write_text("".join(f"## {n}\n{n}\n" for n in range(2_000)))
         await office.changed(project, path)

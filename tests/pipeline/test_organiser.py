@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,6 +19,7 @@ from cortex_actors.pipeline.organiser import Organiser
 from cortex_actors.storage import insights, principles
 from cortex_actors.storage.schema import derivations
 from cortex_actors.storage.schema import principles as principle_rows
+from cortex_actors.testing import eventually
 from cortex_actors.topics import (
     ORGANISATION_COMPLETE,
     ORGANISATION_REQUESTED,
@@ -26,6 +28,8 @@ from cortex_actors.topics import (
 from tests.pipeline.support import Office, finding
 
 if TYPE_CHECKING:
+    from cortex_actors.bus.journal import Delivery, Outcome
+    from cortex_actors.domain.event import Event
     from cortex_actors.domain.project import Project
 
 TABS = insight_id(section_hash("Use tabs."))
@@ -56,6 +60,35 @@ def made(office: Office) -> list[tuple[str, ...]]:
         event.payload for event in office.said if event.topic == ORGANISATION_COMPLETE
     ]
     return [each.changed_ids for each in payloads if isinstance(each, OrganisationComplete)]
+
+
+class TestOffice:
+    async def test_said_after_the_commit(
+        self, office: Office, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What is looked for after a run has been said, however late after the commit that was."""
+        gate, settle = asyncio.Event(), office.journal.settle
+
+        async def slowly(delivery: Delivery, outcome: Outcome) -> list[Event[Payload]]:
+            found = await settle(delivery, outcome)
+            await gate.wait()
+            return found
+
+        monkeypatch.setattr(office.journal, "settle", slowly)
+        asked = asyncio.create_task(organise(office, TABS))
+        await eventually(lambda: office.said != [])
+
+        async def committed() -> bool:
+            return 0 == await office.waiting("organiser")
+
+        await eventually(committed)
+        for _ in range(5):
+            await committed()
+        assert not asked.done()
+
+        gate.set()
+        await asked
+        assert 1 == len(made(office))
 
 
 class TestPromotion:

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tempfile
+import threading
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from cortex_actors.domain.project import Project
-from cortex_actors.pipeline.reading import look
+from cortex_actors.errors import BadInput
+from cortex_actors.pipeline.reading import look, place
 from tests.pipeline.spoiling import SPOILT, TOO_MANY, spoil
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 LIMIT = TOO_MANY - 1
+
+#: The user that owns nothing.
+NOBODY = 65_534
 
 
 @pytest.fixture
@@ -27,6 +38,26 @@ def project(tmp_path: Path) -> Project:
 def path(project: Project) -> Path:
     """Give the path of the project's instruction file, which is not there yet."""
     return Path(project.root, "CLAUDE.md")
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """Give a folder that everybody may look into."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder).resolve()
+
+
+@contextmanager
+def as_nobody() -> Iterator[None]:
+    """Be somebody without rights for a while; root may read everything."""
+    before = os.geteuid()
+    if before == 0:
+        os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(before)
 
 
 class TestGood:
@@ -78,13 +109,16 @@ class TestBad:
         else:
             assert how in {"binary", "not UTF-8"}
 
-    @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-    async def test_forbidden(self, project: Project, path: Path) -> None:
+    async def test_forbidden(self, open_folder: Path) -> None:
         """A file that may not be read has a reason that says who can change that."""
+        path = open_folder / "CLAUDE.md"
         path.write_text("x")
         path.chmod(0)
+        with as_nobody():
+            found = await look(str(path), Project.at(str(open_folder), 0), limit=1)
 
-        assert "right to read" in ((await look(str(path), project, limit=1)).state.error or "")
+        assert found.data is None
+        assert "right to read" in (found.state.error or "")
 
     @pytest.mark.parametrize("name", ["x" * 300, "a\0b"])
     async def test_impossible_path(self, project: Project, name: str) -> None:
@@ -100,3 +134,50 @@ class TestBad:
 
         with pytest.raises((FileNotFoundError, NotADirectoryError)):
             await look(f"{project.root}/{name}", project, limit=LIMIT)
+
+
+class TestThreads:
+    async def test_disk(
+        self, project: Project, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """No call that a share may hang in is made on the loop's thread, good file or bad."""
+        seen: set[threading.Thread] = set()
+
+        def watched(name: str) -> None:
+            real = getattr(os, name)
+
+            def call(*args: Any, **kwargs: Any) -> Any:
+                seen.add(threading.current_thread())
+                return real(*args, **kwargs)
+
+            monkeypatch.setattr(os, name, call)
+
+        path.write_text("x")
+        for name in ("stat", "lstat", "open", "readlink"):
+            watched(name)
+        await look(str(path), project, limit=LIMIT)
+        await look(str(path.with_name("a\0b")), project, limit=LIMIT)
+
+        assert seen
+        assert threading.current_thread() not in seen
+
+
+class TestPlace:
+    def test_one_name(self, project: Project, path: Path) -> None:
+        """A file has one name, however its folder is written; a link at the end keeps its own."""
+        path.with_name("sub").mkdir()
+        path.with_name("link").symlink_to("sub")
+        path.symlink_to("other.md")
+        root = project.root
+
+        assert str(path) == place(f"{root}/sub/../CLAUDE.md")
+        assert str(path) == place(f"{root}//./CLAUDE.md")
+        assert f"{root}/sub/CLAUDE.md" == place(f"{root}/link/CLAUDE.md")
+        assert root == place(f"{root}/sub/..")
+        assert f"{root}/gone/CLAUDE.md" == place(f"{root}/gone/CLAUDE.md")
+
+    @pytest.mark.parametrize("path", ["", "CLAUDE.md", "./CLAUDE.md", "a\0b/CLAUDE.md", "/a\0/b"])
+    def test_none(self, path: str) -> None:
+        """What is no absolute path is refused with a hint."""
+        with pytest.raises(BadInput, match="absolute"):
+            place(path)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.clock import DAY, SECOND
+from cortex_actors.domain.insight import insight_id, section_hash
 from cortex_actors.domain.payload import (
     AccumulationComplete,
     Nothing,
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from cortex_actors.domain.project import Project
 
 
+TABS = insight_id(section_hash("Use tabs."))
+
+
 def reconciler(office: Office) -> Consumer:
     """Return a reconciler with Cerno's thresholds."""
     settings = ReconciliationSettings()
@@ -49,6 +53,18 @@ async def reconcile(office: Office) -> None:
     office.clock.advance(1)
     await office.bus.publish(RECONCILIATION_REQUESTED, Nothing(), source="test")
     await office.handled("reconciler")
+
+
+async def complete(office: Office, *ids: str) -> None:
+    """Say that a file was read which says those insights differently, and wait for the run."""
+    done = AccumulationComplete("run_1", None, ids)
+    await office.bus.publish(ACCUMULATION_COMPLETE, done, source="accumulator")
+    await office.handled("reconciler")
+
+
+async def counts(office: Office) -> dict[str, int]:
+    """Return what the newest run counted."""
+    return dict((await office.runs("reconciler"))[0].counts)
 
 
 def candidates(office: Office) -> list[tuple[str, ...]]:
@@ -116,6 +132,57 @@ class TestWeighing:
         await reconcile(office)
 
         assert 1 == (await office.runs("reconciler"))[0].counts["insights"]
+
+
+class TestWhatChanged:
+    async def test_alone(self, office: Office, project: Project, other: Project) -> None:
+        """After a file was read, only what it says differently is weighed."""
+        await learn(office, project, "Use tabs.", "Run pytest.")
+        await learn(office, other, "Use tabs.", "Run pytest.")
+        await complete(office, TABS)
+
+        assert {0.55, 0.5} == {round(each.confidence, 9) for each in await office.insights()}
+        assert {"insights": 1, "changed": 1, "candidates": 0} == await counts(office)
+
+    async def test_nothing(self, office: Office, project: Project, other: Project) -> None:
+        """A file that says nothing new costs no look at what is known, and the run is said."""
+        await learn(office, project, "Use tabs.")
+        await learn(office, other, "Use tabs.")
+        await complete(office)
+
+        assert [0.5] == [each.confidence for each in await office.insights()]
+        assert {"insights": 0, "changed": 0, "candidates": 0} == await counts(office)
+        assert [()] == candidates(office)
+
+    async def test_candidate(self, office: Office, project: Project, other: Project) -> None:
+        """What has earned it is named as soon as a file says it."""
+        await proved(office, project, other)
+        for n in range(2):
+            await learn(office, await office.follow(office.home.root / f"more{n}"), "Use tabs.")
+        await complete(office, TABS)
+
+        assert [(TABS,)] == candidates(office)
+
+    async def test_namesakes(self, office: Office, project: Project, other: Project) -> None:
+        """Projects whose folders have one name are as many voices as there are folders."""
+        for n in range(3):
+            namesake = await office.follow(office.home.root / f"{n}" / "web")
+            await learn(office, namesake, "Use tabs.")
+        await complete(office, TABS)
+
+        (insight,) = await office.insights()
+        assert ("web", "web", "web") == insight.projects
+        assert 0.6 == round(insight.confidence, 9)
+
+    async def test_very_many(self, office: Office, project: Project, other: Project) -> None:
+        """Thousands of insights are weighed as one is."""
+        texts = [f"Rule {n}." for n in range(1_500)]
+        await learn(office, project, *texts)
+        await learn(office, other, *texts)
+        await complete(office, *(insight_id(section_hash(text)) for text in texts))
+
+        assert {0.55} == {round(each.confidence, 9) for each in await office.insights()}
+        assert 1_500 == (await counts(office))["changed"]
 
 
 class TestCandidates:

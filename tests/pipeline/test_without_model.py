@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.errors import BadInput, EmbedderDown, EmbedderLoading, MailboxFull
+from cortex_actors.errors import (
+    ActorAway,
+    BadInput,
+    CortexError,
+    DeadlineExceeded,
+    EmbedderDown,
+    EmbedderLoading,
+    MailboxFull,
+)
 from cortex_actors.settings import StorageSettings
 from cortex_actors.storage import indexing
 from cortex_actors.storage.indexer import Indexer
@@ -19,6 +27,10 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.project import Project
     from cortex_actors.storage.indexing import Matrix
+
+
+#: How it can be that a text has no vector for now.
+UNEMBEDDED = [EmbedderDown, EmbedderLoading, MailboxFull, BadInput, ActorAway, DeadlineExceeded]
 
 
 class _Index:
@@ -38,9 +50,9 @@ class _Index:
 
 @pytest.mark.usefixtures("accumulator")
 class TestWithoutModel:
-    @pytest.mark.parametrize("kind", [EmbedderDown, EmbedderLoading, MailboxFull, BadInput])
+    @pytest.mark.parametrize("kind", UNEMBEDDED)
     async def test_kept(
-        self, office: Office, project: Project, embed: Embedder, kind: type[EmbedderDown]
+        self, office: Office, project: Project, embed: Embedder, kind: type[CortexError]
     ) -> None:
         """Text that cannot be embedded now is kept without a vector."""
         embed.fails = kind("not now")

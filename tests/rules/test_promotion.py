@@ -39,6 +39,10 @@ class TestEarned:
         assert earned(RIPE, Standing(), now=NOW)
         assert () == unmet(RIPE, Standing(), now=NOW)
 
+    def test_namesakes(self) -> None:
+        """Two projects whose folders have one name are two projects."""
+        assert earned(replace(RIPE, projects=("web", "web")), Standing(), now=NOW)
+
     def test_every_need_is_checked(self) -> None:
         """Each check is reported, met or not, in the order of the needs."""
         assert list(Need) == [check.need for check in requirements(RIPE, Standing(), now=NOW)]
@@ -52,7 +56,7 @@ class TestUnmet:
             (replace(RIPE, confidence=0.699), Need.CONFIDENCE),
             (replace(RIPE, observation_count=2), Need.OBSERVATIONS),
             (replace(RIPE, first_seen=RIPE.first_seen + 1), Need.AGE),
-            (replace(RIPE, projects=("atlas-api", "atlas-api")), Need.PROJECTS),
+            (replace(RIPE, projects=("atlas-api",)), Need.PROJECTS),
         ],
     )
     def test_insight(self, insight: Insight, need: Need) -> None:

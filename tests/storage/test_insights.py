@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
+from cortex_actors import lookup
 from cortex_actors.domain.project import Project
 from cortex_actors.errors import LedgerDown
 from cortex_actors.storage import insights, projects
@@ -113,6 +115,15 @@ class TestLearn:
         assert {} == await active(store, ATLAS)
         assert ("harbor",) == (await active(store, HARBOR))["use ruff"].projects
 
+    async def test_moved_to_another_project(self, store: Store) -> None:
+        """What a file said in another project's name has changed."""
+        await store.says(HERE, "use ruff", "b")
+
+        assert sorted([id_of("use ruff"), id_of("b")]) == await store.says(
+            HERE, "use ruff", "b", project=HARBOR
+        )
+        assert [] == await store.says(HERE, "use ruff", "b", project=HARBOR)
+
 
 class TestWithdraw:
     async def test_edited(self, store: Store) -> None:
@@ -196,6 +207,32 @@ class TestQueries:
 
         assert (1, {ATLAS.id: 1, HARBOR.id: 1}) == found
 
+    async def test_counts_of_what_stands(self, store: Store) -> None:
+        """What was decided against is counted nowhere, though files still say it."""
+        await store.says(HERE, "a", "b")
+        await store.write(
+            lambda c: (
+                c.exec_driver_sql(
+                    "UPDATE insights SET status = 'contradicted' WHERE content = 'b'"
+                ).rowcount
+            )
+        )
+        found = await store.read(lambda c: (insights.count(c), insights.count_by_project(c)))
+        totals = [
+            (await store.read(partial(lookup.insights, project_id=each, limit=9)))["total"]
+            for each in (None, ATLAS.id)
+        ]
+
+        assert (1, {ATLAS.id: 1}) == found
+        assert [1, 1] == totals
+
+    async def test_clock_jumps_back(self, store: Store) -> None:
+        """A source that is looked up claims no revision: the clock does not know the newest."""
+        await store.says(HERE, "a", revision="old", at=EPOCH + 10)
+        await store.says(HERE, "a", revision="new", at=EPOCH)
+
+        assert [""] == [place.file_hash for place in await places(store, "a")]
+
     async def test_own_place_first(self, store: Store) -> None:
         """Who asks from a project sees its own place first."""
         await store.says(HERE, "a")
@@ -214,12 +251,15 @@ class TestQueries:
 
     @pytest.mark.parametrize("name", ["a,b", "/", "a/,b", " ", "ä,"])
     async def test_names_of_projects(self, store: Store, name: str) -> None:
-        """A project's name may hold a comma."""
+        """A project's name may hold a comma, and two projects may share one."""
         project = Project("prj_odd", name if name != "a/,b" else "a\n,b", "/odd", EPOCH)
         await store.says("/odd/CLAUDE.md", "a", project=project)
         await store.says(HERE, "a")
+        twin = Project("prj_twin", project.name, "/twin", EPOCH)
+        await store.says("/twin/CLAUDE.md", "a", project=twin)
 
-        assert tuple(sorted(("atlas", project.name))) == (await active(store))["a"].projects
+        names = sorted(("atlas", project.name, project.name))
+        assert tuple(names) == (await active(store))["a"].projects
 
 
 class TestNamesThatAreNotText:

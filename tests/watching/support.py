@@ -38,11 +38,12 @@ class Watch:
             office.bus, office.clock, office.records, threads, settings, self.hints
         )
         self.watcher: Watcher
+        self._from = 0
 
     async def begin(self) -> None:
         """Start the watcher and return once it has looked, sweeps and hears."""
         await self.office.employ("watcher", self.make)
-        await eventually(lambda: self.watcher._looked.is_set())
+        await eventually(self.watcher._looked.is_set)
         await eventually(lambda: self.hints.wanted() == self.hints.folders)
         await self.watcher.actor_ref.ask_async(None, timeout=10)
 
@@ -71,13 +72,13 @@ class Watch:
     @property
     def said(self) -> list[str]:
         """What was told of, as paths from the root."""
-        payloads = [event.payload for event in self.office.said]
+        payloads = [event.payload for event in self.office.said[self._from :]]
         paths = [each.path for each in payloads if isinstance(each, FileChanged)]
         return [os.path.relpath(path, self.root) for path in paths]
 
     def forget(self) -> None:
         """Listen anew."""
-        self.office.said.clear()
+        self._from = len(self.office.said)
 
     def write(self, name: str, text: str = "## A\n\nb\n") -> Path:
         """Write a file of the project."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,9 +13,10 @@ from cortex_actors.errors import ActorAway
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.settings import WatchingSettings
 from cortex_actors.storage import projects
+from cortex_actors.storage.journal import dead
 from cortex_actors.testing import eventually
 from cortex_actors.topics import PROJECT_ADDED, PROJECT_REMOVED, SCAN_REQUESTED
-from cortex_actors.watching.watchlist import Watchlist
+from cortex_actors.watching.watchlist import AGAIN, Watchlist
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -30,9 +32,13 @@ class Supervisor:
         self.running: dict[str, Project] = {}
         self.refused: set[str] = set()
         self.started: list[str] = []
+        #: Set while a start takes as long as the test wants.
+        self.gate = asyncio.Event()
+        self.gate.set()
 
     async def start_watcher(self, project: Project) -> None:
         """Start the watcher of a project."""
+        await self.gate.wait()
         if project.name in self.refused:
             raise ActorAway("on purpose")
         self.running[project.id] = project
@@ -126,13 +132,44 @@ class TestAgrees:
         await eventually(lambda: ["harbor"] == supervisor.names)
         assert office.names.whereis("watchlist") is not None
 
+    async def test_tried_again(
+        self, office: Office, project: Project, supervisor: Supervisor
+    ) -> None:
+        """A watcher that does not start is tried again though nobody says anything."""
+        supervisor.refused.add("atlas")
+        await office.hire("watchlist")
+        await say(office, PROJECT_ADDED, project)
+        await eventually(lambda: office.clock.sleepers > 0)
+        supervisor.refused.clear()
+        office.clock.advance(AGAIN)
+
+        await eventually(lambda: ["atlas"] == supervisor.names)
+        assert 0 == (await office.read(dead))
+
+    async def test_at_once(self, office: Office, project: Project, supervisor: Supervisor) -> None:
+        """News that come while watchers are being started start no second one."""
+        supervisor.gate.clear()
+        await office.hire("watchlist")
+        said = [
+            await office.bus.publish(PROJECT_ADDED, Ids((project.id,)), source="test")
+            for _ in range(3)
+        ]
+        watchlist = await office.names.find("watchlist")
+        await eventually(lambda: watchlist.life.handled > 0)
+        supervisor.gate.set()
+        await office.handled("watchlist")
+
+        assert 3 == len(said)
+        assert ["atlas"] == supervisor.started
+
 
 class TestScan:
     async def scanned(self, office: Office, project_id: str | None) -> list[str]:
         """Return the paths that a scan tells of."""
+        before = len(office.said)
         await office.bus.publish(SCAN_REQUESTED, ScanRequested(project_id), source="test")
         await office.handled("watchlist")
-        payloads = [event.payload for event in office.said]
+        payloads = [event.payload for event in office.said[before:]]
         return [each.path for each in payloads if isinstance(each, FileChanged)]
 
     async def test_all(
@@ -157,6 +194,16 @@ class TestScan:
         await office.hire("watchlist")
 
         assert [f"{other.root}/CLAUDE.md"] == await self.scanned(office, other.id)
+
+    async def test_nested(self, office: Office, project: Project, supervisor: Supervisor) -> None:
+        """A file below two roots is told of once, for the inner project."""
+        inner = await office.follow(Path(project.root, "in"))
+        path = Path(inner.root, "CLAUDE.md")
+        path.write_text("x")
+        await office.hire("watchlist")
+
+        assert [str(path)] == await self.scanned(office, None)
+        assert [] == await self.scanned(office, project.id)
 
     async def test_not_followed(
         self, office: Office, project: Project, supervisor: Supervisor

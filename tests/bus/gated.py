@@ -1,0 +1,39 @@
+"""A journal whose commits the test lets through."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from cortex_actors.testing import ManualClock, MemoryJournal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cortex_actors.bus.journal import Delivery, Outcome
+    from cortex_actors.domain.event import Event
+    from cortex_actors.domain.payload import Payload
+
+
+class Gated(MemoryJournal):
+    """A journal whose commits wait for the test, or fail."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        super().__init__(clock)
+        self.gate = asyncio.Event()
+        self.asked = asyncio.Event()
+        self.error: Exception | None = None
+
+    async def append(self, events: Sequence[Event[Payload]]) -> list[Event[Payload]]:
+        """Wait, then store or fail."""
+        self.asked.set()
+        await self.gate.wait()
+        if self.error is not None:
+            raise self.error
+        return await super().append(events)
+
+    async def settle(self, delivery: Delivery, outcome: Outcome) -> list[Event[Payload]]:
+        """Wait, then settle."""
+        self.asked.set()
+        await self.gate.wait()
+        return await super().settle(delivery, outcome)

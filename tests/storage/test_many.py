@@ -1,0 +1,53 @@
+"""Files of thousands of sections: a few statements each, none longer than SQLite takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import event
+
+from cortex_actors.storage import insights, principles
+from tests.storage.support import ATLAS, findings, id_of
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from tests.storage.support import Store
+
+HERE = "/projects/atlas/CLAUDE.md"
+
+
+class TestMany:
+    async def test_statements(self, store: Store) -> None:
+        """A file costs a few short statements, however many sections it has."""
+        seen: list[int] = []
+        many = findings(HERE, [f"say {n}" for n in range(5_000)], ATLAS)
+        await store.says(HERE, "another thing")
+
+        def note(*told: object) -> None:
+            values = told[3]
+            assert isinstance(values, (tuple, list))
+            seen.append(0 if told[5] else len(values))  # told[5]: executed once for each row
+
+        def work(connection: Connection) -> None:
+            event.listen(connection, "before_cursor_execute", note)
+            for said in (many, many[2_500:], many):
+                insights.learn(connection, said, project_id=ATLAS.id, path=HERE, at=1)
+            insights.silence(connection, HERE, 2)
+            insights.weigh(connection, [(each.insight_id, 0.6) for each in many])
+            event.remove(connection, "before_cursor_execute", note)
+
+        await store.write(work)
+        assert len(seen) < 100
+        assert max(seen) < 1_010
+
+    async def test_very_many_ids(self, store: Store) -> None:
+        """More ids than one statement takes are looked up all the same."""
+        await store.says(HERE, "a", "b")
+        ids = [*(f"ins_{n}" for n in range(40_000)), id_of("a"), id_of("b")]
+        known = await store.read(lambda c: insights.by_id(c, ids))
+        found = await store.read(lambda c: insights.sources(c, ids))
+        derived = await store.read(lambda c: principles.derived(c, ids))
+
+        assert {id_of("a"), id_of("b")} == known.keys() == found.keys()
+        assert set() == derived
