@@ -10,13 +10,7 @@ import pytest
 from cortex_actors.embedding.hashing import HashingProvider
 from cortex_actors.embedding.pool import Pool
 from cortex_actors.embedding.provider import State
-from cortex_actors.errors import (
-    BadInput,
-    EmbedderDown,
-    EmbedderLoading,
-    MailboxFull,
-    ModelMissing,
-)
+from cortex_actors.errors import BadInput, EmbedderDown, EmbedderLoading, MailboxFull, ModelMissing
 from cortex_actors.runtime.supervised import start_actor
 from tests.embedding.support import fails_with_down, until
 
@@ -28,6 +22,8 @@ if TYPE_CHECKING:
     from cortex_actors.runtime.names import Names
     from cortex_actors.runtime.supervised import ActorHandle
     from tests.embedding.support import ManualClock, StagedProvider
+
+    Asked = asyncio.Task[Vectors]
 
 TWENTY = [f"rule {i}" for i in range(20)]
 
@@ -51,10 +47,6 @@ class Asker:
     async def _has(self, *, waiting: int) -> bool:
         info: PoolInfo = await self.describe()
         return waiting == info.waiting
-
-
-if TYPE_CHECKING:
-    Asked = asyncio.Task[Vectors]
 
 
 @pytest.fixture
