@@ -168,8 +168,8 @@ class TestProjects:
 
     async def test_add_is_always_said(self, tree: Tree, root: Path) -> None:
         """Adding a project again says so again, which mends a project that is not watched."""
-        await tree.end_watcher((await tree.cortex.add_project(str(root)))["id"])
         await eventually(lambda: 1 == len(tree.watched()))
+        await settled(tree)
         await tree.end_watcher(next(iter(tree.watched())))
         assert not tree.watched()
         await tree.cortex.add_project(str(root))

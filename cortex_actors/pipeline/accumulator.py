@@ -13,6 +13,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, TypeVarTuple, Unpack
 
 from cortex_actors.bus.consumer import Consumer, Desk
@@ -125,7 +126,7 @@ class Accumulator(Consumer):
             return self._outcome(replace(run, state="failed", error=reason))
         job = Job(project, path, replace(run, project_id=project.id))
         if job.dialect is None:
-            return await self._silenced(replace(job.run, state="failed", error=_foreign(path)))
+            return await self._silenced(replace(job.run, state="failed", error=_foreign(job)))
         return await self._read(job, job.dialect)
 
     async def _read(self, job: Job, dialect: Dialect) -> Outcome:
@@ -265,11 +266,16 @@ class Accumulator(Consumer):
         return Outcome(all_of_it, [*say, self.say(ACCUMULATION_COMPLETE, done)])
 
 
-def _foreign(path: str) -> str:
+def _foreign(job: Job) -> str:
     """Return the text for a file that instructs nobody here."""
+    if pruned(os.path.relpath(job.path, job.project.root)):
+        return (
+            f"cannot read {job.path}: it lies in a folder of dependencies or of build output; "
+            "move it to one of the project's own"
+        )
     return (
-        f"cannot read {path}: it is not an instruction file by its name, or lies in a folder that "
-        "is passed over; docs/cli.md lists both"
+        f"cannot read {job.path}: {Path(job.path).name} is not the name of an instruction "
+        "file there; docs/cli.md lists them"
     )
 
 

@@ -107,7 +107,9 @@ class TestOdd:
         other.write_text("## A\n\nb\n")
         await office.changed(project, other)
 
-        assert ["failed"] == [run.state for run in await office.runs()]
+        (run,) = await office.runs()
+        assert "failed" == run.state
+        assert "dependencies" in (run.error or "")
         assert ([], {}) == (await office.contents(), await office.broken())
         assert {} == await office.read(lambda c: projects.files(c, project.id))
 
