@@ -97,6 +97,14 @@ class TestLive:
             await settled(tree)
             assert 0 == (await tree.cortex.status())["dead"]
 
+    async def test_mailboxes_are_bounded(self, tmp_home: Path) -> None:
+        """No actor's mailbox may grow without end."""
+        async with grown(tmp_home) as tree:
+            limits = {name: ref.actor_inbox.limit for name, ref in tree.parts.names.known().items()}
+
+        assert actors() <= limits.keys()
+        assert [] == [name for name, limit in limits.items() if not limit]
+
     async def test_drawn_for_people(self, tmp_home: Path) -> None:
         """The verb that draws the tree shows every actor, as text and as data."""
         async with grown(tmp_home) as tree:

@@ -73,9 +73,6 @@ class Cache(AsyncioActor):
     serve an old one. The provider is only looked at here; the pool owns it.
     """
 
-    #: Asks that may wait to be taken in; their senders wait for room.
-    mailbox_limit = 1_000
-
     def __init__(self, provider: Provider, *, entries: int, stored: Stored, embed: Embed) -> None:
         super().__init__()
         self._provider = provider

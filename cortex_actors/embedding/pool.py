@@ -53,9 +53,6 @@ class Pool(AsyncioActor):
     then has the answer. A crash leaves the loaded model where it is; only a stop lets go of it.
     """
 
-    #: Asks that may wait to be taken in; their senders wait for room.
-    mailbox_limit = 1_000
-
     def __init__(
         self, provider: Provider, clock: Clock, *, items: int, seconds: float, limit: int
     ) -> None:

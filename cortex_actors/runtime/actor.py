@@ -42,8 +42,8 @@ class AsyncioActor(pykka.Actor):
     ActorDeadError, nobody waits for ever.
     """
 
-    #: Messages that may wait; 0 for no limit.
-    mailbox_limit: ClassVar[int] = 0
+    #: Messages that may wait, 0 for no limit; asks by name wait for room, which slows a flood.
+    mailbox_limit: ClassVar[int] = 1_000
     #: What a full mailbox does.
     overflow: ClassVar[Overflow] = Overflow.RAISE
     #: What a failed ask does to the actor.
