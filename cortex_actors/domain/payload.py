@@ -44,7 +44,11 @@ class FileChanged(Payload):
 
 @dataclass(frozen=True, slots=True)
 class AccumulationComplete(Payload):
-    """`project_id` is None when runs of several projects were made one."""
+    """What a file says was taken in.
+
+    `changed_ids` are the insights for which there is other evidence now: said for the first time,
+    confirmed by a new revision, or withdrawn. `project_id` is None when several runs were made one.
+    """
 
     run_id: str
     project_id: str | None

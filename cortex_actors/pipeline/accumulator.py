@@ -184,7 +184,9 @@ class Accumulator(Consumer):
             projects.saw(connection, state, at)
 
         run = replace(job.run, counts={"fragments": len(findings), "embedded": len(vectors)})
-        return self._outcome(run, work, other.changed)
+        # A new revision is new evidence for everything it still says, so that is weighed, too.
+        weighed = {*other.changed, *(each.insight_id for each in findings)}
+        return self._outcome(run, work, sorted(weighed))
 
     async def _failed(self, job: Job, state: FileState) -> Outcome:
         """Record why a file cannot be read; what it said before stands."""

@@ -226,23 +226,27 @@ class TestComplete:
         assert project.id == said.project_id
         assert {each.id for each in await office.insights()} == set(said.changed_ids)
 
-    async def test_changed_alone(self, office: Office, project: Project) -> None:
-        """Of a file that was edited, only what is new or gone is said to have changed."""
+    async def test_evidence(self, office: Office, project: Project) -> None:
+        """Of a file that was edited, what is new, gone, or confirmed once more has changed."""
         path = write(project, TWO)
         await office.changed(project, path)
         before = {each.content: each.id for each in await office.insights()}
         await office.changed(project, write(project, TWO.replace("tabs", "spaces")))
         after = {each.content: each.id for each in await office.insights()}
 
-        assert {before["Use tabs."], after["Use spaces."]} == set(completed(office)[-1].changed_ids)
+        said = set(completed(office)[-1].changed_ids)
+        assert {*before.values(), *after.values()} == said
+        assert 3 == len(said)
 
     async def test_lines_alone(self, office: Office, project: Project) -> None:
-        """A file whose sections only moved to other lines says nothing new."""
+        """Sections that only moved to other lines of a new revision are confirmed by it."""
         await office.changed(project, write(project, TWO))
         await office.changed(project, write(project, "\n\n" + TWO))
 
         assert "completed" == (await office.runs())[0].state
-        assert () == completed(office)[-1].changed_ids
+        assert {each.id for each in await office.insights()} == set(
+            completed(office)[-1].changed_ids
+        )
 
     async def test_vanished(self, office: Office, project: Project) -> None:
         """What a vanished file said has changed."""
