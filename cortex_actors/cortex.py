@@ -166,7 +166,10 @@ class Cortex:
         return {"id": event.id, "topic": event.topic, "seq": event.seq}
 
     async def insights(self, project: str | None = None, limit: int = 20) -> dict[str, Any]:
-        """Return what was learned, most believed first. Raises `UnknownProject`."""
+        """Return what was learned, most believed first. Raises `UnknownProject`, `BadInput`."""
+        if limit < 1:
+            message = f"cannot list {limit} insights; ask for 1 or more"
+            raise BadInput(message)
         project_id = None if project is None else (await self._project(project)).id
         return await self._parts.records.read(lambda c: lookup.insights(c, project_id, limit))
 

@@ -45,8 +45,8 @@ class AccumulationSettings(Section):
 
     #: What an insight is: a whole H2 section. (Single statements are another change.)
     granularity: Literal["section"] = "section"
-    #: Bytes an instruction file may have (Cerno's limit: 1 MiB).
-    max_file_bytes: int = Field(1_048_576, gt=0)
+    #: Bytes an instruction file may have (Cerno's limit, and the parsers': 1 MiB).
+    max_file_bytes: int = Field(1_048_576, gt=0, le=1_048_576)
 
 
 class ReconciliationSettings(Section):

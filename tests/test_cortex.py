@@ -135,6 +135,14 @@ class TestPublish:
             await cortex.publish("file:changed", {"path": str(root / "README.md")})
 
 
+class TestHowMany:
+    async def test_refused(self, cortex: Cortex) -> None:
+        """Asking for fewer than one insight is refused; below zero would mean all of them."""
+        for limit in (0, -1):
+            with pytest.raises(BadInput, match="1 or more"):
+                await cortex.insights(limit=limit)
+
+
 class TestProjects:
     async def test_add(self, cortex: Cortex, root: Path) -> None:
         """A project that is added again is the same project and no news."""

@@ -151,5 +151,5 @@ def _too_large(path: str, size: int, limit: int) -> str:
     """Return the text for a file over the limit."""
     return (
         f"cannot read {path}: it has {size} bytes, an instruction file may have {limit}; "
-        "split it, or raise accumulation.max_file_bytes"
+        "split it"
     )
