@@ -23,7 +23,6 @@ from cortex_actors.federation.store import LocalStore
 from cortex_actors.pipeline.accumulator import Accumulator
 from cortex_actors.pipeline.organiser import Organiser
 from cortex_actors.pipeline.reconciler import Reconciler
-from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import indexing
 from cortex_actors.storage.indexer import Indexer
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from cortex_actors.home import Home
     from cortex_actors.logs import LogStream
     from cortex_actors.runtime.actor import AsyncioActor
+    from cortex_actors.runtime.names import Names
     from cortex_actors.settings import Settings
 
 #: Threads that look at files: sweeps and large parses, of all projects together.
@@ -80,6 +80,7 @@ class World:
     settings: Settings
     clock: Clock
     logs: LogStream
+    names: Names
     watchers: Watchers
     draw: Callable[[], Mapping[str, Any]]
     crash: Callable[[str], None]
@@ -93,7 +94,7 @@ class Assembly:
         self._world = world
         self._settings = world.settings
         self._clock = world.clock
-        self.names = Names()
+        self.names = world.names
         self.threads = Threads("files", FILE_THREADS)
         self.records = Records(self.names)
         self._journal = LedgerJournal(self.records, world.clock)

@@ -36,21 +36,21 @@ from typing import TYPE_CHECKING, Final
 
 import supervision
 from cortex_actors import topics
+from cortex_actors.crashes import Crashes
 from cortex_actors.domain.payload import Life
-from cortex_actors.errors import ActorAway, UnknownActor
+from cortex_actors.errors import UnknownActor
 from cortex_actors.parts import Assembly, World, scribe
 from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.supervised import start_actor
-from cortex_actors.watching.watcher import Watcher
+from cortex_actors.watchers import Watchers
 
 if TYPE_CHECKING:
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
     from cortex_actors.cortex import Cortex
-    from cortex_actors.domain.project import Project
     from cortex_actors.home import Home
     from cortex_actors.logs import LogStream
-    from cortex_actors.runtime.supervised import ActorHandle
     from cortex_actors.settings import Settings
 
 
@@ -98,9 +98,6 @@ TOLD: Final = {
     "start_error": topics.ACTOR_CRASHED,
 }
 
-#: Characters of an exception that a reason shows; the log has the traceback.
-REASON_LIMIT: Final = 300
-
 
 def grow(home: Home, settings: Settings, clock: Clock, logs: LogStream) -> Tree:
     """Return the tree of one home; nothing runs before `start`."""
@@ -108,20 +105,16 @@ def grow(home: Home, settings: Settings, clock: Clock, logs: LogStream) -> Tree:
 
 
 class Tree:
-    """The live tree; also starts and ends watchers, and draws itself."""
+    """The live tree; it can draw itself, and say why it gave up."""
 
     def __init__(self, home: Home, settings: Settings, *, clock: Clock, logs: LogStream) -> None:
         """Put every part together."""
         self._clock = clock
         self._live: dict[str, supervision.Supervisor] = {}
-        self._watchers: dict[str, ActorHandle] = {}
-        self._starting: set[str] = set()
-        #: Watchers that crashed and have yet to be reported, with why.
-        self._fallen: dict[str, object] = {}
-        #: The last crash below each supervisor, and which of them gave up because of it.
-        self._crashes: dict[str, str] = {}
-        self._gave_up: set[str] = set()
-        world = World(home, settings, clock, logs, self, self.draw, self.crash)
+        self._crashes = Crashes()
+        names = Names()
+        self.watchers = Watchers(names, self._crashes, lambda: self._live["watchers"])
+        world = World(home, settings, clock, logs, names, self.watchers, self.draw, self.crash)
         self.parts = Assembly(world)
         self.bus.subscribe("*", scribe(logs))
         self.supervisor = self._make(TREE)
@@ -159,7 +152,7 @@ class Tree:
 
     def reason(self) -> str | None:
         """Return which actor's crashes the whole tree gave up over; None while it has not."""
-        return self._crashes.get(TREE.name) if TREE.name in self._gave_up else None
+        return self._crashes.reason(TREE.name)
 
     def draw(self) -> dict[str, object]:
         """Return the live tree, as data and as text."""
@@ -173,45 +166,6 @@ class Tree:
             message = f"cannot crash {name}: no actor has that name now; there are {known}"
             raise UnknownActor(message)
 
-    # Watchers: made from a template, one for each project, named by their handles.
-
-    async def start_watcher(self, project: Project) -> None:
-        """Start the watcher of a project; nothing happens when it has one or is getting it.
-
-        Raises `ActorAway` when it does not start.
-        """
-        if project.id in self._watchers or project.id in self._starting:
-            return
-        self._starting.add(project.id)
-        try:
-            await self._live["watchers"].start_child((project,))
-        except supervision.SupervisionError as error:
-            message = f"cannot watch {project.root}: {error}; it is tried again in a moment"
-            raise ActorAway(message) from error
-        finally:
-            self._starting.discard(project.id)
-
-    async def end_watcher(self, project_id: str) -> None:
-        """End the watcher of a project; nothing happens when it has none.
-
-        Raises `ActorAway` when it was replaced meanwhile, or its supervisor is.
-        """
-        handle = self._watchers.get(project_id)
-        if handle is None:
-            return
-        try:
-            await self._live["watchers"].terminate_child(handle)
-        except supervision.SupervisionError as error:
-            if self._watchers.get(project_id) is not handle or handle.ref.is_alive():
-                message = f"cannot stop watching {project_id}: {error}; it is tried again"
-                raise ActorAway(message) from error
-        if self._watchers.get(project_id) is handle:
-            del self._watchers[project_id]
-
-    def watched(self) -> frozenset[str]:
-        """Return the ids of the projects that have a watcher."""
-        return frozenset(self._watchers)
-
     def _make(self, branch: Branch) -> supervision.Supervisor:
         """Return a branch's supervisor, not started yet."""
         specs = [
@@ -219,7 +173,7 @@ class Tree:
             for child in branch.children
         ]
         if branch.strategy == "simple_one_for_one":
-            specs = [supervision.ChildSpec("watcher", self._watcher)]
+            specs = [self.watchers.template(lambda: self.parts.watching)]
         return supervision.Supervisor(
             specs,
             name=branch.name,
@@ -239,60 +193,17 @@ class Tree:
         """Return how a branch is started: each life of it has a supervisor of its own."""
 
         async def start() -> supervision.Handle:
-            if branch.name == "watchers":
-                self._watchers.clear()
             self._live[branch.name] = made = self._make(branch)
             return await made.start()
 
         return supervision.ChildSpec(branch.name, start, type="supervisor")
-
-    async def _watcher(self, project: Project) -> supervision.Handle | supervision.Ignore:
-        """Start one life of a project's watcher; two projects may have one name.
-
-        A start that was asked for twice (its caller may have gone meanwhile) is ignored.
-        """
-        before = self._watchers.get(project.id)
-        if before is not None and before.ref.is_alive():
-            return supervision.IGNORE
-        name = f"watcher({project.name})"
-        if self.parts.names.whereis(name) is not None:
-            name = f"watcher({project.name}-{project.id[4:10]})"
-        handle = await start_actor(self.parts.names, name, Watcher, project, self.parts.watching)
-        handle.ref.on_end(partial(self._note_fall, name, handle))
-        self._watchers[project.id] = handle
-        return handle
-
-    def _note_fall(self, name: str, handle: ActorHandle) -> None:
-        """Keep which watcher crashed: a report names only the template."""
-        if isinstance(handle.ref.life.reason, Exception):
-            self._fallen[name] = handle.ref.life.reason
 
     def _on_report(self, report: supervision.Report) -> None:
         """Tell the log and the bus what happened to a child."""
         topic = TOLD.get(report.kind)
         if report.kind == "exited" and report.reason not in ("normal", "shutdown"):
             topic = topics.ACTOR_CRASHED
-        reason = "" if report.reason is None else f"{report.reason!r}"[:REASON_LIMIT]
-        self._remember(report, reason)
-        if report.kind == "gave_up":
-            reason = self._crashes.get(report.supervisor, reason)
+        reason = self._crashes.take(report)
         if topic is not None:
             life = Life(str(report.child), reason)
             self.bus.announce(self.bus.event(topic, life, source=report.supervisor))
-
-    def _remember(self, report: supervision.Report, reason: str) -> None:
-        """Remember why a child crashed, through every branch that gave up over it."""
-        child = str(report.child)
-        match report.kind:
-            case "gave_up":
-                self._gave_up.add(report.supervisor)
-            case "started" | "restarted":
-                self._gave_up.discard(child)
-            case "exited" if child in self._gave_up:
-                self._crashes[report.supervisor] = self._crashes.get(child, reason)
-            case "exited" | "start_error":
-                who = next((n for n, why in self._fallen.items() if why is report.reason), child)
-                self._fallen.pop(who, None)
-                if report.reason not in ("normal", "shutdown"):
-                    text = f"{report.supervisor}/{who} crashed too often: {reason}"
-                    self._crashes[report.supervisor] = text

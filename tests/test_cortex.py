@@ -176,20 +176,20 @@ class TestProjects:
 
     async def test_add_is_always_said(self, tree: Tree, root: Path) -> None:
         """Adding a project again says so again, which mends a project that is not watched."""
-        await eventually(lambda: 1 == len(tree.watched()))
+        await eventually(lambda: 1 == len(tree.watchers.watched()))
         await settled(tree)
-        await tree.end_watcher(next(iter(tree.watched())))
-        assert not tree.watched()
+        await tree.watchers.end_watcher(next(iter(tree.watchers.watched())))
+        assert not tree.watchers.watched()
         await tree.cortex.add_project(str(root))
 
-        await eventually(lambda: 1 == len(tree.watched()))
+        await eventually(lambda: 1 == len(tree.watchers.watched()))
 
     async def test_remove(self, tree: Tree, root: Path) -> None:
         """A project that is followed no longer loses its watcher and keeps what it said."""
         (root / "CLAUDE.md").write_text("## Zebra\n\nAsk the zebra.\n")
         await knows(tree, "zebra")
         await tree.cortex.remove_project(str(root))
-        await eventually(lambda: frozenset() == tree.watched())
+        await eventually(lambda: frozenset() == tree.watchers.watched())
         await settled(tree)
 
         assert [] == (await tree.cortex.projects())["projects"]
@@ -200,7 +200,7 @@ class TestProjects:
         """A project that is followed again is watched again."""
         await tree.cortex.remove_project(str(root))
         assert (await tree.cortex.add_project(str(root)))["new"]
-        await eventually(lambda: 1 == len(tree.watched()))
+        await eventually(lambda: 1 == len(tree.watchers.watched()))
         (root / "CLAUDE.md").write_text("## Zebra\n\nAsk the zebra.\n")
 
         await knows(tree, "zebra")
@@ -225,7 +225,7 @@ class TestProjects:
         other = tmp_path / "elsewhere" / "atlas"
         other.mkdir(parents=True)
         await tree.cortex.add_project(str(other))
-        await eventually(lambda: 2 == len(tree.watched()))
+        await eventually(lambda: 2 == len(tree.watchers.watched()))
 
         with pytest.raises(UnknownProject, match="2 projects are called atlas"):
             await tree.cortex.scan("atlas")

@@ -150,6 +150,5 @@ def _read(path: str, limit: int) -> bytes:
 def _too_large(path: str, size: int, limit: int) -> str:
     """Return the text for a file over the limit."""
     return (
-        f"cannot read {path}: it has {size} bytes, an instruction file may have {limit}; "
-        "split it"
+        f"cannot read {path}: it has {size} bytes, an instruction file may have {limit}; split it"
     )

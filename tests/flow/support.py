@@ -63,7 +63,7 @@ async def follow(tree: Tree, *roots: Path, within: float = 20) -> None:
     """Follow projects and return once every file of theirs was read and is searchable."""
     for root in roots:
         await tree.cortex.add_project(str(root))
-    await eventually(lambda: len(tree.watched()) >= len(roots), within)
+    await eventually(lambda: len(tree.watchers.watched()) >= len(roots), within)
     for root in roots:
         await tree.cortex.scan(str(root))
     await settled(tree, within)

@@ -96,7 +96,7 @@ class TestRestart:
             await follow(tree, *roots)
             before = (await tree.cortex.insights(limit=1_000))["insights"]
         async with grown(tmp_home) as tree:
-            await eventually(lambda: 3 == len(tree.watched()))
+            await eventually(lambda: 3 == len(tree.watchers.watched()))
             await settled(tree)
             assert before == (await tree.cortex.insights(limit=1_000))["insights"]
             assert "Terraform" == (await first(tree, "never run terraform apply"))["heading"]
@@ -137,6 +137,6 @@ class TestRestart:
         async with grown(tmp_home) as tree:
             assert promised <= (await tree.cortex.status())["insights"]
             await knows(tree, "part number 39")
-            await eventually(lambda: 1 == len(tree.watched()))
+            await eventually(lambda: 1 == len(tree.watchers.watched()))
             await settled(tree)
             assert 43 == (await tree.cortex.projects())["projects"][0]["files"]
