@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cortex_actors.domain.project import innermost
-from cortex_actors.errors import BadInput, CortexError, UnknownProject
+from cortex_actors.errors import BadInput, CortexError, NotFound, UnknownProject
 from cortex_actors.pipeline import reading
 from cortex_actors.storage import indexing, journal, principles
 from cortex_actors.storage import insights as insight_rows
@@ -34,10 +34,13 @@ async def guarded(answer: Awaitable[M]) -> M | dict[str, Any]:
 def root(path: str) -> str:
     """Return the real path of a folder that may be a project (on a thread).
 
-    Raises `BadInput` for anything else: `/` or a home folder holds everybody's files, and looking
-    through it takes longer than the time between two looks.
+    Raises `NotFound` for a path that is not there, and `BadInput` for anything else: `/` or a home
+    folder holds everybody's files, and looking through it takes longer than two looks are apart.
     """
     real = _real(path)
+    if real and not Path(real).exists():
+        message = f"cannot follow {path}: it is not there; give a project's root folder"
+        raise NotFound(message)
     if not real or not Path(real).is_dir():
         message = f"cannot follow {path}: it is not a folder; give a project's root folder"
         raise BadInput(message)

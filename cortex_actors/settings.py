@@ -54,7 +54,7 @@ class ReconciliationSettings(Section):
 
     #: Least confidence, 0 to 1.
     promotion_confidence: float = Field(0.7, ge=0, le=1)
-    #: Least number of confirming sources.
+    #: Least number of observations: revisions of files that say it.
     promotion_observations: int = Field(3, ge=1)
     #: Least age, days.
     promotion_age_days: float = Field(7, ge=0)
@@ -155,6 +155,15 @@ class Settings(BaseSettings):
         return env_settings, init_settings
 
 
+#: pydantic's words for what people do wrong -> ours.
+_PROBLEMS = {
+    "extra_forbidden": "there is no such setting (docs/configuration.md lists them)",
+    "model_type": "it is a section, so write it as a table: [section]",
+    "model_attributes_type": "it is a section, so write it as a table: [section]",
+    "too_short": "it needs at least one item",
+}
+
+
 def load(home: Home) -> Settings:
     """Return the settings of a home.
 
@@ -167,8 +176,9 @@ def load(home: Home) -> Settings:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
         variable = "CORTEX_" + "__".join(str(part).upper() for part in first["loc"])
+        problem = _PROBLEMS.get(first["type"], first["msg"].lower())
         message = (
-            f"the setting {key} cannot be used: {first['msg']}; "
+            f"the setting {key} cannot be used: {problem}; "
             f"mend it in {home.settings} or in the variable {variable}"
         )
         raise ConfigurationError(message) from error

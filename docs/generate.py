@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 
 from cortex_actors import settings, topics
@@ -30,7 +30,8 @@ def topics_page() -> str:
             "Made from `cortex_actors/topics.py` by `make docs`.",
             "",
             "A topic is `noun:state`. Events of a *durable* topic are rows of the ledger: they are",
-            "handled even if nobody was there when they were said. Waiting events with one *key*",
+            "handled even if nobody was there when they were said. A field with `?` may be left out,",
+            "and so may `project_id` of `file:changed`. Waiting events with one *key*",
             "are handled as one. *Heard by* names the actors that handle the event; tails (`cortex",
             "logs -f`) see every topic.",
             "",
@@ -61,8 +62,17 @@ def configuration_page() -> str:
         "",
         "Settings are read from `cortex.toml` in the home, then from the environment, which wins:",
         "`CORTEX_EMBEDDING__MODEL` is `model` of `[embedding]`. A key that does not exist is an",
-        "error (exit code 78). The home is `--home`, else `CORTEX_HOME`, else",
-        "`$XDG_DATA_HOME/cortex-actors`.",
+        "error (exit code 78). A change takes effect when the daemon is restarted. The home is",
+        "`--home`, else `CORTEX_HOME`, else `$XDG_DATA_HOME/cortex-actors`.",
+        "",
+        "```toml",
+        "# cortex.toml",
+        "[watching]",
+        "sweep_s = 10",
+        "",
+        "[embedding]",
+        'model = "/models/my-sentence-model"',
+        "```",
         "",
     ]
     for name, section in SECTIONS.items():
@@ -79,7 +89,11 @@ def configuration_page() -> str:
 
 def _payload(topic: topics.Topic) -> str:
     """Return the names of what travels on a topic."""
-    return ", ".join(field.name for field in fields(topic.payload)) or "-"
+    needed = [
+        field.name if field.default is MISSING else f"{field.name}?"
+        for field in fields(topic.payload)
+    ]
+    return ", ".join(needed) or "-"
 
 
 def _key(topic: topics.Topic) -> str:

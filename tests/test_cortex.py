@@ -10,6 +10,7 @@ from cortex_actors import topics
 from cortex_actors.errors import (
     BadInput,
     CortexError,
+    NotFound,
     Refused,
     UnknownActor,
     UnknownProject,
@@ -157,7 +158,12 @@ class TestProjects:
 
         assert not (await cortex.add_project(str(tmp_path / "link")))["new"]
 
-    @pytest.mark.parametrize("name", ["missing", "file", "a\0b", "caf\udce9"])
+    async def test_missing(self, cortex: Cortex, tmp_path: Path) -> None:
+        """A path that is not there is not known, rather than wrong."""
+        with pytest.raises(NotFound, match="is not there"):
+            await cortex.add_project(f"{tmp_path}/missing")
+
+    @pytest.mark.parametrize("name", ["file", "a\0b", "caf\udce9"])
     async def test_no_folder(self, cortex: Cortex, tmp_path: Path, name: str) -> None:
         """What is no folder that can be followed is refused with what to give instead."""
         (tmp_path / "file").write_text("x")
@@ -281,7 +287,11 @@ class TestCrash:
 
         assert {"crashed": "reconciler"} == await cortex.crash("reconciler")
         await eventually(lambda: tree.parts.names.whereis("reconciler") not in (None, before))
-        assert "restarts 1" in (await cortex.tree())["text"]
+
+        async def shown() -> bool:
+            return "restarts 1" in (await cortex.tree())["text"]
+
+        await eventually(shown)
 
     async def test_unknown(self, cortex: Cortex, monkeypatch: pytest.MonkeyPatch) -> None:
         """A name that nobody has is refused with the names there are."""

@@ -37,6 +37,9 @@ LIMIT, LOOK = 120.0, 0.25
 #: Looks in a row that must find nothing waiting: an event may just be on its way.
 LOOKS = 2
 
+#: Signals that end it, beside Ctrl-C: a kill, and a terminal that was closed.
+ENDINGS = (signal.SIGTERM, signal.SIGHUP)
+
 #: Says how far it is.
 Say = Callable[[str], None]
 
@@ -86,8 +89,8 @@ def _stage(source: Path | None, say: Say) -> Iterator[tuple[Home, list[Path]]]:
     if not found:
         raise NotFound(f"no projects are in {projects}; give a folder of folders with --from")
     root = Path(tempfile.mkdtemp(prefix="cortex-demo-")).resolve()
-    # A plain `kill` must clean up like Ctrl-C.
-    before = signal.signal(signal.SIGTERM, _interrupt)
+    # They must clean up like Ctrl-C.
+    before = {number: signal.signal(number, _interrupt) for number in ENDINGS}
     try:
         say(f"copying {len(found)} projects to {root}")
         copies = [
@@ -96,7 +99,8 @@ def _stage(source: Path | None, say: Say) -> Iterator[tuple[Home, list[Path]]]:
         yield Home.of(root / "home"), copies
     finally:
         shutil.rmtree(root, ignore_errors=True)
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
         say(f"removed {root}")
 
 

@@ -68,7 +68,7 @@ def _full(words: list[str]) -> int:
     except Exception as error:
         # Typer has carried click's exceptions under changing names: known by their method.
         if text := getattr(error, "format_message", None):
-            raise UsageError(f"{text()} See: {_help_for(error)}") from error
+            raise UsageError(f"{text().rstrip('.')}; see: {_help_for(error)}") from error
         raise
     return result if isinstance(result, int) else 0
 

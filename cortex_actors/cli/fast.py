@@ -152,11 +152,19 @@ def _figures(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("projects", str(found["projects"])),
         ("insights", str(found["insights"])),
         ("waiting", f"{waiting}, {found['unindexed']} to index, {found['dead']} set aside"),
-        ("model", f"{model.get('id', '?')}, {model.get('state', '?')} {model.get('reason') or ''}"),
-        ("index", f"{index.get('state', '?')} {index.get('reason') or ''}"),
+        ("model", f"{model.get('id', '?')}, {_state(model)}"),
+        ("index", _state(index)),
         ("loop lag", f"{found['loop_lag_ms']} ms"),
     ]
-    return [(name, value.rstrip()) for name, value in shown]
+    if found.get("broken_files"):
+        shown.insert(2, ("files", f"{found['broken_files']} cannot be read: cortex projects"))
+    return shown
+
+
+def _state(part: dict[str, Any]) -> str:
+    """Return how a part is, and why."""
+    reason = part.get("reason")
+    return f"{part.get('state', '?')}: {reason}" if reason else str(part.get("state", "?"))
 
 
 def _duration(seconds: float) -> str:
@@ -198,7 +206,8 @@ def _near(name: str) -> str:
 
     from cortex_actors.topics import TOPICS  # noqa: PLC0415 - as above
 
-    near = difflib.get_close_matches(name, [topic.name for topic in TOPICS], cutoff=0.4)
+    may_say = [topic.name for topic in TOPICS if not topic.owner_only]
+    near = difflib.get_close_matches(name, may_say, cutoff=0.6)
     return f"; near it: {', '.join(near)}" if near else ""
 
 

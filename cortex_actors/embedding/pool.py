@@ -28,6 +28,12 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.embedding.provider import Provider, Vectors
 
+#: States that end without anybody's help: the owner of a model that is down restarts it.
+ON_ITS_WAY = (State.LOADING, State.DOWN)
+
+#: Seconds between two looks at a model that is down.
+LOOK = 0.25
+
 #: What became of a text: a vector, or why there is none.
 Outcome: TypeAlias = Row | CortexError
 
@@ -112,12 +118,19 @@ class Pool(AsyncioActor):
         return np.stack([_row(i, texts, outcome.result()) for i, outcome in enumerate(outcomes)])
 
     async def _ready(self, patience: float) -> None:
-        """Wait for a model that is loading; raise why there is none."""
-        if self._provider.state is State.LOADING and patience > 0:
-            await within(self._clock, patience, self._provider.settled())
+        """Wait for a model that is loading or being restarted; raise why there is none."""
+        if self._provider.state in ON_ITS_WAY and patience > 0:
+            await within(self._clock, patience, self._up())
         error = refusal(self._provider)
         if error is not None:
             raise error
+
+    async def _up(self) -> None:
+        """Return once the model is there, or will not come by itself."""
+        while self._provider.state in ON_ITS_WAY:
+            await self._provider.settled()
+            if self._provider.state is State.DOWN:
+                await self._clock.sleep(LOOK)
 
     def _want(self, texts: tuple[str, ...], *, urgent: bool) -> list[asyncio.Future[Outcome]]:
         """Put into the line what is not in flight, and return the outcomes to come, in order."""

@@ -122,6 +122,5 @@ def refusal(provider: Provider) -> EmbedderDown | None:
     if provider.state is State.MISSING:
         return ModelMissing(provider.reason)
     return EmbedderDown(
-        f"the embedding model {provider.model_id} is down: {provider.reason}; "
-        "it is started again by itself, `cortex status` shows it"
+        f"the embedding model {provider.model_id} is down: {provider.reason}; ask again in a moment"
     )

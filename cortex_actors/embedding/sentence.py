@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.embedding.models import Model
     from cortex_actors.embedding.provider import Vectors
+
+log = logging.getLogger("cortex.embedder")
 
 #: What is run to hold the model.
 CHILD = "cortex_actors.embedding.torch_child"
@@ -148,6 +151,7 @@ class SentenceProvider:
                 deaths = 0
             pause = PAUSES[min(deaths, len(PAUSES) - 1)]
             deaths += 1
+            log.warning("the model %s is away: %s", self.model_id, reason)
             self._become(State.DOWN, f"{reason}; next attempt in {pause:g} s")
             await self._clock.sleep(pause)
             self._restarts += 1
@@ -166,7 +170,8 @@ class SentenceProvider:
             await self._load(child, model)
             self._child = child
             self._become(State.READY)
-            return f"its process ended ({await child.exited()})"
+            await child.exited()
+            return "its process ended"
         except ModelMissing:
             raise
         except (CortexError, OSError) as error:

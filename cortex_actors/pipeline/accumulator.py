@@ -9,6 +9,7 @@ keeps   nothing (a file in hand when it crashes is handed out again)
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -47,6 +48,8 @@ T = TypeVar("T")
 
 #: Why a text is kept without a vector for now.
 UNEMBEDDED = (EmbedderDown, BadInput, MailboxFull, ActorAway, DeadlineExceeded)
+
+log = logging.getLogger("cortex.accumulator")
 
 
 class Embed(Protocol):
@@ -190,6 +193,7 @@ class Accumulator(Consumer):
 
     async def _failed(self, job: Job, state: FileState) -> Outcome:
         """Record why a file cannot be read; what it said before stands."""
+        log.warning("%s", state.error)
         return await self._stands(replace(job.run, state="failed", error=state.error), state)
 
     async def _vanished(self, job: Job) -> Outcome:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from cortex_actors.domain.insight import InsightSource, insight_id, section_hash
 from cortex_actors.errors import BadInput
 from cortex_actors.rules.classification import classify
+from cortex_actors.rules.substance import says_something
 from cortex_actors.storage.indexing import embedded_text
 from cortex_actors.storage.insights import Finding
 
@@ -20,7 +21,9 @@ SECTIONS = 2_000
 
 
 def said(data: bytes, dialect: Dialect, path: str, project: str) -> list[Finding]:
-    """Return what a file says. A large file takes a while: run it on a thread.
+    """Return what a file says, without sections that only name or point to something.
+
+    A large file takes a while: run it on a thread.
 
     Raises `BadInput`, naming the path, for what is no text or has too many sections.
     """
@@ -31,7 +34,7 @@ def said(data: bytes, dialect: Dialect, path: str, project: str) -> list[Finding
             f"{SECTIONS}; split it"
         )
         raise BadInput(message)
-    return [_finding(fragment) for fragment in fragments]
+    return [_finding(fragment) for fragment in fragments if says_something(fragment.content)]
 
 
 def _finding(fragment: Fragment) -> Finding:

@@ -112,7 +112,10 @@ class Ledger(AsyncioActor):
             if not isinstance(error, (DBAPIError, OSError)):
                 raise
             cause = error.orig if isinstance(error, DBAPIError) else error
-            message = f"cannot open the ledger {path}: {cause}; see docs/semantics.md"
+            message = (
+                f"cannot open the ledger {path}: {cause}; if it is damaged, move it away: a new "
+                "one is made, and projects are read again once they are followed (cortex init)"
+            )
             raise LedgerDown(message) from error
         limits = Limits(self._settings.group_units, self._settings.group_ms / 1_000)
         self._reading = connection.reading(path)

@@ -1,75 +1,25 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from cortex_actors.embedding.hashing import HashingProvider
-from cortex_actors.embedding.pool import Pool
+from cortex_actors.embedding.pool import LOOK
 from cortex_actors.embedding.provider import State
 from cortex_actors.errors import BadInput, EmbedderDown, EmbedderLoading, MailboxFull, ModelMissing
-from cortex_actors.runtime.supervised import start_actor
-from tests.embedding.support import fails_with_down, until
+from tests.embedding.asking import Asker, expected, in_flight
+from tests.embedding.support import fails_with_down
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from cortex_actors.embedding.pool import PoolInfo
     from cortex_actors.embedding.provider import Vectors
     from cortex_actors.runtime.names import Names
-    from cortex_actors.runtime.supervised import ActorHandle
     from tests.embedding.support import ManualClock, StagedProvider
 
     Asked = asyncio.Task[Vectors]
 
 TWENTY = [f"rule {i}" for i in range(20)]
-
-
-class Asker:
-    """Asks the pool by its name, as the cache does."""
-
-    def __init__(self, names: Names, handle: ActorHandle) -> None:
-        self.embed = names.method("pool", Pool.embed)
-        self.describe = names.method("pool", Pool.describe)
-        self.handle = handle
-
-    def later(self, *texts: str, urgent: bool = False, patience: float = 0.0) -> Asked:
-        """Ask and do not wait."""
-        return asyncio.create_task(self.embed(texts, urgent=urgent, patience=patience))
-
-    async def waiting(self, count: int) -> None:
-        """Wait until that many texts are in the line."""
-        await until(partial(self._has, waiting=count))
-
-    async def _has(self, *, waiting: int) -> bool:
-        info: PoolInfo = await self.describe()
-        return waiting == info.waiting
-
-
-@pytest.fixture
-async def pool(names: Names, provider: StagedProvider, clock: ManualClock) -> AsyncIterator[Asker]:
-    """Give a running pool of the documents' size with room for 100 texts."""
-    make = partial(Pool, provider, clock, items=20, seconds=0.5, limit=100)
-    handle = await start_actor(names, "pool", make)
-    yield Asker(names, handle)
-    handle.kill()
-    await handle.exited()
-
-
-async def expected(*texts: str) -> Vectors:
-    """Return the vectors those texts have."""
-    return await HashingProvider().embed(texts)
-
-
-async def in_flight(provider: StagedProvider, pool: Asker) -> Asked:
-    """Close the gate with a batch of one text behind it."""
-    provider.gate.clear()
-    asked = pool.later("in flight", urgent=True)
-    await provider.entered.wait()
-    return asked
 
 
 class TestGathering:
@@ -201,7 +151,7 @@ class TestProviderDown:
         """While the provider says that it is down, nobody waits for a batch to be told so."""
         provider.become(State.DOWN)
         with pytest.raises(EmbedderDown, match="on purpose"):
-            await pool.embed(["a"], patience=30.0)
+            await pool.embed(["a"])
         assert [] == provider.calls
 
 
@@ -220,6 +170,18 @@ class TestPatience:
         asked = pool.later("a", urgent=True, patience=30.0)
         assert 30.0 == await clock.next_alarm()
         provider.become(State.READY)
+
+        assert np.array_equal(await expected("a"), await asked)
+
+    async def test_restarted(
+        self, pool: Asker, provider: StagedProvider, clock: ManualClock
+    ) -> None:
+        """A patient caller waits for a model that died, too: it is being restarted."""
+        provider.become(State.DOWN)
+        asked = pool.later("a", urgent=True, patience=30.0)
+        await clock.next_alarm()
+        provider.become(State.READY)
+        await clock.advance(LOOK)
 
         assert np.array_equal(await expected("a"), await asked)
 
