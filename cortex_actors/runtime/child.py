@@ -79,8 +79,32 @@ class ChildProcess:
 
         `env` is added to this process's environment. `on_line` is given each line that the child
         writes to stdout or stderr; without it the child writes where this process does. Returns
-        before the child has loaded anything.
+        before the child has loaded anything. A cancelled start leaves nothing behind.
         """
+        spawning = asyncio.ensure_future(
+            cls._spawn(module, args, name=name, env=env, on_line=on_line)
+        )
+        try:
+            return await asyncio.shield(spawning)
+        except asyncio.CancelledError:
+            # Half a start cannot be taken back: it is finished, and then ended.
+            await asyncio.wait({spawning})
+            if not spawning.cancelled() and spawning.exception() is None:
+                spawning.result().kill()
+                await spawning.result().exited()
+            raise
+
+    @classmethod
+    async def _spawn(
+        cls,
+        module: str | Sequence[str],
+        args: Sequence[str],
+        *,
+        name: str,
+        env: Mapping[str, str] | None,
+        on_line: Callable[[str], None] | None,
+    ) -> Self:
+        """Start the process and connect to it."""
         how = ("-m", module) if isinstance(module, str) else tuple(module)
         with ExitStack() as on_failure:
             ours, theirs = socket.socketpair()
