@@ -19,7 +19,7 @@ class PrincipleCategory(StrEnum):
     ANTI_PATTERN = "anti_pattern"
 
 
-#: What an insight becomes, by its category (spec C-D2).
+#: What an insight becomes, by its category (Cerno).
 BECOMES: Final = {
     Category.CONVENTION: PrincipleCategory.HEURISTIC,
     Category.PRINCIPLE: PrincipleCategory.PRINCIPLE,
