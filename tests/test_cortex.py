@@ -278,15 +278,11 @@ class TestCrash:
         with pytest.raises(Refused, match="CORTEX_DEBUG=1"):
             await cortex.crash("reconciler")
 
-    async def test_allowed(
-        self, tree: Tree, cortex: Cortex, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    async def test_allowed(self, cortex: Cortex, monkeypatch: pytest.MonkeyPatch) -> None:
         """With it the actor crashes and comes back, which the tree shows."""
         monkeypatch.setenv("CORTEX_DEBUG", "1")
-        before = tree.parts.names.whereis("reconciler")
 
         assert {"crashed": "reconciler"} == await cortex.crash("reconciler")
-        await eventually(lambda: tree.parts.names.whereis("reconciler") not in (None, before))
 
         async def shown() -> bool:
             return "restarts 1" in (await cortex.tree())["text"]
