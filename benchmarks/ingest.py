@@ -53,7 +53,7 @@ async def _is(tree: Tree, state: str) -> bool:
 
 async def _knows(tree: Tree) -> bool:
     """Tell whether anything was learned."""
-    return bool((await tree.cortex.status())["insights"])
+    return bool((await tree.cortex.status()).get("insights"))
 
 
 def main() -> int:

@@ -80,9 +80,11 @@ class Cortex:
         While the ledger restarts, the numbers are left out.
         """
         parts = self._parts
-        ledger = await lookup.guarded(parts.counts())
-        model = await lookup.guarded(parts.embedder())
-        index = await lookup.guarded(parts.index())
+        ledger, model, index = await asyncio.gather(
+            lookup.guarded(parts.counts()),
+            lookup.guarded(parts.embedder()),
+            lookup.guarded(parts.index()),
+        )
         reasons = lookup.reasons(ledger, model, index)
         return {
             "state": "degraded" if reasons else "running",

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 FILE_THREADS = 4
 
 #: Seconds `status` waits for one actor: it must answer while a branch restarts.
-STATUS_TIMEOUT = 0.5
+STATUS_TIMEOUT = 2.0
 
 #: Characters of a payload that a log line shows; the event itself is in the ledger.
 TEXT_LIMIT = 300

@@ -99,7 +99,7 @@ class TestStatus:
             await tree.cortex.add_project(str(root))
 
             async def learnt() -> bool:
-                return bool((await tree.cortex.status())["unembedded"] > 10)
+                return bool((await tree.cortex.status()).get("unembedded", 0) > 10)
 
             await eventually(learnt)
             status = await tree.cortex.status()

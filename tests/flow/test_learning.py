@@ -130,7 +130,7 @@ class TestRestart:
             await tree.cortex.scan()
 
             async def begun() -> bool:
-                return bool((await tree.cortex.status())["insights"] > 0)
+                return bool((await tree.cortex.status()).get("insights", 0) > 0)
 
             await eventually(begun)
             promised = (await tree.cortex.status())["insights"]
