@@ -21,32 +21,8 @@ A restart loses what the child kept in memory; children added by `start_child` a
 supervisor restarts, as in OTP. A start function or a `stop` that calls the supervisor it belongs
 to waits for itself. A supervisor lives on one loop and in one thread.
 
-A worker around a task, supervised (in a REPL with top-level await)::
-
-    import asyncio
-    from supervision import ChildSpec, Supervisor, render
-
-    class Job:
-        def __init__(self, work):
-            self.task, self.reason = asyncio.create_task(work), "normal"
-        def kill(self, reason="killed"):
-            self.reason = reason
-            self.task.cancel()
-        async def stop(self, timeout):
-            self.kill("shutdown")
-        async def exited(self):
-            await asyncio.wait({self.task})
-            return self.reason if self.task.cancelled() else self.task.exception() or "normal"
-
-    async def ticker():
-        return Job(asyncio.sleep(3600))
-
-    tree = await Supervisor([ChildSpec("ticker", ticker)], name="demo").start()
-    print(render(tree.snapshot()))
-    await tree.stop()
-
-PyPI has an unrelated package of this name, which shadows this module where both are installed;
-`MARKER` tells them apart.
+`docs/supervision.md` has an example. PyPI has an unrelated package of this name, which shadows
+this module where both are installed; `MARKER` tells them apart.
 """
 
 from __future__ import annotations
@@ -54,11 +30,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import random
 import time
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from contextlib import suppress
-from dataclasses import KW_ONLY, asdict, dataclass, field, replace
-from enum import Enum
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial, wraps
 from typing import (
     TYPE_CHECKING,
@@ -74,7 +50,7 @@ from typing import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterable, Iterator
+    from collections.abc import Coroutine, Iterable
 
 #: Says that this is our module and not the package of the same name on PyPI.
 MARKER = "cortex-actors"
@@ -85,8 +61,7 @@ BRUTAL_KILL: Literal["brutal_kill"] = "brutal_kill"
 #: Seconds a worker has to stop before it is killed: OTP's default.
 WORKER_SHUTDOWN = 5.0
 
-#: Seconds a killed child has to end before it is abandoned: long enough for a clean-up under
-#: load, short enough that a person who stops the program does not reach for `kill -9`.
+#: Seconds a killed child has to end before it is abandoned: enough for a clean-up under load.
 KILL_GRACE = 5.0
 
 #: What to do about a call that does not fit the state of its child.
@@ -97,10 +72,12 @@ _ADVICE = {
     "restarting": "terminate it first, which ends the attempts to restart it",
     "not_found": "see which_children for those there are",
     "simple_one_for_one": "children made from a template have no ids: terminate by handle",
+    "dynamic": "its children are not known by their ids: terminate by handle",
+    "max_children": "terminate one first, or allow more",
 }
 
 Restart = Literal["permanent", "transient", "temporary"]
-Strategy = Literal["one_for_one", "one_for_all", "rest_for_one", "simple_one_for_one"]
+Strategy = Literal["one_for_one", "one_for_all", "rest_for_one", "simple_one_for_one", "dynamic"]
 AutoShutdown = Literal["never", "any_significant", "all_significant"]
 Kind = Literal["worker", "supervisor"]
 State = Literal["starting", "running", "restarting", "stopping", "stopped"]
@@ -109,19 +86,11 @@ Happening = Literal["started", "exited", "restarted", "start_error", "gave_up", 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_Turn = Callable[[], Awaitable[None]]
-
 log = logging.getLogger("supervision")
 
-
-class Ignore(Enum):
-    """The type of `IGNORE`, for the annotation of a start function."""
-
-    IGNORE = "ignore"
-
-
-#: What a start function returns for "nothing to run here, and that is no failure".
-IGNORE = Ignore.IGNORE
+#: What a start function returns for "nothing to run here, and that is no failure", and its type.
+Ignore = Literal["ignore"]
+IGNORE: Ignore = "ignore"
 
 
 @runtime_checkable
@@ -170,7 +139,7 @@ class ChildError(SupervisionError):
     """A call does not fit the state of its child.
 
     The `reason` is ("already_started", handle), "already_present", "running", "restarting",
-    "not_found" or "simple_one_for_one".
+    "not_found", "max_children", or the strategy whose children have no ids.
     """
 
 
@@ -184,13 +153,38 @@ Start = Callable[..., Awaitable[Handle | tuple[Handle, object] | Ignore]]
 
 
 @dataclass(frozen=True, slots=True)
+class Backoff:
+    """How long restarts wait: `min` seconds, twice as long after each failure, up to `max`.
+
+    Up to `jitter` times that is added by chance, lest many come back at once. A life of `reset`
+    seconds (None: `max`) makes the next failure the first again: Akka's BackoffSupervisor does so.
+    """
+
+    min: float = 1.0
+    max: float = 60.0
+    jitter: float = 0.2
+    reset: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse waits that are not in order."""
+        sound = 0 < self.min <= self.max < math.inf and 0 <= self.jitter < math.inf
+        _demand(sound and (self.reset is None or self.reset >= 0), "invalid_backoff", self, "mend")
+
+    def delay(self, failures: int) -> float:
+        """Return the seconds to wait after so many failures in a row, the latest not counted."""
+        seconds = min(self.max, math.ldexp(self.min, min(failures, 64)))
+        return seconds * (1 + self.jitter * random.random())  # noqa: S311 - no secret
+
+
+@dataclass(frozen=True, slots=True)
 class ChildSpec:
     """How one child is started, stopped and restarted; raises SpecError when that is nonsense.
 
     `restart`: permanent = always; transient = unless its end was orderly; temporary = never, and
     forgotten with it. `shutdown`: seconds to stop in before it is killed, math.inf to wait for
     ever, "brutal_kill" to kill at once; None is 5 s for a worker and for ever for a supervisor.
-    `significant`: its own end can end the supervisor (`auto_shutdown`).
+    `significant`: its own end can end the supervisor (`auto_shutdown`). `backoff`: its restarts
+    wait, so that what stays broken for a while neither spins nor uses up the intensity.
     """
 
     id: Hashable
@@ -200,12 +194,14 @@ class ChildSpec:
     shutdown: float | Literal["brutal_kill"] | None = None
     type: Kind = "worker"
     significant: bool = False
+    backoff: Backoff | None = None
 
     def __post_init__(self) -> None:
         """Refuse what OTP refuses, in OTP's words."""
         wait = self.shutdown
         patient = wait >= 0 if isinstance(wait, int | float) else wait in (None, BRUTAL_KILL)
         both = self.significant and self.restart == "permanent"
+        idle = self.backoff is not None and self.restart == "temporary"
         _demand(self.id is not None, "missing_id", self.id, "give the child a name")
         hash(self.id)  # raises TypeError: here and not in the supervisor's task
         _demand(callable(self.start), "invalid_start", self.start, "give an async function")
@@ -213,6 +209,7 @@ class ChildSpec:
         _demand_one_of(self.type, Kind, "invalid_child_type")
         _demand(patient, "invalid_shutdown", wait, "give seconds, math.inf or 'brutal_kill'")
         _demand(not both, "bad_combination", ("significant", "permanent"), "make it transient")
+        _demand(not idle, "bad_combination", ("backoff", "temporary"), "make it transient")
 
     @property
     def patience(self) -> float | None:
@@ -250,10 +247,6 @@ class Node:
     detail: Mapping[str, object] = field(default_factory=dict)
     children: tuple[Node, ...] = ()
 
-    def as_dict(self) -> dict[str, object]:
-        """Return it as plain containers, for JSON (the values in `detail` are the worker's)."""
-        return asdict(self)
-
 
 class Started(NamedTuple):
     """What a start gave: a handle (None: ignored) and what the start function said besides."""
@@ -287,11 +280,14 @@ class Supervisor:
     """Starts, watches, restarts and stops its children; is a `Handle` itself.
 
     Strategies: one_for_one restarts the child that ended; one_for_all all of them; rest_for_one
-    it and those started after it; simple_one_for_one has one spec as a template and starts any
-    number of children from it with `start_child((args ...))`, addressed by their handles.
-    `report` is called in the supervisor's task with every `Report` and must not block; when it
-    raises, that is logged and nothing else happens. `now` gives seconds that never go back.
-    Raises SpecError on options that make no sense.
+    it and those started after it. Two are for children that come and go, are addressed by their
+    handles and stop all at once: simple_one_for_one has one spec as a template, from which
+    `start_child((args ...))` makes them; dynamic (Elixir's DynamicSupervisor) gets one with each.
+    `max_children` are the most there may be, those that are being restarted included; every start
+    function gets `extra_arguments` before its own. `report` is called in the supervisor's task with
+    every `Report` and must not block; if it raises, that is logged and nothing else happens. `now`
+    gives seconds that never go back, `sleep` waits for some, `grace` is how many a killed child has
+    to end. Raises SpecError on options that make no sense.
     """
 
     def __init__(
@@ -305,21 +301,22 @@ class Supervisor:
         auto_shutdown: AutoShutdown = "never",
         report: Callable[[Report], None] | None = None,
         now: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Coroutine[Any, Any, None]] = asyncio.sleep,
         grace: float = KILL_GRACE,
+        max_children: float = math.inf,
+        extra_arguments: tuple[object, ...] = (),
     ) -> None:
-        _demand_one_of(strategy, Strategy, "invalid_strategy")
-        _demand(intensity >= 0, "invalid_intensity", intensity, "give 0 or more restarts")
-        _demand(0 < period < math.inf, "invalid_period", period, "give seconds above 0")
-        _demand_one_of(auto_shutdown, AutoShutdown, "invalid_auto_shutdown")
         self.name, self.strategy = name, strategy
         self.intensity, self.period, self.auto_shutdown = intensity, period, auto_shutdown
-        self._report, self._now, self._grace = report, now, grace
+        self._report, self._now, self._sleep, self._grace = report, now, sleep, grace
+        self._most, self._extra = max_children, extra_arguments
         self._template: ChildSpec | None = None
-        #: In the order of their start; by id, or by id(handle) when they are made from a template.
+        self._nameless = strategy in ("simple_one_for_one", "dynamic")
+        #: In the order of their start; by id, or by id(handle) when they are nameless.
         self._children: dict[object, _Child] = {}
         self._take_specs(tuple(children))
         #: What there is to do, in order: exits, retries, calls and `stop`, each of them a turn.
-        self._mailbox: asyncio.Queue[_Turn] = asyncio.Queue()
+        self._mailbox: asyncio.Queue[Callable[[], Awaitable[None]]] = asyncio.Queue()
         self._replies: set[asyncio.Future[Any]] = set()
         #: Every child that runs or may still run, with the task that waits for its end.
         self._alive: dict[_Child, asyncio.Task[object]] = {}
@@ -332,8 +329,6 @@ class Supervisor:
         self._failure: StartError | None = None
         self._task: asyncio.Task[None] | None = None
         self._killed = False
-
-    # Its own life: start, and the three methods of a Handle.
 
     async def start(self) -> Supervisor:
         """Start the children in order and return when all run.
@@ -388,11 +383,14 @@ class Supervisor:
     async def start_child(self, child: ChildSpec | tuple[object, ...]) -> Started:
         """Add a child and start it; for a template, `child` is what its start function is given.
 
-        Raises ChildError "already_started" or "already_present" when its id is taken, SpecError,
-        and StartError when it does not start, in which case it is not added.
+        Raises ChildError "already_started" or "already_present" when its id is taken,
+        "max_children" when there are too many; SpecError; and StartError when it does not start,
+        in which case it is not added.
         """
         new = self._new_child(child)
-        if self._template is None and new.key in self._children:
+        if len(self._children) >= self._most:
+            raise self._refusal("max_children", new.spec.id)
+        if not self._nameless and new.key in self._children:
             old = self._children[new.key]
             if old.state != "running":
                 raise self._refusal("already_present", new.key)
@@ -406,15 +404,18 @@ class Supervisor:
         """Stop a child, named by its id (or handle, for a template), and keep its spec.
 
         Stops the attempts to restart it, too. A temporary child is forgotten. Nothing happens to
-        one that does not run. Raises ChildError "not_found" or "simple_one_for_one".
+        one that does not run. Raises ChildError "not_found", or the strategy when it has no ids.
         """
+        if self._nameless and not isinstance(child, Handle):
+            raise self._refusal(self.strategy, child)
         await self._terminate(self._find(child))
 
     @_in_turn
     async def restart_child(self, child: Hashable) -> Started:
         """Start a child that was terminated or has ended; does not count as a restart.
 
-        Raises ChildError "running", "restarting", "not_found", "simple_one_for_one"; StartError.
+        Raises StartError; ChildError "running", "restarting", "not_found", or the strategy when
+        it has no ids.
         """
         return await self._start(self._find_idle(child))
 
@@ -422,6 +423,14 @@ class Supervisor:
     async def delete_child(self, child: Hashable) -> None:
         """Forget the spec of a child that does not run; raises ChildError as `restart_child`."""
         del self._children[self._find_idle(child).key]
+
+    @_in_turn
+    async def get_childspec(self, child: Hashable | Handle) -> ChildSpec:
+        """Return how a child (named by its id, or handle) is started; raises "not_found".
+
+        One that is never started again has nothing to start it with any more.
+        """
+        return self._find(child).spec
 
     @_in_turn
     async def which_children(self) -> list[Child]:
@@ -437,7 +446,7 @@ class Supervisor:
         children = list(self._children.values())
         supervisors = sum(child.spec.type == "supervisor" for child in children)
         return {
-            "specs": len(children) if self._template is None else 1,
+            "specs": 1 if self._template else len(children),
             "active": sum(c in self._alive and not self._alive[c].done() for c in children),
             "supervisors": supervisors,
             "workers": len(children) - supervisors,
@@ -499,8 +508,6 @@ class Supervisor:
             for reply in list(self._replies):
                 reply.set_exception(_gone(self.name))
 
-    # Exits, restarts and starts.
-
     async def _on_stop(self) -> None:
         self._ending = "shutdown"
 
@@ -510,12 +517,16 @@ class Supervisor:
         del self._alive[child]
         reason = _reason_of(watcher)
         self._tell("exited", child, reason)
-        restart = child.spec.restart
-        if restart == "permanent" or (restart == "transient" and not _is_orderly(reason)):
-            await self._restart(child)
-        else:
+        restart, backoff = child.spec.restart, child.spec.backoff
+        if restart == "temporary" or (restart == "transient" and _is_orderly(reason)):
             self._set_aside(child)
             self._consider_shutdown(child)
+        elif backoff is None:
+            await self._restart(child)
+        else:
+            calm = backoff.max if backoff.reset is None else backoff.reset
+            child.failures *= self._now() - child.since < calm
+            self._retry(child)
 
     def _consider_shutdown(self, child: _Child) -> None:
         """End by itself when the child's own end was the one (or the last) that was waited for."""
@@ -534,16 +545,28 @@ class Supervisor:
             self._ending = "shutdown"
             return
         with suppress(StartError):  # said, and to be tried again, by `_start`
-            grouped = self.strategy in ("one_for_all", "rest_for_one")
-            await (self._restart_group if grouped else self._restart_one)(child)
+            if self.strategy in ("one_for_all", "rest_for_one"):
+                await self._restart_group(child)
+            else:
+                await self._start(child, again=True)
+                self._file(child)
 
-    async def _on_retry(self, child: _Child) -> None:
-        if child.state == "restarting" and self._children.get(child.key) is child:
+    def _retry(self, child: _Child) -> None:
+        """Post the next attempt: at the end of the mailbox, or there when its wait is over."""
+        child.state = "restarting"
+        if child.spec.backoff is None:
+            self._mailbox.put_nowait(partial(self._on_retry, child, None))
+            return
+        seconds = child.spec.backoff.delay(child.failures)
+        child.failures += 1
+        child.wait = wait = self._spawn(self._sleep(seconds), "wait", child)
+        turn = partial(self._on_retry, child, wait)
+        wait.add_done_callback(lambda _: self._mailbox.put_nowait(turn))
+
+    async def _on_retry(self, child: _Child, wait: asyncio.Task[None] | None) -> None:
+        known = self._children.get(child.key) is child
+        if known and child.state == "restarting" and child.wait is wait:
             await self._restart(child)
-
-    async def _restart_one(self, child: _Child) -> None:
-        await self._start(child, again=True)
-        self._file(child)
 
     async def _restart_group(self, child: _Child) -> None:
         """Start its group again; a failure leaves those before it running until the retry."""
@@ -563,8 +586,8 @@ class Supervisor:
 
     async def _start(self, child: _Child, *, again: bool = False) -> Started:
         """Start one child in a task of its own; raises StartError, and posts the next try."""
-        child.state = "starting"
-        task = self._spawn(_begin(child), "start", child)
+        child.state, child.wait = "starting", None
+        task = self._spawn(_begin(child, self._extra), "start", child)
         self._starting = child, task
         await asyncio.wait({task})
         self._starting, child.state = None, "stopped"
@@ -573,8 +596,7 @@ class Supervisor:
             failure = _start_error(self.name, child, error)
             self._tell("start_error", child, failure.reason)
             if again:
-                child.state = "restarting"
-                self._mailbox.put_nowait(partial(self._on_retry, child))
+                self._retry(child)
             raise failure
         started = task.result()
         if started.handle is not None:
@@ -586,15 +608,16 @@ class Supervisor:
     def _adopt(self, child: _Child, handle: Handle) -> None:
         watcher = self._spawn(_await_exit(handle), "watch", child)
         child.handle, child.state, self._alive[child] = handle, "running", watcher
+        child.since = self._now() if child.spec.backoff else 0.0
+        if child.spec.restart == "temporary":  # it is never started again, and may hold a lot
+            child.args, child.spec = (), replace(child.spec, start=_spent)
         turn = partial(self._on_exit, child, watcher)
         watcher.add_done_callback(lambda _: self._mailbox.put_nowait(turn))
-
-    # Stopping.
 
     async def _terminate_all(self) -> None:
         self._state = "stopping"
         children = list(self._children.values())
-        if self._template is None:
+        if not self._nameless:
             for child in reversed(children):
                 await self._terminate(child)
             return
@@ -627,8 +650,7 @@ class Supervisor:
 
     async def _await_killed(self, *children: _Child) -> None:
         # A supervisor gives its own children the grace at the same time, so it needs more.
-        nested = any(child.spec.type == "supervisor" for child in children)
-        grace = self._grace * (2 if nested else 1)
+        grace = self._grace * (2 if any(c.spec.type == "supervisor" for c in children) else 1)
         if children:
             await asyncio.wait({self._alive[child] for child in children}, timeout=grace)
 
@@ -668,18 +690,14 @@ class Supervisor:
         if tasks:
             await asyncio.wait(tasks, timeout=self._grace)
 
-    # The list of children.
-
     def _find(self, name: object) -> _Child:
-        if self._template is not None and not isinstance(name, Handle):
-            raise self._refusal("simple_one_for_one", name)
         with suppress(KeyError, TypeError):  # what has no hash is nobody's name
-            return self._children[name if self._template is None else id(name)]
+            return self._children[id(name) if self._nameless else name]
         raise self._refusal("not_found", name)
 
     def _find_idle(self, name: object) -> _Child:
-        if self._template is not None:
-            raise self._refusal("simple_one_for_one", name)
+        if self._nameless:
+            raise self._refusal(self.strategy, name)
         child = self._find(name)
         if child.state != "stopped":
             raise self._refusal(child.state, name)
@@ -693,17 +711,23 @@ class Supervisor:
         if isinstance(wanted, ChildSpec):
             _demand(self._template is None, "simple_one_for_one", wanted, "give a tuple of args")
             self._check_spec(wanted)
-            return _Child(wanted.id, wanted)
+            return _Child(None if self._nameless else wanted.id, wanted)
         tupled: object = wanted
         if self._template is None or not isinstance(tupled, tuple):
             raise SpecError(f"{wanted!r}: give a ChildSpec", ("invalid_child_spec", wanted))
         return _Child(None, self._template, wanted)
 
     def _take_specs(self, specs: tuple[ChildSpec, ...]) -> None:
-        if self.strategy == "simple_one_for_one":
-            _demand(len(specs) == 1, "bad_start_spec", len(specs), "give one spec, the template")
+        _demand_one_of(self.strategy, Strategy, "invalid_strategy")
+        _demand(self.intensity >= 0, "invalid_intensity", self.intensity, "give 0 or more restarts")
+        _demand(0 < self.period < math.inf, "invalid_period", self.period, "give seconds above 0")
+        _demand_one_of(self.auto_shutdown, AutoShutdown, "invalid_auto_shutdown")
+        _demand(self._most >= 0, "invalid_max_children", self._most, "give 0 or more")
+        if self._nameless:
+            wanted = int(self.strategy == "simple_one_for_one")
+            _demand(len(specs) == wanted, "bad_start_spec", len(specs), f"give {wanted}")
             _demand(self.auto_shutdown == "never", "bad_combination", self.auto_shutdown, "drop it")
-            self._template = specs[0]
+            self._template = specs[0] if specs else None
         for spec in specs:
             self._check_spec(spec)
             _demand(spec.id not in self._children, "duplicate_child_name", spec.id, "rename one")
@@ -716,17 +740,19 @@ class Supervisor:
 
     def _file(self, child: _Child) -> None:
         """Keep it on the list if it runs or can be started again by its id; else forget it."""
-        if self._template is not None:
+        if self._nameless:
             self._children.pop(child.key, None)
             child.key = id(child.handle)
-        lasting = self._template is None and child.spec.restart != "temporary"
+        lasting = not self._nameless and child.spec.restart != "temporary"
         if lasting or child.state == "running":
             self._children[child.key] = child
         else:
             self._children.pop(child.key, None)
 
     def _set_aside(self, child: _Child) -> None:
-        child.state, child.handle = "stopped", None
+        if child.wait is not None:
+            child.wait.cancel()
+        child.state, child.handle, child.wait = "stopped", None, None
         self._file(child)
 
     async def _call(self, work: Callable[[], Awaitable[T]]) -> T:
@@ -753,13 +779,6 @@ class Supervisor:
             log.exception("the report hook of supervisor %s failed", self.name)
 
 
-def render(node: Node, *, detail: bool = True) -> str:
-    """Draw a tree, one line a node: name, strategy, what is unusual, and `detail` if wanted."""
-    rows = list(_rows(node, "", "", detail=detail))
-    width = max(len(left) for left, _ in rows)
-    return "\n".join(f"{left:<{width}}  {right}".rstrip() for left, right in rows)
-
-
 @dataclass(eq=False, slots=True)
 class _Child:
     """A spec and what became of it; `handle` is the last one while it is being restarted."""
@@ -770,16 +789,24 @@ class _Child:
     state: State = "stopped"
     handle: Handle | None = None
     restarts: int = 0
+    #: Failures in a row and when it was started last, in seconds; the wait for its next restart.
+    failures: int = 0
+    since: float = 0.0
+    wait: asyncio.Task[None] | None = None
 
 
-async def _begin(child: _Child) -> Started:
-    result: object = await child.spec.start(*child.args)
+async def _begin(child: _Child, extra: tuple[object, ...]) -> Started:
+    result: object = await child.spec.start(*extra, *child.args)
     handle, info = result if isinstance(result, tuple) else (result, None)
-    if isinstance(handle, Ignore):
+    if isinstance(handle, str) and handle == IGNORE:
         return Started(None, info)
     if not isinstance(handle, Handle):
         raise StartError(f"got {handle!r}: return a Handle or IGNORE", ("bad_return_value", handle))
     return Started(handle, info)
+
+
+async def _spent(*_: object) -> Ignore:
+    return IGNORE
 
 
 async def _answer(work: Callable[[], Awaitable[T]], reply: asyncio.Future[T]) -> None:
@@ -815,9 +842,7 @@ def _error_of(task: asyncio.Task[Any]) -> BaseException | None:
 def _reason_of(watcher: asyncio.Task[object]) -> object:
     """Return why a child ended; an `exited` that fails is a reason, too."""
     error = _error_of(watcher)
-    if error is None:
-        return watcher.result()
-    return "killed" if watcher.cancelled() else error
+    return watcher.result() if error is None else "killed" if watcher.cancelled() else error
 
 
 def _is_orderly(reason: object) -> bool:
@@ -834,11 +859,8 @@ def _is_accepted(spec: ChildSpec, reason: object) -> bool:
 
 
 def _start_error(supervisor: str, child: _Child, error: BaseException) -> StartError:
-    why, reason = (
-        (str(error), error.reason)
-        if isinstance(error, StartError)
-        else (f"{type(error).__name__}: {error}", error)
-    )
+    reason = error.reason if isinstance(error, StartError) else error
+    why = f"{type(error).__name__}: {error}" if reason is error else error
     text = f"child {child.spec.id!r} of {supervisor!r} did not start: {why}"
     failure = StartError(text, reason, child.spec.id)
     failure.__cause__ = error
@@ -876,22 +898,3 @@ def _picture(child: _Child) -> Node:
     except Exception as error:  # noqa: BLE001 - a picture of a sick tree is when it is needed most
         return replace(node, detail={"error": repr(error)})
     return node
-
-
-def _rows(node: Node, first: str, rest: str, *, detail: bool) -> Iterator[tuple[str, str]]:
-    yield first + node.name, ", ".join(_remarks(node, detail=detail))
-    for child in node.children:
-        last = child is node.children[-1]
-        branch, below = ("└── ", "    ") if last else ("├── ", "│   ")
-        yield from _rows(child, rest + branch, rest + below, detail=detail)
-
-
-def _remarks(node: Node, *, detail: bool) -> Iterator[str]:
-    if node.strategy is not None:
-        yield node.strategy
-    if node.state != "running":
-        yield node.state
-    if node.restarts:
-        yield f"restarts {node.restarts}"
-    if detail:
-        yield from (f"{key} {value}" for key, value in node.detail.items())

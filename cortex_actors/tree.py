@@ -30,7 +30,7 @@ with `TREE` and with the live tree.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -38,6 +38,7 @@ import supervision
 from cortex_actors import topics
 from cortex_actors.crashes import Crashes
 from cortex_actors.domain.payload import Life
+from cortex_actors.drawing import render
 from cortex_actors.errors import UnknownActor
 from cortex_actors.parts import Assembly, World, scribe
 from cortex_actors.runtime.actor import AsyncioActor
@@ -157,7 +158,7 @@ class Tree:
     def draw(self) -> dict[str, object]:
         """Return the live tree, as data and as text."""
         node = self.supervisor.snapshot()
-        return {"root": node.as_dict(), "text": supervision.render(node)}
+        return {"root": asdict(node), "text": render(node)}
 
     def crash(self, name: str) -> None:
         """Make an actor crash; raises `UnknownActor`."""
@@ -182,6 +183,7 @@ class Tree:
             period=PERIOD,
             report=self._on_report,
             now=self._clock.monotonic,
+            sleep=self._clock.sleep,
         )
 
     def _actor(self, name: str) -> supervision.ChildSpec:

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from supervision import Node, render
+from cortex_actors.drawing import render
+from supervision import Node
 
 if TYPE_CHECKING:
     from tests.supervision.conftest import Lab
@@ -54,7 +56,7 @@ class TestSnapshot:
     async def test_json(self, lab: Lab) -> None:
         """A picture can be sent as JSON."""
         top = await lab.top(lab.level("one", lab.spec("a", toy={"info": {"n": 1}}))).start()
-        sent: Any = json.loads(json.dumps(top.snapshot().as_dict()))
+        sent: Any = json.loads(json.dumps(asdict(top.snapshot())))
 
         assert {
             "name": "a",
