@@ -19,10 +19,7 @@ It promises:
 
 A restart loses what the child kept in memory; children added by `start_child` are lost when their
 supervisor restarts, as in OTP. A start function or a `stop` that calls the supervisor it belongs
-to waits for itself. A supervisor lives on one loop and in one thread.
-
-`docs/supervision.md` has an example. PyPI has an unrelated package of this name, which shadows
-this module where both are installed; `MARKER` tells them apart.
+to waits for itself. A supervisor lives on one loop and in one thread; docs/supervision.md has more.
 """
 
 from __future__ import annotations
@@ -32,27 +29,13 @@ import logging
 import math
 import random
 import time
-from collections.abc import Awaitable, Callable, Hashable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial, wraps
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Concatenate,
-    Literal,
-    NamedTuple,
-    ParamSpec,
-    Protocol,
-    TypeVar,
-    get_args,
-    runtime_checkable,
-)
+from typing import Any, Concatenate, Literal, NamedTuple, ParamSpec, Protocol, TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterable
-
-#: Says that this is our module and not the package of the same name on PyPI.
+#: Says that this is our module: PyPI has an unrelated package of the same name.
 MARKER = "cortex-actors"
 
 #: The `shutdown` of a child that is killed without being asked.
@@ -93,7 +76,6 @@ Ignore = Literal["ignore"]
 IGNORE: Ignore = "ignore"
 
 
-@runtime_checkable
 class Handle(Protocol):
     """What is supervised: something that runs, can be asked to end, and says why it ended."""
 
@@ -146,6 +128,9 @@ class ChildError(SupervisionError):
 class NotRunningError(SupervisionError):
     """The supervisor was not started or has ended; the `reason` is "noproc"."""
 
+    def __init__(self, name: str) -> None:
+        super().__init__(f"supervisor {name!r} does not run: start a new one", "noproc")
+
 
 #: How a child is started: it returns when the child runs, and raises when it does not. Cancelled,
 #: it must end what it has begun (a handle it returns all the same is killed).
@@ -166,13 +151,12 @@ class Backoff:
     reset: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse waits that are not in order."""
         sound = 0 < self.min <= self.max < math.inf and 0 <= self.jitter < math.inf
         _demand(sound and (self.reset is None or self.reset >= 0), "invalid_backoff", self, "mend")
 
     def delay(self, failures: int) -> float:
         """Return the seconds to wait after so many failures in a row, the latest not counted."""
-        seconds = min(self.max, math.ldexp(self.min, min(failures, 64)))
+        seconds = min(self.max, self.min * 2.0 ** min(failures, 64))
         return seconds * (1 + self.jitter * random.random())  # noqa: S311 - no secret
 
 
@@ -183,8 +167,7 @@ class ChildSpec:
     `restart`: permanent = always; transient = unless its end was orderly; temporary = never, and
     forgotten with it. `shutdown`: seconds to stop in before it is killed, math.inf to wait for
     ever, "brutal_kill" to kill at once; None is 5 s for a worker and for ever for a supervisor.
-    `significant`: its own end can end the supervisor (`auto_shutdown`). `backoff`: its restarts
-    wait, so that what stays broken for a while neither spins nor uses up the intensity.
+    `significant`: its own end can end the supervisor (`auto_shutdown`). `backoff`: restarts wait.
     """
 
     id: Hashable
@@ -208,6 +191,7 @@ class ChildSpec:
         _demand_one_of(self.restart, Restart, "invalid_restart_type")
         _demand_one_of(self.type, Kind, "invalid_child_type")
         _demand(patient, "invalid_shutdown", wait, "give seconds, math.inf or 'brutal_kill'")
+        _demand(self.significant in (True, False), "invalid_significant", self.significant, "say")
         _demand(not both, "bad_combination", ("significant", "permanent"), "make it transient")
         _demand(not idle, "bad_combination", ("backoff", "temporary"), "make it transient")
 
@@ -309,7 +293,7 @@ class Supervisor:
         self.name, self.strategy = name, strategy
         self.intensity, self.period, self.auto_shutdown = intensity, period, auto_shutdown
         self._report, self._now, self._sleep, self._grace = report, now, sleep, grace
-        self._most, self._extra = max_children, extra_arguments
+        self.max_children, self._extra = max_children, extra_arguments
         self._template: ChildSpec | None = None
         self._nameless = strategy in ("simple_one_for_one", "dynamic")
         #: In the order of their start; by id, or by id(handle) when they are nameless.
@@ -341,6 +325,7 @@ class Supervisor:
         self._state = "starting"
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._run(ready), name=f"supervisor {self.name}")
+        self._task.add_done_callback(self._on_end)
         try:
             await asyncio.wait({self._task, ready}, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
@@ -372,7 +357,7 @@ class Supervisor:
     async def exited(self) -> object:
         """Wait for its end and return why: "shutdown", "killed", a failed start, or a bug."""
         if self._task is None:
-            raise _gone(self.name)
+            raise NotRunningError(self.name)
         await asyncio.wait({self._task})
         return self._reason
 
@@ -388,7 +373,7 @@ class Supervisor:
         in which case it is not added.
         """
         new = self._new_child(child)
-        if len(self._children) >= self._most:
+        if len(self._children) >= self.max_children:
             raise self._refusal("max_children", new.spec.id)
         if not self._nameless and new.key in self._children:
             old = self._children[new.key]
@@ -406,9 +391,10 @@ class Supervisor:
         Stops the attempts to restart it, too. A temporary child is forgotten. Nothing happens to
         one that does not run. Raises ChildError "not_found", or the strategy when it has no ids.
         """
-        if self._nameless and not isinstance(child, Handle):
+        if self._nameless and not _is_handle(child):
             raise self._refusal(self.strategy, child)
-        await self._terminate(self._find(child))
+        if self.strategy != "simple_one_for_one" or not await self._has_ended(child):
+            await self._terminate(self._find(child))
 
     @_in_turn
     async def restart_child(self, child: Hashable) -> Started:
@@ -430,7 +416,8 @@ class Supervisor:
 
         One that is never started again has nothing to start it with any more.
         """
-        return self._find(child).spec
+        template = self._template
+        return template if template and child == template.id else self._find(child).spec
 
     @_in_turn
     async def which_children(self) -> list[Child]:
@@ -461,8 +448,6 @@ class Supervisor:
         children = tuple(_picture(child) for child in self._children.values())
         return Node(self.name, "supervisor", self._state, 0, self.strategy, {}, children)
 
-    # One task, from the first child's start to the last child's end.
-
     async def _run(self, ready: asyncio.Future[None]) -> None:
         try:
             self._reason = await self._live(ready)
@@ -487,26 +472,28 @@ class Supervisor:
         self._state = "running"
         ready.set_result(None)
         while self._ending is None:
-            turn = await self._mailbox.get()
-            await turn()
+            await (await self._mailbox.get())()
         await self._terminate_all()
         return self._ending
 
     async def _sweep(self) -> None:
-        """Kill whatever is left, which is nothing after an orderly end; then answer nobody."""
+        """Kill whatever is left, which is nothing after an orderly end."""
         self._killed, self._state = True, "stopping"
-        try:
-            for child in self._alive:
-                _kill(child)
-            await self._end_late_start()
-            await self._await_killed(*self._alive)
-            for child in list(self._alive):
-                self._conclude(child)
-            await self._drop(set(self._tasks))
-        finally:
-            self._state = "stopped"
-            for reply in list(self._replies):
-                reply.set_exception(_gone(self.name))
+        for child in self._alive:
+            _kill(child)
+        await self._end_late_start()
+        await self._await_killed(*self._alive)
+        for child in list(self._alive):
+            self._conclude(child)
+        await self._drop(set(self._tasks))
+
+    def _on_end(self, _: asyncio.Task[None]) -> None:
+        # Not in `_run`: a task that is cancelled before its first step never runs a line.
+        self._state = "stopped"
+        for child in self._children.values():
+            child.state = "stopped"
+        for reply in [reply for reply in self._replies if not reply.done()]:
+            reply.set_exception(NotRunningError(self.name))
 
     async def _on_stop(self) -> None:
         self._ending = "shutdown"
@@ -524,8 +511,7 @@ class Supervisor:
         elif backoff is None:
             await self._restart(child)
         else:
-            calm = backoff.max if backoff.reset is None else backoff.reset
-            child.failures *= self._now() - child.since < calm
+            self._forgive(child)
             self._retry(child)
 
     def _consider_shutdown(self, child: _Child) -> None:
@@ -551,6 +537,11 @@ class Supervisor:
                 await self._start(child, again=True)
                 self._file(child)
 
+    def _forgive(self, child: _Child) -> None:
+        if backoff := child.spec.backoff:
+            calm = backoff.max if backoff.reset is None else backoff.reset
+            child.failures *= self._now() - child.since < calm
+
     def _retry(self, child: _Child) -> None:
         """Post the next attempt: at the end of the mailbox, or there when its wait is over."""
         child.state = "restarting"
@@ -559,7 +550,7 @@ class Supervisor:
             return
         seconds = child.spec.backoff.delay(child.failures)
         child.failures += 1
-        child.wait = wait = self._spawn(self._sleep(seconds), "wait", child)
+        child.wait = wait = self._spawn(self._sleep(seconds), "wait", child.spec.id)
         turn = partial(self._on_retry, child, wait)
         wait.add_done_callback(lambda _: self._mailbox.put_nowait(turn))
 
@@ -587,7 +578,7 @@ class Supervisor:
     async def _start(self, child: _Child, *, again: bool = False) -> Started:
         """Start one child in a task of its own; raises StartError, and posts the next try."""
         child.state, child.wait = "starting", None
-        task = self._spawn(_begin(child, self._extra), "start", child)
+        task = self._spawn(_begin(child, self._extra), "start", child.spec.id)
         self._starting = child, task
         await asyncio.wait({task})
         self._starting, child.state = None, "stopped"
@@ -597,7 +588,7 @@ class Supervisor:
             self._tell("start_error", child, failure.reason)
             if again:
                 self._retry(child)
-            raise failure
+            raise failure from error
         started = task.result()
         if started.handle is not None:
             self._adopt(child, started.handle)
@@ -606,11 +597,13 @@ class Supervisor:
         return started
 
     def _adopt(self, child: _Child, handle: Handle) -> None:
-        watcher = self._spawn(_await_exit(handle), "watch", child)
+        watcher = self._spawn(_await_exit(handle), "watch", child.spec.id)
         child.handle, child.state, self._alive[child] = handle, "running", watcher
         child.since = self._now() if child.spec.backoff else 0.0
         if child.spec.restart == "temporary":  # it is never started again, and may hold a lot
-            child.args, child.spec = (), replace(child.spec, start=_spent)
+            child.args = ()
+            if self._template is None:
+                child.spec = replace(child.spec, start=_spent)
         turn = partial(self._on_exit, child, watcher)
         watcher.add_done_callback(lambda _: self._mailbox.put_nowait(turn))
 
@@ -639,7 +632,7 @@ class Supervisor:
 
     async def _ask(self, child: _Child, watcher: asyncio.Task[object]) -> None:
         patience, first = child.spec.patience, asyncio.FIRST_COMPLETED
-        asking = self._spawn(_stop(child, watcher), "stop", child)
+        asking = self._spawn(_stop(child, watcher), "stop", child.spec.id)
         await asyncio.wait({asking, watcher}, timeout=patience, return_when=first)
         if watcher.done():  # the child is gone, but its `stop` may have a little left to do
             await asyncio.wait({asking}, timeout=self._grace)
@@ -661,6 +654,7 @@ class Supervisor:
             watcher.cancel()
             self._tell("shutdown_error", child, "abandoned")
             return
+        self._forgive(child)
         reason = _reason_of(watcher)
         self._tell("exited", child, reason)
         if not self._killed and not _is_accepted(child.spec, reason):
@@ -690,6 +684,12 @@ class Supervisor:
         if tasks:
             await asyncio.wait(tasks, timeout=self._grace)
 
+    async def _has_ended(self, handle: Any) -> bool:  # noqa: ANN401 - what a caller says it is
+        asking = self._spawn(_await_exit(handle), "ask", "a stranger")
+        ended, _ = await asyncio.wait({asking}, timeout=0)
+        asking.cancel()
+        return bool(ended) and id(handle) not in self._children
+
     def _find(self, name: object) -> _Child:
         with suppress(KeyError, TypeError):  # what has no hash is nobody's name
             return self._children[id(name) if self._nameless else name]
@@ -707,22 +707,24 @@ class Supervisor:
         text = f"child {name!r} of {self.name!r}: {word}: {_ADVICE[word]}"
         return ChildError(text, reason or word)
 
-    def _new_child(self, wanted: ChildSpec | tuple[object, ...]) -> _Child:
-        if isinstance(wanted, ChildSpec):
-            _demand(self._template is None, "simple_one_for_one", wanted, "give a tuple of args")
-            self._check_spec(wanted)
-            return _Child(None if self._nameless else wanted.id, wanted)
-        tupled: object = wanted
-        if self._template is None or not isinstance(tupled, tuple):
-            raise SpecError(f"{wanted!r}: give a ChildSpec", ("invalid_child_spec", wanted))
-        return _Child(None, self._template, wanted)
+    def _new_child(self, wanted: Any) -> _Child:  # noqa: ANN401 - looked at here
+        if self._template is not None:
+            _demand(isinstance(wanted, tuple), "simple_one_for_one", wanted, "give a tuple of args")
+            return _Child(None, self._template, wanted)
+        self._check_spec(wanted)
+        return _Child(None if self._nameless else wanted.id, wanted)
 
     def _take_specs(self, specs: tuple[ChildSpec, ...]) -> None:
         _demand_one_of(self.strategy, Strategy, "invalid_strategy")
-        _demand(self.intensity >= 0, "invalid_intensity", self.intensity, "give 0 or more restarts")
+        for name in ("intensity", "period", "max_children"):
+            number = getattr(self, name)
+            sound = isinstance(number, int | float) and number >= 0
+            _demand(sound, f"invalid_{name}", number, "give 0 or more")
         _demand(0 < self.period < math.inf, "invalid_period", self.period, "give seconds above 0")
+        _demand(isinstance(self._extra, tuple), "invalid_extra_arguments", self._extra, "a tuple")
         _demand_one_of(self.auto_shutdown, AutoShutdown, "invalid_auto_shutdown")
-        _demand(self._most >= 0, "invalid_max_children", self._most, "give 0 or more")
+        few = self._nameless or len(specs) <= self.max_children
+        _demand(few, "max_children", len(specs), "allow more")
         if self._nameless:
             wanted = int(self.strategy == "simple_one_for_one")
             _demand(len(specs) == wanted, "bad_start_spec", len(specs), f"give {wanted}")
@@ -735,6 +737,7 @@ class Supervisor:
                 self._children[spec.id] = _Child(spec.id, spec)
 
     def _check_spec(self, spec: ChildSpec) -> None:
+        _demand(isinstance(spec, ChildSpec), "invalid_child_spec", spec, "give a ChildSpec")
         sound = self.auto_shutdown != "never" or not spec.significant
         _demand(sound, "bad_combination", ("significant", "never"), "give an auto_shutdown")
 
@@ -757,15 +760,15 @@ class Supervisor:
 
     async def _call(self, work: Callable[[], Awaitable[T]]) -> T:
         if self._task is None or self._task.done():
-            raise _gone(self.name)
+            raise NotRunningError(self.name)
         reply: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._replies.add(reply)
         reply.add_done_callback(self._replies.discard)
         self._mailbox.put_nowait(lambda: _answer(work, reply))
         return await reply
 
-    def _spawn(self, work: Coroutine[Any, Any, T], verb: str, child: _Child) -> asyncio.Task[T]:
-        task = asyncio.create_task(work, name=f"{self.name}: {verb} {child.spec.id}")
+    def _spawn(self, work: Coroutine[Any, Any, T], verb: str, child: Hashable) -> asyncio.Task[T]:
+        task = asyncio.create_task(work, name=f"{self.name}: {verb} {child}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         task.add_done_callback(_error_of)  # marks it as seen: asyncio complains otherwise
@@ -796,17 +799,17 @@ class _Child:
 
 
 async def _begin(child: _Child, extra: tuple[object, ...]) -> Started:
-    result: object = await child.spec.start(*extra, *child.args)
-    handle, info = result if isinstance(result, tuple) else (result, None)
+    result: Any = await child.spec.start(*extra, *child.args)
+    handle, info = result if isinstance(result, tuple) and len(result) == 2 else (result, None)  # noqa: PLR2004 - a pair
     if isinstance(handle, str) and handle == IGNORE:
         return Started(None, info)
-    if not isinstance(handle, Handle):
+    if not _is_handle(handle):
         raise StartError(f"got {handle!r}: return a Handle or IGNORE", ("bad_return_value", handle))
     return Started(handle, info)
 
 
 async def _spent(*_: object) -> Ignore:
-    return IGNORE
+    raise StartError("a temporary child starts once: make it a spec of its own", "temporary")
 
 
 async def _answer(work: Callable[[], Awaitable[T]], reply: asyncio.Future[T]) -> None:
@@ -815,6 +818,10 @@ async def _answer(work: Callable[[], Awaitable[T]], reply: asyncio.Future[T]) ->
             reply.set_result(await work())
         except SupervisionError as error:
             reply.set_exception(error)
+
+
+def _is_handle(thing: object) -> bool:
+    return all(hasattr(thing, method) for method in ("stop", "kill", "exited"))
 
 
 async def _await_exit(handle: Handle) -> object:
@@ -862,13 +869,7 @@ def _start_error(supervisor: str, child: _Child, error: BaseException) -> StartE
     reason = error.reason if isinstance(error, StartError) else error
     why = f"{type(error).__name__}: {error}" if reason is error else error
     text = f"child {child.spec.id!r} of {supervisor!r} did not start: {why}"
-    failure = StartError(text, reason, child.spec.id)
-    failure.__cause__ = error
-    return failure
-
-
-def _gone(supervisor: str) -> NotRunningError:
-    return NotRunningError(f"supervisor {supervisor!r} does not run: start a new one", "noproc")
+    return StartError(text, reason, child.spec.id)
 
 
 def _demand(condition: bool, word: str, value: object, advice: str) -> None:  # noqa: FBT001 - an assertion
@@ -876,8 +877,8 @@ def _demand(condition: bool, word: str, value: object, advice: str) -> None:  # 
         raise SpecError(f"{word}: {value!r}: {advice}", (word, value))
 
 
-def _demand_one_of(value: str, words: object, problem: str) -> None:
-    allowed = get_args(words)
+def _demand_one_of(value: str, words: Any, problem: str) -> None:  # noqa: ANN401 - a Literal
+    allowed = words.__args__
     _demand(value in allowed, problem, value, f"give one of {', '.join(allowed)}")
 
 
@@ -891,10 +892,9 @@ def _picture(child: _Child) -> Node:
     handle: Any = child.handle
     try:
         if hasattr(handle, "snapshot"):
-            picture: Node = handle.snapshot()
-            return replace(picture, name=name, restarts=child.restarts)
-        if hasattr(handle, "info"):
-            return replace(node, detail=dict(handle.info()))
+            node = replace(handle.snapshot(), name=name, restarts=child.restarts)
+        elif hasattr(handle, "info"):
+            node = replace(node, detail=dict(handle.info()))
     except Exception as error:  # noqa: BLE001 - a picture of a sick tree is when it is needed most
-        return replace(node, detail={"error": repr(error)})
+        node = replace(node, detail={"error": repr(error)})
     return node

@@ -22,13 +22,17 @@ _CARD = '''"""Accumulator: a changed file becomes insights.
 hears   file:changed
 says    accumulation:complete
 asks    embedding
-keeps   -
+keeps   - (a file in hand is handed out again)
 """
 from cortex_actors.topics import ACCUMULATION_COMPLETE, FILE_CHANGED
 
 
 class Accumulator(Consumer):
     hears: ClassVar = {FILE_CHANGED: "on_changed"}
+
+    def __init__(self, desk, threads):
+        super().__init__(desk)
+        self.threads = Threads(threads)
 
     def on_changed(self, event):
         return Said(ACCUMULATION_COMPLETE)
@@ -37,12 +41,22 @@ class Accumulator(Consumer):
 #: What to change in a card that is right, so that it is wrong.
 _SPOILT = (
     ("says    acc", "says acc"),
-    ("keeps   -\n", ""),
+    ("keeps   - (a file in hand is handed out again)\n", ""),
     ("hears   file:changed", "hears   -"),
     ("hears   file:changed", "hears   file:changed, scan:requested"),
     ("says    accumulation:complete", "says    -"),
     ("Said(ACCUMULATION_COMPLETE)", "None"),
     ("{FILE_CHANGED:", '{"scan:requested":'),
+    ("super().__init__(desk)", "desk.bus.subscribe('store:*', self.on_changed)"),
+    ("super().__init__(desk)", "desk.bus.deliver_to('store:*', names, 'x')"),
+    ("keeps   -", "keeps   the files in hand"),
+    ("keeps   -", "keeps   nothing"),
+    ("return Said", "self.last = event; return Said"),
+    ("return Said", "self.count += 1; return Said"),
+    ("return Said", "self.last, other = event; return Said"),
+    ("Threads(threads)", "{}"),
+    ("Threads(threads)", "[thread for thread in threads]"),
+    ("Threads(threads)", "collections.deque()"),
 )
 
 
@@ -118,6 +132,13 @@ class TestTests:
         problems = [problem for module in modules() for problem in actors.undescribed(module)]
 
         assert not problems, "\n".join(problems)
+
+    def test_with_rows(self) -> None:
+        """Below its sentence a test may say which rows of tests/acceptance.tsv it proves."""
+        doc = '"""One.\n\n    Row: otp a\n    Row: otp b\n    """'
+        module = Module.of("tests/test_a.py", f"def test_a():\n    {doc}\n    assert a\n")
+
+        assert [] == list(actors.undescribed(module))
 
     @pytest.mark.parametrize("doc", ["", '"""No full stop"""', '"""One.\n\n    Two."""'])
     def test_without_a_promise(self, doc: str) -> None:

@@ -28,13 +28,15 @@ class Toy:
     def end(self, reason: object) -> None:
         """End by itself."""
         if not self.ended.done():
-            self.lab.log.append(f"end {self.name} {reason}")
+            self.lab.note(f"end {self.name} {reason}")
             self.ended.set_result(reason)
 
     async def stop(self, timeout: float | None) -> None:
         """Be asked to end."""
-        self.lab.log.append(f"stop {self.name}")
+        self.lab.note(f"stop {self.name}")
         self.lab.timeouts[self.name] = timeout
+        if "asked" in self.manners:
+            self.manners["asked"]()
         if "stop_error" in self.manners:
             raise self.manners["stop_error"]
         if self.manners.get("stubborn"):
@@ -47,7 +49,7 @@ class Toy:
 
     def kill(self) -> None:
         """Be killed, unless it is immortal."""
-        self.lab.log.append(f"kill {self.name}")
+        self.lab.note(f"kill {self.name}")
         if "kill_error" in self.manners:
             raise self.manners["kill_error"]
         if not self.manners.get("immortal"):
@@ -84,6 +86,8 @@ class Lab:
         self.ignored: dict[str, int] = {}
         #: A start waits until its gate opens.
         self.gates: dict[str, asyncio.Event] = {}
+        #: How a toy of that name behaves, whatever its spec says: for the children of a template.
+        self.manners: dict[str, dict[str, Any]] = {}
         self.time = 1000.0
         self._news = asyncio.Event()
 
@@ -104,7 +108,8 @@ class Lab:
             raise OSError(message)
         if self._take(self.ignored, name):
             return IGNORE
-        self.log.append(f"start {name}")
+        self.note(f"start {name}")
+        manners = {**manners, **self.manners.get(name, {})}
         self.toys[name] = (Informed if manners.keys() & {"info", "info_error"} else Toy)(
             self, name, manners
         )
@@ -114,6 +119,12 @@ class Lab:
         """Return a supervisor that reports to the laboratory and lives by its clock."""
         settings: dict[str, Any] = {"name": "top", "report": self.report, "grace": 0.01}
         return Supervisor(children, **{**settings, "now": lambda: self.time, **options})
+
+    def pool(self, *, intensity: int = 1, **options: Any) -> Supervisor:
+        """Return a supervisor that makes children `t-x` from a template `t` with such options."""
+        return self.top(
+            self.spec("t", **options), strategy="simple_one_for_one", intensity=intensity
+        )
 
     def level(self, name: str, *children: ChildSpec, **options: Any) -> ChildSpec:
         """Return the spec of a supervisor of such children, one level down."""
@@ -133,6 +144,18 @@ class Lab:
         """Return what was reported of one kind."""
         return [(r.child, r.reason) for r in self.reports if r.kind == kind]
 
+    def note(self, line: str) -> None:
+        """Write down what a toy does."""
+        self.log.append(line)
+        self._news.set()
+
+    async def noted(self, line: str) -> None:
+        """Wait until a toy has done that."""
+        async with asyncio.timeout(PATIENCE):
+            while line not in self.log:
+                self._news.clear()
+                await self._news.wait()
+
     async def saw(self, kind: str, child: str, times: int = 1) -> None:
         """Wait until that was reported so often."""
         async with asyncio.timeout(PATIENCE):
@@ -146,6 +169,10 @@ class Lab:
         for n in range(times):
             self.toys[name].end(reason)
             await self.saw("restarted", name, before + n + 1)
+
+    def lines(self, *verbs: str) -> list[str]:
+        """Return what was logged of such verbs."""
+        return [line for line in self.log if line.split()[0] in verbs]
 
     def _take(self, budget: dict[str, int], name: str) -> bool:
         if budget.get(name, 0) < 1:

@@ -58,17 +58,6 @@ class TestStartChild:
         assert [] == await top.which_children()
         await top.stop(None)
 
-    @pytest.mark.parametrize(("restart", "kept"), [("permanent", 1), ("temporary", 0)])
-    async def test_ignored(self, lab: Lab, restart: str, kept: int) -> None:
-        """A child that has nothing to do is kept, unless it is temporary."""
-        top = await lab.top().start()
-        lab.ignored["a"] = 1
-        started = await top.start_child(lab.spec("a", restart=restart))
-
-        assert (None, None) == started
-        assert (kept, 0, 0, kept) == tuple((await top.count_children()).values())
-        await top.stop(None)
-
     async def test_bad_spec(self, lab: Lab) -> None:
         """What is not a spec, or not one for this supervisor, is refused."""
         top = await lab.top().start()

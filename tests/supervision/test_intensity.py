@@ -67,7 +67,10 @@ class TestPeriod:
         assert "shutdown" == await end(top)
 
     async def test_beyond(self, lab: Lab) -> None:
-        """Restarts further apart than the period never add up."""
+        """Restarts further apart than the period never add up.
+
+        Row: otp multiple_restarts
+        """
         top = await lab.top(lab.spec("a"), intensity=1, period=5.0).start()
         for _ in range(5):
             lab.time += 5.01
@@ -79,7 +82,10 @@ class TestPeriod:
 
 class TestWhatCounts:
     async def test_failed_attempts(self, lab: Lab, end: Any) -> None:
-        """An attempt that fails counts like one that succeeds."""
+        """An attempt that fails counts like one that succeeds.
+
+        Row: otp one_for_one_escalation
+        """
         top = await lab.top(lab.spec("a"), lab.spec("b"), intensity=3).start()
         lab.failures["a"] = 99
         lab.toys["a"].end("boom")
@@ -90,7 +96,11 @@ class TestWhatCounts:
 
     @pytest.mark.parametrize("strategy", ["one_for_all", "rest_for_one"])
     async def test_failed_groups(self, lab: Lab, end: Any, strategy: str) -> None:
-        """A group that cannot be restarted makes its supervisor give up."""
+        """A group that cannot be restarted makes its supervisor give up.
+
+        Row: otp one_for_all_escalation
+        Row: otp rest_for_one_escalation
+        """
         top = await lab.top(
             lab.spec("a"), lab.spec("b"), lab.spec("c"), strategy=strategy, intensity=3
         ).start()

@@ -73,6 +73,33 @@ class TestNesting:
 
         assert [("a", "abandoned")] == lab.told("shutdown_error")
 
+    async def test_restarts_what_it_declares(self, lab: Lab) -> None:
+        """When a branch gives up, all branches start anew, without what calls had added to them.
+
+        Row: otp tree
+        """
+        one = lab.level("one", lab.spec("a"), lab.spec("b"), intensity=4)
+        two = lab.level("two", intensity=4)
+        three = lab.level("three", intensity=4, restart="transient")
+        top = await lab.top(one, two, three, strategy="one_for_all", intensity=4).start()
+        await top.terminate_child("three")
+        assert (3, 2, 3, 0) == tuple((await top.count_children()).values())
+        old: Any = [child.handle for child in await top.which_children()]
+        for name in "cd":
+            await old[1].start_child(lab.spec(name))
+        await lab.crash("d")
+        assert ["d", "c"] == [child.id for child in await old[1].which_children()]
+        assert [lab.toys["b"], lab.toys["a"]] == [c.handle for c in await old[2].which_children()]
+        assert 1 == lab.log.count("start c")
+
+        lab.failures["c"] = 99
+        lab.toys["c"].end("boom")
+        await lab.saw("restarted", "three")
+        assert {"one": {"a": {}, "b": {}}, "two": {}, "three": {}} == _names(top.snapshot())
+        assert (3, 3, 3, 0) == tuple((await top.count_children()).values())
+        assert not {child.handle for child in await top.which_children()} & set(old)
+        await top.stop(None)
+
     async def test_counted_as_supervisors(self, lab: Lab) -> None:
         """Supervisors and workers are counted apart."""
         top = await lab.top(lab.level("one"), lab.spec("a")).start()

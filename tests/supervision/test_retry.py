@@ -7,6 +7,8 @@ import pytest
 from supervision import ChildError
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from supervision import Supervisor
     from tests.supervision.conftest import Lab
 
@@ -22,6 +24,22 @@ async def _loop(lab: Lab, **options: Any) -> Supervisor:
     lab.toys["b"].end("boom")
     await lab.saw("start_error", "b", 3)
     return top
+
+
+async def _loop_again(lab: Lab, top: Supervisor) -> None:
+    """Start `b` by hand and let it crash into another endless loop."""
+    lab.failures["b"] = 0
+    await top.restart_child("b")
+    failed = len(lab.told("start_error"))
+    lab.failures["b"] = FOREVER
+    lab.toys["b"].end("boom")
+    await lab.saw("start_error", "b", failed + 3)
+
+
+async def _reason(refused: Awaitable[Any]) -> object:
+    with pytest.raises(ChildError) as refusal:
+        await refused
+    return refusal.value.reason
 
 
 def _states(top: Supervisor) -> list[str]:
@@ -75,6 +93,70 @@ class TestRestartLoop:
         await top.stop(None)
 
         assert "shutdown" == await end(top)
+
+    async def test_by_id(self, lab: Lab, end: Any) -> None:
+        """In an endless loop the calls answer, terminating ends it, and the next does not hang it.
+
+        Row: otp hanging_restart_loop
+        """
+        top = await _loop(lab)
+        for call in (top.restart_child, top.delete_child):
+            assert "restarting" == await _reason(call("b"))
+        assert "already_present" == await _reason(top.start_child(lab.spec("b")))
+        assert ("b", None, "restarting", "worker") == (await top.which_children())[1]
+        assert (3, 2, 0, 3) == tuple((await top.count_children()).values())
+        await top.terminate_child("b")
+        assert ("b", None, "stopped", "worker") == (await top.which_children())[1]
+
+        await _loop_again(lab, top)
+        await top.stop(None)
+        assert "shutdown" == await end(top)
+        assert ["boom"] * 2 == [reason for child, reason in lab.told("exited") if child == "b"]
+
+    async def test_of_the_rest(self, lab: Lab, end: Any) -> None:
+        """The same holds where those started after it stay stopped in the meantime.
+
+        Row: otp hanging_restart_loop_rest_for_one
+        """
+        top = await _loop(lab, strategy="rest_for_one")
+        for call in (top.restart_child, top.delete_child):
+            assert "restarting" == await _reason(call("b"))
+        assert "already_present" == await _reason(top.start_child(lab.spec("b")))
+        assert ["stopped", "restarting", "running"] == [c.state for c in await top.which_children()]
+        assert (3, 1, 0, 3) == tuple((await top.count_children()).values())
+        await top.terminate_child("b")
+        assert ["stopped", "stopped", "running"] == [c.state for c in await top.which_children()]
+
+        await _loop_again(lab, top)
+        await top.stop(None)
+        assert "shutdown" == await end(top)
+
+    async def test_of_a_template(self, lab: Lab, end: Any) -> None:
+        """The same holds for a child of a template, which is terminated by its last handle.
+
+        Row: otp hanging_restart_loop_simple
+        """
+        pool = await lab.pool(intensity=FOREVER).start()
+        for _ in range(2):
+            lab.failures["t-x"] = 0
+            handle = (await pool.start_child(("x",))).handle
+            failed = len(lab.told("start_error"))
+            lab.failures["t-x"] = FOREVER
+            lab.toys["t-x"].end("boom")
+            await lab.saw("start_error", "t", failed + 3)
+            for call in (pool.restart_child, pool.delete_child):
+                assert "simple_one_for_one" == await _reason(call("t"))
+            assert [("t", None, "restarting", "worker")] == await pool.which_children()
+            assert (1, 0, 0, 1) == tuple((await pool.count_children()).values())
+            await pool.terminate_child(handle)
+            assert [] == await pool.which_children()
+        lab.failures["t-x"] = 0
+        await pool.start_child(("x",))
+        lab.failures["t-x"] = FOREVER
+        lab.toys["t-x"].end("boom")
+        await pool.stop(None)
+
+        assert "shutdown" == await end(pool)
 
     async def test_succeeds_at_last(self, lab: Lab) -> None:
         """The first attempt that succeeds ends the loop."""

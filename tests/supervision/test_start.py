@@ -35,7 +35,10 @@ class TestOrder:
         await top.stop(None)
 
     async def test_no_children(self, lab: Lab) -> None:
-        """A supervisor without children starts and stops."""
+        """A supervisor without children starts and stops.
+
+        Row: otp sup_start_normal
+        """
         top = await lab.top().start()
         await top.stop(None)
 
@@ -73,7 +76,10 @@ class TestFailure:
         assert reason == await top.exited()
 
     async def test_deep(self, lab: Lab) -> None:
-        """A failure deep in the tree names every level on its way up."""
+        """A failure deep in the tree names every level on its way up.
+
+        Row: otp faulty_application_shutdown
+        """
         lab.failures["leaf"] = 1
         branch = lab.level("branch", lab.spec("leaf"))
         with pytest.raises(StartError, match="'top'.*'branch'.*'leaf'.*would not start") as failure:
@@ -135,14 +141,6 @@ class TestIgnored:
         assert [("a", None, "stopped", "worker")] == await top.which_children()
         assert lab.toys == {}
         assert (await top.restart_child("a")).handle is lab.toys["a"]
-        await top.stop(None)
-
-    async def test_temporary(self, lab: Lab) -> None:
-        """A temporary child that has nothing to do is forgotten."""
-        lab.ignored["a"] = 1
-        top = await lab.top(lab.spec("a", restart="temporary")).start()
-
-        assert [] == await top.which_children()
         await top.stop(None)
 
     async def test_info(self, lab: Lab) -> None:

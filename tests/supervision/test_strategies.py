@@ -71,17 +71,6 @@ class TestOneForAll:
         assert "running" == top.snapshot().state
         await top.stop(None)
 
-    async def test_temporary_bystander(self, lab: Lab) -> None:
-        """A temporary child is stopped with the others and not started with them."""
-        children = [lab.spec("a"), lab.spec("t", restart="temporary"), lab.spec("c")]
-        top = await lab.top(*children, strategy="one_for_all").start()
-        lab.toys["a"].end("boom")
-        await lab.saw("restarted", "c")
-
-        assert ["c", "a"] == [child.id for child in await top.which_children()]
-        assert "end t shutdown" in lab.log
-        await top.stop(None)
-
     async def test_stopped_bystander(self, lab: Lab) -> None:
         """A child that was terminated by hand is started again with the others."""
         top = await lab.top(*_abc(lab), strategy="one_for_all").start()
@@ -104,7 +93,10 @@ class TestOneForAll:
         await top.stop(None)
 
     async def test_sibling_fails(self, lab: Lab) -> None:
-        """When a sibling fails to start, those started before it are stopped and all start."""
+        """When a sibling fails to start, those started before it are stopped and all start.
+
+        Row: otp one_for_all_other_child_fails_restart
+        """
         top = await lab.top(*_abc(lab), strategy="one_for_all", intensity=5).start()
         lab.failures["b"] = 1
         lab.toys["c"].end("boom")
@@ -139,7 +131,10 @@ class TestRestForOne:
         await top.stop(None)
 
     async def test_retry_from_the_failed(self, lab: Lab) -> None:
-        """A retry begins with the sibling that failed; those restarted before it keep running."""
+        """A retry begins with the sibling that failed; those restarted before it keep running.
+
+        Row: otp rest_for_one_other_child_fails_restart
+        """
         top = await lab.top(*_abc(lab), strategy="rest_for_one", intensity=5).start()
         lab.failures["b"] = 1
         lab.toys["a"].end("boom")
@@ -153,7 +148,12 @@ class TestRestForOne:
 class TestRestartTypes:
     @pytest.mark.parametrize("reason", ["normal", "shutdown", ("shutdown", 1), "boom", "killed"])
     async def test_permanent(self, lab: Lab, reason: object) -> None:
-        """A permanent child is restarted whatever it says at its end."""
+        """A permanent child is restarted whatever it says at its end.
+
+        Row: otp permanent_normal
+        Row: otp permanent_shutdown
+        Row: otp permanent_abnormal
+        """
         top = await lab.top(*_abc(lab)).start()
         await lab.crash("b", reason)
 
@@ -162,7 +162,11 @@ class TestRestartTypes:
 
     @pytest.mark.parametrize("reason", ["normal", "shutdown", ("shutdown", 1)])
     async def test_transient_orderly(self, lab: Lab, quiet: Any, reason: object) -> None:
-        """A transient child that ends in order stays on the list as stopped."""
+        """A transient child that ends in order stays on the list as stopped.
+
+        Row: otp transient_normal
+        Row: otp transient_shutdown
+        """
         top = await lab.top(*_abc(lab, restart="transient")).start()
         lab.toys["b"].end(reason)
         await quiet(top)
@@ -172,16 +176,24 @@ class TestRestartTypes:
 
     @pytest.mark.parametrize("reason", ["boom", "killed", ("shutdown",), None, OSError("disk")])
     async def test_transient_failed(self, lab: Lab, reason: object) -> None:
-        """A transient child that ends otherwise is restarted."""
+        """A transient child that ends otherwise is restarted.
+
+        Row: otp transient_abnormal
+        """
         top = await lab.top(*_abc(lab, restart="transient")).start()
         await lab.crash("b", reason)
 
         assert ("b", reason) in lab.told("exited")
         await top.stop(None)
 
-    @pytest.mark.parametrize("reason", ["normal", "boom", "killed"])
+    @pytest.mark.parametrize("reason", ["normal", "shutdown", ("shutdown", 1), "boom", "killed"])
     async def test_temporary(self, lab: Lab, quiet: Any, reason: object) -> None:
-        """A temporary child is never restarted and is forgotten."""
+        """A temporary child is never restarted and is forgotten.
+
+        Row: otp temporary_normal
+        Row: otp temporary_shutdown
+        Row: otp temporary_abnormal
+        """
         top = await lab.top(*_abc(lab, restart="temporary")).start()
         lab.toys["b"].end(reason)
         await quiet(top)

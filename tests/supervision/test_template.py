@@ -69,7 +69,7 @@ class TestSimpleOneForOne:
         with pytest.raises(SpecError, match="simple_one_for_one"):
             await pool.start_child(lab.spec("u"))
         word: Any = "xyz"
-        with pytest.raises(SpecError, match="give a ChildSpec"):
+        with pytest.raises(SpecError, match="give a tuple"):
             await pool.start_child(word)
 
         await pool.stop(None)
@@ -85,27 +85,6 @@ class TestSimpleOneForOne:
         assert ["stop"] * 3 + ["kill"] * 3 == [
             line.split()[0] for line in lab.log if line.startswith(("stop", "kill"))
         ]
-
-    @pytest.mark.parametrize("restart", ["permanent", "temporary"])
-    async def test_ignored(self, lab: Lab, restart: str) -> None:
-        """A child that has nothing to do is not listed."""
-        pool = await _pool(lab, restart=restart).start()
-        lab.ignored["t-x"] = 1
-
-        assert (await pool.start_child(("x",))).handle is None
-        assert [] == await pool.which_children()
-        await pool.stop(None)
-
-    async def test_ignored_in_restart(self, lab: Lab, quiet: Any) -> None:
-        """A child that has nothing to do any more disappears."""
-        pool = await _pool(lab).start()
-        await pool.start_child(("x",))
-        lab.ignored["t-x"] = 1
-        lab.toys["t-x"].end("boom")
-        await quiet(pool)
-
-        assert [] == await pool.which_children()
-        await pool.stop(None)
 
     async def test_transient(self, lab: Lab, quiet: Any) -> None:
         """A child that ended in order is forgotten, as nothing can start it by name."""
