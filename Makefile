@@ -16,13 +16,14 @@ SEED ?=
 ARGS ?=
 WHEEL_VENV := .wheel-venv
 
-.PHONY: help venv dev run demo test lint types check docs bench wheel-check clean
+.PHONY: help venv dev run demo test soak lint types check docs bench wheel-check clean
 
 help:
 	@echo "make run          start the demo and follow its log (Ctrl-C stops it)"
 	@echo "make demo         run the demo once, and end with a summary"
 	@echo "make venv         only install, into $(VENV)"
 	@echo "make test         every test (SEED=n repeats an order, ARGS=... goes to pytest)"
+	@echo "make soak         random lives of the actors at length, and mutants that must die (minutes)"
 	@echo "make lint         ruff: rules and format"
 	@echo "make types        mypy, strict"
 	@echo "make check        lint, types and test"
@@ -56,6 +57,10 @@ demo: venv
 test: dev
 	$(BIN)/python -m pytest $(if $(SEED),--randomly-seed=$(SEED)) $(ARGS)
 
+# What is marked `soak` and nothing else; its seeds are CORTEX_..._SEED variables.
+soak: dev
+	CORTEX_SOAK=1 $(BIN)/python -m pytest -m soak $(if $(SEED),--randomly-seed=$(SEED)) $(ARGS)
+
 lint: dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -70,6 +75,7 @@ docs: dev
 	$(BIN)/python docs/generate.py
 
 bench: dev
+	$(BIN)/python -m benchmarks.actors
 	$(BIN)/python benchmarks/quick.py
 	$(BIN)/python benchmarks/ingest.py
 	$(BIN)/python benchmarks/ingest.py --provider hashing

@@ -20,7 +20,7 @@ import stat
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import rpc
-from cortex_actors.client import LINE_LIMIT
+from cortex_actors.connection import Connection
 from cortex_actors.errors import (
     BadInput,
     ConfigurationError,
@@ -40,11 +40,8 @@ if TYPE_CHECKING:
 #: Connections at once; more are refused, so that a leaking client cannot use up descriptors.
 CONNECTIONS = 128
 
-#: Seconds a connection may say nothing, a reader may take nothing, and a verb may work.
-IDLE, STUCK, DEADLINE = 300.0, 30.0, 120.0
-
-#: Bytes that wait for one reader before `drain` waits for it.
-WRITE_BUFFER = 64 * 1024
+#: Seconds a verb may work.
+DEADLINE = 120.0
 
 #: Records that `logs` sends first, unless asked otherwise.
 LAST = 10
@@ -63,8 +60,11 @@ class Control:
         verbs: Mapping[str, Callable[..., Awaitable[object]]],
         logs: LogStream,
         shutdown: Callable[[str], None],
+        quick: Mapping[str, Callable[..., object]] | None = None,
     ) -> None:
         self._home = home
+        #: Verb -> its form that answers without waiting for anybody, or None if it would have to.
+        self._quick = quick or {}
         self._verbs = {**verbs, "shutdown": self._shut_down}
         self._logs = logs
         self._stop = shutdown
@@ -89,7 +89,10 @@ class Control:
                 "choose a shorter home with --home"
             )
             raise ConfigurationError(message) from error
-        self._server = await asyncio.start_unix_server(self._serve, sock=sock, limit=LINE_LIMIT)
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_unix_server(
+            lambda: Connection(self._serve, self._at_once), sock=sock
+        )
 
     def drain(self) -> None:
         """Refuse new work from now on; questions about the daemon are still answered."""
@@ -110,24 +113,24 @@ class Control:
             task.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(self, connection: Connection) -> None:
         """Answer one connection until it ends."""
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - a coroutine runs in a task
         self._connections.add(task)
-        writer.transport.set_write_buffer_limits(high=WRITE_BUFFER)
+        writer = connection.writer
         try:
             self._admit(writer)
-            while not self._closing and (line := await _line(reader)):
+            while not self._closing and (line := await connection.line()):
                 self._busy.add(task)
-                await self._turn(line, reader, writer)
+                await self._turn(line, connection)
                 self._busy.discard(task)
         except rpc.Unreadable as error:
             writer.write(rpc.failure(None, error.error, code=error.code))
         except Refused as error:
             writer.write(rpc.failure(None, error))
         except (ConnectionError, TimeoutError):
-            writer.transport.abort()
+            connection.hang_up()
         finally:
             self._busy.discard(task)
             self._connections.discard(task)
@@ -141,22 +144,37 @@ class Control:
             message = f"{CONNECTIONS} connections are open, no more are taken: close one first"
             raise Refused(message)
 
-    async def _turn(
-        self, line: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    def _at_once(self, line: bytes) -> bytes | None:
+        """Answer a request that waits for nobody; None for every other, and for one that fails.
+
+        Those are done again from the start, by the way that reports what is wrong with them.
+        """
+        if self._draining or self._closing:
+            return None
+        try:
+            request = rpc.parse(line)
+            quick = self._quick.get(request.method)
+            result = quick(**request.params) if quick else None
+        except Exception:  # noqa: BLE001 - whatever it is, the other way comes upon it again
+            return None
+        if result is None:
+            return None
+        return rpc.success(request.id, result) if request.id is not None else b""
+
+    async def _turn(self, line: bytes, connection: Connection) -> None:
         """Answer one request."""
         try:
             request = rpc.parse(line)
         except rpc.Unreadable as error:
-            await _send(writer, rpc.failure(error.id, error.error, code=error.code))
+            await connection.send(rpc.failure(error.id, error.error, code=error.code))
             return
         if request.method == "logs":
-            await self._stream(request, reader, writer)
+            await self._stream(request, connection)
             return
         answer = await self._answer(request)
         # A request without an id is a notification: done, not answered.
         if request.id is not None:
-            await _send(writer, answer)
+            await connection.send(answer)
 
     async def _answer(self, request: rpc.Request) -> bytes:
         """Do what one request asks and return the line to send."""
@@ -190,9 +208,7 @@ class Control:
         self._stop("it was asked to over the control socket")
         return {"stopping": True, "pid": os.getpid()}
 
-    async def _stream(
-        self, request: rpc.Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    async def _stream(self, request: rpc.Request, connection: Connection) -> None:
         """Send log records, then the result; with `follow`, until either side ends.
 
         Whatever a client says while it follows ends the stream.
@@ -200,23 +216,21 @@ class Control:
         try:
             wanted, last, follow = _wishes(request.params)
         except BadInput as error:
-            await _send(writer, rpc.failure(request.id, error, code=rpc.INVALID_PARAMS))
+            await connection.send(rpc.failure(request.id, error, code=rpc.INVALID_PARAMS))
             return
         if follow:
             follower = self._logs.follow(wanted, last=last)
-            sent = await self._follow(follower, reader, writer)
+            sent = await self._follow(follower, connection)
         else:
             records = self._logs.recent(wanted, last=last)
-            await _send(writer, b"".join(rpc.notice("logs", r.encoded) for r in records))
+            await connection.send(b"".join(rpc.notice("logs", r.encoded) for r in records))
             sent = len(records)
-        await _send(writer, rpc.success(request.id, {"sent": sent}))
+        await connection.send(rpc.success(request.id, {"sent": sent}))
 
-    async def _follow(
-        self, follower: Follower, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> int:
+    async def _follow(self, follower: Follower, connection: Connection) -> int:
         """Send records until the client speaks or leaves, or the stream ends; return how many."""
         self._followers.add(follower)
-        ended = asyncio.create_task(reader.read(1), name="control-follower")
+        ended = asyncio.create_task(connection.spoken(), name="control-follower")
         ended.add_done_callback(lambda _: follower.close())
         sent = 0
         try:
@@ -224,7 +238,7 @@ class Control:
                 lines = [rpc.notice("logs", record.encoded) for record in batch.records]
                 if batch.dropped:
                     lines.insert(0, rpc.notice("logs", json.dumps({"dropped": batch.dropped})))
-                await _send(writer, b"".join(lines))
+                await connection.send(b"".join(lines))
                 sent += len(batch.records)
             return sent
         finally:
@@ -253,23 +267,6 @@ def _listen(home: Home) -> socket.socket:
     finally:
         os.umask(mask)
     return sock
-
-
-async def _line(reader: asyncio.StreamReader) -> bytes:
-    """Return the next line, empty at the end. Raises `Unreadable` for one that is too long."""
-    try:
-        async with asyncio.timeout(IDLE):
-            return await reader.readline()
-    except ValueError:
-        error = BadInput(f"the request has more than {LINE_LIMIT:,} bytes on one line")
-        raise rpc.Unreadable(rpc.INVALID_REQUEST, error) from None
-
-
-async def _send(writer: asyncio.StreamWriter, data: bytes) -> None:
-    """Send, waiting for a slow reader; raises `TimeoutError` for one that is stuck."""
-    writer.write(data)
-    async with asyncio.timeout(STUCK):
-        await writer.drain()
 
 
 def _wishes(params: dict[str, Any]) -> tuple[Filter, int, bool]:

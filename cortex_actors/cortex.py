@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from cortex_actors import __version__, lookup, topics
-from cortex_actors.domain.payload import FileChanged, Ids, ScanRequested
+from cortex_actors.domain.payload import Custom, FileChanged, Ids, ScanRequested
 from cortex_actors.domain.project import Project
 from cortex_actors.errors import BadInput, Refused, UnknownProject
 from cortex_actors.parsers.dialect import dialect_of
@@ -61,6 +61,7 @@ class Parts:
     index: Callable[[], Awaitable[Mapping[str, Any]]]
     tree: Callable[[], Mapping[str, Any]]
     crash: Callable[[str], None]
+    inspect: Callable[[str], Mapping[str, Any]]
 
 
 class Cortex:
@@ -123,12 +124,31 @@ class Cortex:
                 "listed by: cortex topics"
             )
             raise Refused(message)
+        _refuse_misshapen(topic, payload, source)
         given = await self._completed(topic, payload)
         said = topics.parse(topic, given)
         if isinstance(said, FileChanged):
             await self._admit(said)
         event = await self._parts.bus.publish(topic, said, source=source, durable=not transient)
         return {"id": event.id, "topic": topic, "seq": event.seq}
+
+    def publish_now(
+        self,
+        topic: str,
+        payload: dict[str, Any],
+        *,
+        source: str = "client",
+        transient: bool = False,
+    ) -> dict[str, Any] | None:
+        """Do what `publish` does, if nobody has to be waited for; else None, and nothing is said.
+
+        That is so for a transient event of another process's own, while every mailbox has room.
+        """
+        if not transient or topics.find(topic).payload is not Custom or type(source) is not str:
+            return None
+        said = Custom(dict(payload))
+        event = self._parts.bus.publish_now(topic, said, source=source)
+        return None if event is None else {"id": event.id, "topic": topic, "seq": None}
 
     async def topics(self) -> dict[str, Any]:
         """Return the catalogue of topics."""
@@ -193,6 +213,13 @@ class Cortex:
             "took_ms": round(found.took_ms, 3),
         }
 
+    async def inspect(self, name: str) -> dict[str, Any]:
+        """Return what an actor is at and since when, or how a supervisor is; times in seconds.
+
+        Raises `UnknownActor` naming those there are.
+        """
+        return dict(self._parts.inspect(name))
+
     async def crash(self, name: str) -> dict[str, Any]:
         """Make an actor crash, to see it come back. Raises `Refused` unless `CORTEX_DEBUG=1`."""
         if os.environ.get(DEBUG) != "1":
@@ -242,3 +269,9 @@ class Cortex:
         for each in stored:
             self._parts.bus.announce(each)
         return given
+
+
+def _refuse_misshapen(topic: str, payload: object, source: object) -> None:
+    """Raise `BadInput` for what another process may send in place of an object or a text."""
+    if not (isinstance(payload, dict) and isinstance(source, str)):
+        raise BadInput(f"cannot publish {topic}: its payload must be an object, its source a text")

@@ -1,4 +1,4 @@
-"""Why actors crashed, kept until the branch they brought down is up again.
+"""Why actors crashed, and when, as the supervisors reported it.
 
 A supervisor that gives up ends with `shutdown`, as OTP has it, and so does the one above it; who
 was to blame is in the reports alone. A person who reads that the daemon ended wants the name.
@@ -6,9 +6,13 @@ was to blame is in the reports alone. A person who reads that the daemon ended w
 
 from __future__ import annotations
 
+from collections import deque
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from supervision import Report
 
 #: Characters of an exception that a reason shows; the log has the traceback.
@@ -17,17 +21,56 @@ REASON_LIMIT = 300
 #: Ends that nobody is to blame for.
 ORDERLY = ("normal", "shutdown")
 
+#: Names of which the last crash is kept, and restarts that are kept of each supervisor.
+NAMES_LIMIT, RESTARTS_LIMIT = 1_000, 10
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """The last crash of a name."""
+
+    reason: str
+    #: UTC microseconds.
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """A restart by a supervisor."""
+
+    child: str
+    #: UTC microseconds.
+    at: int
+
 
 class Crashes:
     """Hears every report of a tree and can say over whom a supervisor gave up."""
 
-    def __init__(self) -> None:
-        """Know of no crash."""
+    def __init__(self, now: Callable[[], int] = lambda: 0) -> None:
+        """Know of no crash; `now` gives the wall-clock time in UTC microseconds."""
+        self._now = now
         #: The last crash below each supervisor, and which of them gave up because of it.
         self._last: dict[str, str] = {}
         self._gave_up: set[str] = set()
         #: Crashed children of a template, whose reports do not tell them apart.
         self._fallen: dict[str, object] = {}
+        #: The last crash of each name and their number, the name that crashed last at the end.
+        self._crashes: dict[str, tuple[Crash, int]] = {}
+        self._restarts: dict[str, deque[Restart]] = {}
+
+    def last(self, name: str) -> Crash | None:
+        """Return the last crash of an actor or a supervisor; None if it had none."""
+        found = self._crashes.get(name)
+        return None if found is None else found[0]
+
+    def count(self, name: str) -> int:
+        """Return how often a name has crashed."""
+        found = self._crashes.get(name)
+        return 0 if found is None else found[1]
+
+    def restarts(self, supervisor: str) -> list[Restart]:
+        """Return the last restarts of a supervisor, oldest first."""
+        return list(self._restarts.get(supervisor, ()))
 
     def name(self, child: str, reason: object) -> None:
         """Say who it is that the next report with that reason is about."""
@@ -44,10 +87,14 @@ class Crashes:
             case "gave_up":
                 self._gave_up.add(report.supervisor)
                 return self._last.get(report.supervisor, reason)
-            case "started" | "restarted":
+            case "started":
                 self._gave_up.discard(child)
+            case "restarted":
+                self._gave_up.discard(child)
+                self._note_restart(report.supervisor, child)
             case "exited" if child in self._gave_up:
                 self._last[report.supervisor] = self._last.get(child, reason)
+                self._note_crash(child, self._last[report.supervisor])
             case "exited" | "start_error":
                 self._blame(report, child, reason)
         return reason
@@ -57,7 +104,21 @@ class Crashes:
         who = next((name for name, why in self._fallen.items() if why is report.reason), child)
         self._fallen.pop(who, None)
         if report.reason not in ORDERLY:
+            self._note_crash(who, reason)
             self._last[report.supervisor] = f"{report.supervisor}/{who} crashed too often: {reason}"
+
+    def _note_crash(self, who: str, reason: str) -> None:
+        """Remember a crash, and forget the oldest of too many."""
+        times = self.count(who) + 1
+        self._crashes.pop(who, None)
+        self._crashes[who] = Crash(reason, self._now()), times
+        if len(self._crashes) > NAMES_LIMIT:
+            del self._crashes[next(iter(self._crashes))]
+
+    def _note_restart(self, supervisor: str, child: str) -> None:
+        """Remember a restart."""
+        kept = self._restarts.setdefault(supervisor, deque(maxlen=RESTARTS_LIMIT))
+        kept.append(Restart(child, self._now()))
 
 
 def _words(reason: object) -> str:

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 #: Seconds a stop may take as a whole; `cortex stop` kills after 10.
 WHOLE_STOP = 9.5
 
+#: Seconds the interpreter has to end after that.
+LEAVE = 5
+
 #: What is written to the pipe of whoever started us.
 READY = b"READY\n"
 
@@ -76,7 +79,18 @@ def main(argv: Sequence[str] | None = None, *, grow: Grow | None = None) -> int:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
+    _leave()
     return code
+
+
+def _leave() -> None:
+    """Have the kernel end what hangs from here on, such as a thread that is waited for.
+
+    The last resort must not look at an interpreter that comes apart: it can hang in that itself.
+    """
+    faulthandler.cancel_dump_traceback_later()
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(LEAVE)
 
 
 def _owned(
@@ -139,10 +153,18 @@ def _lived(
 def _service(owner: lock.Lock, tree: Tree, *, clock: Clock, logs: LogStream) -> Service:
     """Return what serves the tree."""
     from cortex_actors.service import Service  # noqa: PLC0415 - as above
+    from cortex_actors.systemd import Systemd  # noqa: PLC0415 - as above
 
     # The last resort: says where everything hangs, and ends the process.
     last_resort = partial(faulthandler.dump_traceback_later, WHOLE_STOP, exit=True)
-    return Service(owner, tree, clock=clock, logs=logs, last_resort=last_resort)
+    return Service(
+        owner,
+        tree,
+        clock=clock,
+        logs=logs,
+        last_resort=last_resort,
+        systemd=Systemd.of(os.environ),
+    )
 
 
 def _real() -> Grow:

@@ -154,5 +154,40 @@ class CallCycleError(CortexError, RuntimeError):
     """An ask would close a ring of actors that wait for one another."""
 
 
+class DeathPact(CortexError):
+    """An actor that another one watched has ended, and the watcher does not live without it."""
+
+
+class Stuck(CortexError):
+    """An actor sat in one message for longer than it may; the watchdog crashed it."""
+
+    def __init__(self, text: str, task: str = "", stack: tuple[str, ...] = ()) -> None:
+        """Say what happened, the name of the task that did not end, and where it was."""
+        super().__init__(text)
+        self.task = task
+        self.stack = stack
+
+
 class MailboxFull(CortexError, RuntimeError):
     """A bounded mailbox has no room and its policy is to refuse."""
+
+
+class TooManyTasks(CortexError, RuntimeError):
+    """A task supervisor runs as many tasks as it may."""
+
+
+class TaskEnded(CortexError):
+    """A task ended without a result: it was stopped, killed, or left for a reason of its own."""
+
+    def __init__(self, text: str, reason: object) -> None:
+        """Say what happened, and the exit reason of the task."""
+        super().__init__(text)
+        self.reason = reason
+
+
+class Standstill(CortexError):
+    """A simulated program can never go on: nothing is ready and no timer is set."""
+
+
+class NotSimulated(CortexError):
+    """A simulated program reached for something real: a thread, a socket, a process."""

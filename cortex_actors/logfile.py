@@ -28,6 +28,10 @@ QUEUE_LIMIT = 10_000
 #: Bytes after which a file is put aside.
 FILE_BYTES = 10 * 1024 * 1024
 
+#: Seconds the thread lets lines gather once there is one: a burst costs one write and one wake-up,
+#: and waking a thread costs more than a line.
+GATHER = 0.005
+
 #: Files kept, the current one included.
 FILES = 5
 
@@ -54,6 +58,9 @@ class LineWriter:
         self._waiting: deque[str] = deque()
         self._lost = 0
         self._closed = False
+        #: Whether the thread waits to be woken, rather than writing or letting lines gather.
+        self._asleep = False
+        self._ending = threading.Event()
         self._wake = threading.Condition()
         # A daemon thread: a sink that blocks for ever must not keep the process alive.
         self._thread = threading.Thread(target=self._run, name="cortex-log", daemon=True)
@@ -68,13 +75,16 @@ class LineWriter:
                 self._lost += 1
                 return
             self._waiting.append(line)
-            self._wake.notify()
+            if self._asleep:
+                self._asleep = False
+                self._wake.notify()
 
     def close(self, timeout: float = 1.0) -> bool:
         """Write what is queued and end; say whether that was done within `timeout` seconds."""
         with self._wake:
             self._closed = True
             self._wake.notify()
+        self._ending.set()
         self._thread.join(timeout)
         return not self._thread.is_alive()
 
@@ -94,7 +104,11 @@ class LineWriter:
     def _take(self) -> tuple[list[str], int] | None:
         """Wait for lines and return them all; None at the end."""
         with self._wake:
-            self._wake.wait_for(lambda: self._waiting or self._closed)
+            while not (self._waiting or self._closed):
+                self._asleep = True
+                self._wake.wait()
+        self._ending.wait(GATHER)
+        with self._wake:
             if not self._waiting:
                 return None
             lines, lost = list(self._waiting), self._lost

@@ -10,12 +10,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cortex_actors import lookup
-from cortex_actors.bus.bus import Bus, Deliver
+from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.consumer import Desk
 from cortex_actors.cortex import Cortex, Parts
 from cortex_actors.domain.payload import plain
 from cortex_actors.embedding.cache import Cache
-from cortex_actors.embedding.choose import provider_for
 from cortex_actors.embedding.pool import Pool
 from cortex_actors.federation.federation import Federation
 from cortex_actors.federation.roster import Roster
@@ -27,17 +26,16 @@ from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import indexing
 from cortex_actors.storage.indexer import Indexer
 from cortex_actors.storage.journal import LedgerJournal
-from cortex_actors.storage.ledger import Ledger
 from cortex_actors.storage.records import Records
 from cortex_actors.storage.search import Search
 from cortex_actors.storage.vectors import Vectors
-from cortex_actors.watching.hints import Hints
 from cortex_actors.watching.watcher import WatcherParts
 from cortex_actors.watching.watchlist import Watchlist
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from cortex_actors.bus.subscription import Deliver
     from cortex_actors.clock import Clock
     from cortex_actors.domain.event import Event
     from cortex_actors.domain.payload import Payload
@@ -45,6 +43,7 @@ if TYPE_CHECKING:
     from cortex_actors.embedding.provider import Row
     from cortex_actors.home import Home
     from cortex_actors.logs import LogStream
+    from cortex_actors.outside import Outside
     from cortex_actors.runtime.actor import AsyncioActor
     from cortex_actors.runtime.names import Names
     from cortex_actors.settings import Settings
@@ -84,6 +83,8 @@ class World:
     watchers: Watchers
     draw: Callable[[], Mapping[str, Any]]
     crash: Callable[[str], None]
+    inspect: Callable[[str], Mapping[str, Any]]
+    outside: Outside
 
 
 class Assembly:
@@ -99,9 +100,12 @@ class Assembly:
         self.records = Records(self.names)
         self._journal = LedgerJournal(self.records, world.clock)
         self.bus = Bus(self._journal, world.clock)
-        self._provider = provider_for(world.settings.embedding, world.clock, self._line("model"))
+        outside = world.outside
+        self._provider = outside.provider(
+            world.settings.embedding, world.clock, self._line("model")
+        )
         self._embed = self.names.method("cache", Cache.embed, timeout=None)
-        self.hints = Hints(world.clock, world.settings.watching)
+        self.hints = outside.hints(world.clock, world.settings.watching)
         self.watching = WatcherParts(
             self.bus, world.clock, self.records, self.threads, world.settings.watching, self.hints
         )
@@ -123,7 +127,9 @@ class Assembly:
         """Return how the storage branch's actors are made."""
         world = self._world
         return {
-            "ledger": partial(Ledger, world.home, self._settings.storage, world.clock),
+            "ledger": partial(
+                world.outside.ledger, world.home, self._settings.storage, world.clock
+            ),
             "vectors": partial(
                 Vectors,
                 world.home.index,
@@ -132,6 +138,7 @@ class Assembly:
                 model=self.model,
                 clock=world.clock,
                 on_line=self._line("vectors"),
+                spawn=world.outside.spawn,
             ),
             "indexer": partial(
                 Indexer,
@@ -244,6 +251,7 @@ class Assembly:
                 index=index_state,
                 tree=self._world.draw,
                 crash=self._world.crash,
+                inspect=self._world.inspect,
             )
         )
 
@@ -283,7 +291,7 @@ def scribe(logs: LogStream) -> Deliver:
 
     def write(event: Event[Payload]) -> None:
         fields = plain(event.payload)
-        text = " ".join(f"{name}={value}" for name, value in fields.items() if value)
+        text = " ".join([f"{name}={value}" for name, value in fields.items() if value])
         logs.write("info", text[:TEXT_LIMIT], actor=event.source, topic=event.topic, event=event.id)
 
     return write

@@ -10,7 +10,7 @@ import inspect
 import json
 import traceback
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.errors import BadInput, CortexError, DaemonStopping, InternalError, UsageError
@@ -30,7 +30,13 @@ PARSE_ERROR, INVALID_REQUEST, UNKNOWN_METHOD, INVALID_PARAMS, INTERNAL = (
 #: Our own: any `CortexError`, and the refusal while the daemon drains.
 FAILED, STOPPING = -32000, -32001
 
+#: Verbs whose parameters are remembered: more than there are.
+VERBS = 128
+
 Id = str | int | float | None
+
+#: What an id may be, for `isinstance`: the union above is made anew whenever it is written out.
+_IDS = (str, int, float, type(None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +64,7 @@ def parse(line: bytes) -> Request:
     if not isinstance(found, dict):
         raise Unreadable(INVALID_REQUEST, BadInput("a request is one JSON object, not a batch"))
     request_id, method, params = found.get("id"), found.get("method"), found.get("params", {})
-    if isinstance(request_id, bool) or not isinstance(request_id, str | int | float | None):
+    if isinstance(request_id, bool) or not isinstance(request_id, _IDS):
         raise Unreadable(INVALID_REQUEST, BadInput("the request's id must be a string or a number"))
     if not isinstance(method, str):
         error = BadInput("the request has no method: it needs a string")
@@ -78,7 +84,7 @@ def bound(
         known = ", ".join(sorted({*verbs, "logs"}))
         error = UsageError(f"no method is called {request.method!r}; the methods are: {known}")
         raise Unreadable(UNKNOWN_METHOD, error, request.id)
-    signature = inspect.signature(verb)
+    signature = _signature(verb)
     try:
         signature.bind(**request.params)
     except TypeError as wrong:
@@ -119,6 +125,12 @@ def trace(error: Exception) -> str:
     return "".join(traceback.format_exception(error))
 
 
+@lru_cache(VERBS)
+def _signature(verb: Callable[..., Awaitable[object]]) -> inspect.Signature:
+    """Return what a verb takes; finding out costs as much as a small verb does."""
+    return inspect.signature(verb)
+
+
 def _code(error: CortexError) -> int:
     """Return the code of an exception."""
     if isinstance(error, InternalError):
@@ -130,7 +142,7 @@ def _json(line: bytes) -> object:
     """Return the value on a line, strictly: no NaN, no half characters."""
     try:
         text = line.decode()
-        found = json.loads(text, parse_constant=_reject)
+        found = _DECODER.decode(text)
         if "\\u" in text:
             json.dumps(found, ensure_ascii=False).encode()
     except RecursionError:
@@ -150,4 +162,9 @@ def _reject(name: str) -> object:
 
 def _line(message: dict[str, object]) -> bytes:
     """Return a message as one line of ASCII JSON."""
-    return json.dumps(message, default=str).encode() + b"\n"
+    return _ENCODER.encode(message).encode() + b"\n"
+
+
+# Made once: `json.loads` and `json.dumps` make new ones whenever they are given an option.
+_DECODER = json.JSONDecoder(parse_constant=_reject)
+_ENCODER = json.JSONEncoder(default=str)

@@ -3,6 +3,9 @@
 Order of birth: the tree, the control socket, then everybody is told. Order of death: new work is
 refused, the tree stops within 8 s, then the socket. A second signal does not wait for the tree;
 what was acknowledged is in the ledger either way, because events and effects commit together.
+
+From before the first moment to the last the loop's heart beats: it feeds systemd's watchdog, and a
+thread that looks at it says where the loop is stuck.
 """
 
 from __future__ import annotations
@@ -11,13 +14,16 @@ import asyncio
 import inspect
 import os
 import signal
+import sys
 from asyncio import FIRST_COMPLETED
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from cortex_actors import __version__, lock, topics
 from cortex_actors.control import Control
 from cortex_actors.domain.payload import Life
-from cortex_actors.heartbeat import LATE_MS, Heartbeat, notify
+from cortex_actors.freeze import FROZEN, FreezeWatch
+from cortex_actors.heartbeat import LATE_MS, Heartbeat
+from cortex_actors.systemd import Systemd
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -28,6 +34,9 @@ if TYPE_CHECKING:
 
 #: Seconds the tree has to stop; the socket and the log need little, and `cortex stop` kills at 10.
 TREE_STOP = 8.0
+
+#: What `systemctl status` shows while all is well.
+RUNNING = "running"
 
 #: Seconds a start that is called off has to clean up, before the tree is stopped anyway.
 CALLED_OFF = 1.0
@@ -74,11 +83,15 @@ class Service:
         clock: Clock,
         logs: LogStream,
         last_resort: Callable[[], None],
+        systemd: Systemd | None = None,
     ) -> None:
         self.reason = ""
         self._owner = owner
         self._tree = tree
-        self._heartbeat = Heartbeat(clock)
+        self._clock = clock
+        self._systemd = systemd or Systemd()
+        self._heartbeat = Heartbeat(clock, most=self._systemd.meal)
+        self._freeze = FreezeWatch(clock, lambda: self._heartbeat.last, tell=self._on_freeze)
         self._logs = logs
         self._last_resort = last_resort
         # Every public method of the front desk is a verb, so that no list can fall behind.
@@ -87,7 +100,15 @@ class Service:
             for name, method in inspect.getmembers(tree.cortex, inspect.iscoroutinefunction)
             if not name.startswith("_")
         }
-        self._control = Control(owner.home, verbs=verbs, logs=logs, shutdown=self.ask_to_stop)
+        # `publish_now` is the form of `publish` that waits for nobody.
+        quick = {
+            name.removesuffix("_now"): method
+            for name, method in inspect.getmembers(tree.cortex, inspect.ismethod)
+            if name.endswith("_now")
+        }
+        self._control = Control(
+            owner.home, verbs=verbs, logs=logs, shutdown=self.ask_to_stop, quick=quick
+        )
         tree.cortex.loop_lag = self._heartbeat.lag_ms
         self._asked = asyncio.Event()
         self._hurried = asyncio.Event()
@@ -111,12 +132,15 @@ class Service:
         `ready` is called once everything answers. Raises what the tree raises when it starts.
         """
         beating = asyncio.create_task(self._beat(), name="heartbeat")
+        self._freeze.start()
+        self._systemd.status("starting")
         try:
             if await self._unless_asked(self._tree.start()):
                 await self._serve(ready)
         finally:
             await self._drain()
             beating.cancel()
+            self._freeze.close()
         return 0 if self._asked.is_set() else 1
 
     async def _serve(self, ready: Callable[[], None]) -> None:
@@ -125,7 +149,7 @@ class Service:
         self._owner.say(lock.State.RUNNING)
         await self._say(topics.DAEMON_READY, "")
         self._logs.write("info", f"ready, pid {os.getpid()}", actor="daemon", version=__version__)
-        notify("READY=1")
+        self._systemd.ready(RUNNING)
         ready()
         if ended := await self._unless_asked(self._tree.exited()):
             self.reason = f"the tree gave up: {ended.result()}"
@@ -135,7 +159,7 @@ class Service:
         """End in order: new work, tree, socket."""
         if not self._asked.is_set():
             self._last_resort()
-        notify("STOPPING=1")
+        self._systemd.stopping(f"stopping: {self.reason}")
         self._control.drain()
         self._logs.write("info", "stopping", actor="daemon", reason=self.reason)
         await self._say(topics.DAEMON_STOPPING, self.reason)
@@ -170,7 +194,20 @@ class Service:
         """Watch the loop, and tell systemd's watchdog that it turns."""
         while True:
             late = await self._heartbeat.beat()
-            notify("WATCHDOG=1")
-            if late >= LATE_MS:
+            self._systemd.feed(self._clock.monotonic())
+            if late >= FROZEN * 1_000:
+                text = f"the loop turns again; it stood still for {late / 1_000:.1f} s"
+                self._logs.write("error", text, actor="daemon")
+                self._systemd.status(RUNNING)
+            elif late >= LATE_MS:
                 text = f"the loop was blocked for {late:.0f} ms"
                 self._logs.write("warning", text, actor="daemon")
+
+    def _on_freeze(self, task: str, seconds: float, stack: str) -> None:
+        """Say in which task the loop is stuck, while it is; runs in a thread."""
+        text = f"the loop has not turned for {seconds:.1f} s: {task} holds it up"
+        self._systemd.status(text)
+        self._logs.write("error", text, actor="daemon", traceback=stack)
+        # Besides, because the log's own thread may not get its turn before we are killed.
+        sys.stderr.write(f"cortex: {text}\n{stack}")
+        sys.stderr.flush()

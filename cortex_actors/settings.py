@@ -77,19 +77,20 @@ class EmbeddingSettings(Section):
     cache_entries: int = Field(10_000, ge=1)
     #: Texts that may wait; more are refused, so that a flood slows its sender.
     queue_limit: int = Field(10_000, ge=1)
-    #: Seconds one batch may take.
-    request_timeout_s: float = Field(60.0, gt=0)
+    #: Seconds one batch may take, at most 300: the watchdog crashes a pool that sits for 600.
+    request_timeout_s: float = Field(60.0, gt=0, le=300)
 
 
 class FederationSettings(Section):
     """How one question goes to every store."""
 
-    #: Seconds a store may take before the answer goes out without it.
-    timeout_s: float = Field(5.0, gt=0)
+    #: Seconds a store may take before the answer goes out without it, at most 30.
+    timeout_s: float = Field(5.0, gt=0, le=30)
     #: Reciprocal rank fusion's constant (Cormack and others 2009: 60).
     k: int = Field(60, ge=1)
-    #: Seconds a question waits for a model that is still loading.
-    patience_s: float = Field(30.0, ge=0)
+    #: Seconds a question waits for a model that is still loading, at most 60: the watchdog
+    #: allows a question 120 in all.
+    patience_s: float = Field(30.0, ge=0, le=60)
 
 
 class WatchingSettings(Section):
@@ -112,8 +113,8 @@ class StorageSettings(Section):
     group_ms: float = Field(5.0, ge=0)
     #: Rows the indexer hands to the vector index at once.
     index_batch: int = Field(500, ge=1, le=5_000)
-    #: Seconds the vector index may take to answer.
-    index_timeout_s: float = Field(30.0, gt=0)
+    #: Seconds the vector index may take to answer, at most 100: the watchdog allows it 120.
+    index_timeout_s: float = Field(30.0, gt=0, le=100)
 
 
 class EventsSettings(Section):

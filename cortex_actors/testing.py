@@ -1,7 +1,8 @@
 """Shipped test doubles: a clock one turns by hand, a journal in memory, a whole Cortex in a folder.
 
 For our own tests and for those of programs built on this one. Nothing here sleeps: tests wait for
-conditions, with a limit that only a broken program reaches.
+conditions, with a limit that only a broken program reaches. `simulate` runs a program in virtual
+time, the same way whenever it is given the same seed (docs/simulation.md).
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from cortex_actors.clock import SECOND, SystemClock
 from cortex_actors.domain.payload import Payload, merged
 from cortex_actors.home import Home
 from cortex_actors.logs import LogStream
+from cortex_actors.simulated_loop import SimulatedLoop
+from cortex_actors.simulation import EPOCH, SimulatedClock, Simulation, simulate
 from cortex_actors.tree import Tree, grow
 
 if TYPE_CHECKING:
@@ -32,8 +35,19 @@ if TYPE_CHECKING:
 #: Seconds after which a condition that has not come true is a failed test.
 PATIENCE = 20.0
 
-#: Where a clock's time begins unless told otherwise: some day in 2026, in UTC microseconds.
-EPOCH = 1_767_225_600 * SECOND
+__all__ = [
+    "EPOCH",
+    "PATIENCE",
+    "ManualClock",
+    "MemoryJournal",
+    "SimulatedClock",
+    "SimulatedLoop",
+    "Simulation",
+    "eventually",
+    "settled",
+    "simulate",
+    "temporary_cortex",
+]
 
 
 class ManualClock:

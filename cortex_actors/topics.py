@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from cortex_actors.domain import payload as shape
@@ -55,6 +56,9 @@ CUSTOM_NAME: Final = re.compile(r"custom:[a-z0-9-]{1,64}")
 
 #: Bytes of JSON a payload may have: payloads carry ids and paths, not documents.
 PAYLOAD_LIMIT: Final = 64 * 1024
+
+#: Custom names whose topic is remembered: as many as may be alive, and some more.
+CACHED: Final = 2_048
 
 #: `Topic.key` of topics of which one run answers every waiting event.
 ONE_KEY: Final[tuple[str, ...]] = ()
@@ -192,9 +196,12 @@ def find(name: str) -> Topic:
 
     Raises `UnknownTopic` for any other name.
     """
-    known = _BY_NAME.get(name)
-    if known is not None:
-        return known
+    return _BY_NAME.get(name) or _custom(name)
+
+
+@lru_cache(CACHED)
+def _custom(name: str) -> Topic:
+    """Return the topic of another process's own name; raises `UnknownTopic`."""
     if CUSTOM_NAME.fullmatch(name):
         return Topic(name, shape.Custom, "Said by another process.", said_by=("anyone",))
     message = (

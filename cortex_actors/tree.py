@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import supervision
 from cortex_actors import topics
@@ -40,10 +40,13 @@ from cortex_actors.crashes import Crashes
 from cortex_actors.domain.payload import Life
 from cortex_actors.drawing import render
 from cortex_actors.errors import UnknownActor
+from cortex_actors.inspection import inspect
+from cortex_actors.outside import Outside
 from cortex_actors.parts import Assembly, World, scribe
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.supervised import start_actor
+from cortex_actors.runtime.watchdog import Watchdog
 from cortex_actors.watchers import Watchers
 
 if TYPE_CHECKING:
@@ -100,25 +103,56 @@ TOLD: Final = {
 }
 
 
-def grow(home: Home, settings: Settings, clock: Clock, logs: LogStream) -> Tree:
-    """Return the tree of one home; nothing runs before `start`."""
-    return Tree(home, settings, clock=clock, logs=logs)
+def grow(
+    home: Home,
+    settings: Settings,
+    clock: Clock,
+    logs: LogStream,
+    *,
+    outside: Outside | None = None,
+) -> Tree:
+    """Return the tree of one home; nothing runs before `start`.
+
+    A simulation hands over an `outside` of its own: everything else is the daemon's.
+    """
+    return Tree(home, settings, clock=clock, logs=logs, outside=outside or Outside())
 
 
 class Tree:
     """The live tree; it can draw itself, and say why it gave up."""
 
-    def __init__(self, home: Home, settings: Settings, *, clock: Clock, logs: LogStream) -> None:
+    def __init__(
+        self,
+        home: Home,
+        settings: Settings,
+        *,
+        clock: Clock,
+        logs: LogStream,
+        outside: Outside,
+    ) -> None:
         """Put every part together."""
         self._clock = clock
+        self._outside = outside
         self._live: dict[str, supervision.Supervisor] = {}
-        self._crashes = Crashes()
+        self._crashes = Crashes(clock.now)
         names = Names()
         self.watchers = Watchers(names, self._crashes, lambda: self._live["watchers"])
-        world = World(home, settings, clock, logs, names, self.watchers, self.draw, self.crash)
+        world = World(
+            home,
+            settings,
+            clock,
+            logs,
+            names,
+            self.watchers,
+            self.draw,
+            self.crash,
+            self.inspect,
+            outside,
+        )
         self.parts = Assembly(world)
         self.bus.subscribe("*", scribe(logs))
         self.supervisor = self._make(TREE)
+        self._watchdog = Watchdog(names)
 
     @property
     def cortex(self) -> Cortex:
@@ -133,10 +167,12 @@ class Tree:
     async def start(self) -> Tree:
         """Start every branch; raises `StartError` when one does not start."""
         await self.supervisor.start()
+        self._watchdog.start()
         return self
 
     async def stop(self, timeout: float | None) -> None:
         """Stop every branch in reverse; kill what is still alive after `timeout` seconds."""
+        await self._watchdog.stop()
         try:
             await self.supervisor.stop(timeout)
         except TimeoutError:
@@ -158,7 +194,12 @@ class Tree:
     def draw(self) -> dict[str, object]:
         """Return the live tree, as data and as text."""
         node = self.supervisor.snapshot()
-        return {"root": asdict(node), "text": render(node)}
+        return {"root": asdict(node), "text": render(node, detail=False)}
+
+    def inspect(self, name: str) -> dict[str, Any]:
+        """Return what an actor or a supervisor is at; raises `UnknownActor`."""
+        root, now = self.supervisor.snapshot(), self._clock.now()
+        return inspect(name, root, names=self.parts.names, crashes=self._crashes, now=now)
 
     def crash(self, name: str) -> None:
         """Make an actor crash; raises `UnknownActor`."""
@@ -202,6 +243,7 @@ class Tree:
 
     def _on_report(self, report: supervision.Report) -> None:
         """Tell the log and the bus what happened to a child."""
+        self._outside.witness(report)
         topic = TOLD.get(report.kind)
         if report.kind == "exited" and report.reason not in ("normal", "shutdown"):
             topic = topics.ACTOR_CRASHED

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+import sys
 from dataclasses import MISSING, fields
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cortex_actors import settings, topics
+from cortex_actors.bus.subscription import PATIENCE
+from cortex_actors.bus.switchboard import CUSTOM_NAMES, FORGOTTEN
+from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.tree import INTENSITY, PERIOD, TREE, Branch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 #: Where the pages are.
 DOCS = Path(__file__).parent
@@ -48,8 +58,29 @@ def topics_page() -> str:
             "$ cortex publish scan:requested",
             "```",
             "",
+            *_hearing(),
         ]
     )
+
+
+def _hearing() -> list[str]:
+    """Return what docs/topics.md says of names, patterns and order."""
+    return [
+        f"At most {CUSTOM_NAMES:,} custom names may be in use; one that nobody has said for",
+        f"{FORGOTTEN / 60:.0f} minutes, and nobody subscribes to by its name, is let go.",
+        "",
+        "## Hearing",
+        "",
+        "A pattern is `noun:state`, in which `*` stands for any run of letters, digits and",
+        "hyphens (`file:*`, `*:complete`), or `*` alone for everything. What is no pattern,",
+        "and a pattern that no topic can match, is an error.",
+        "",
+        "What one publisher says, every receiver gets in that order. A receiver that raises,",
+        "is slow or dies costs no other its event. A publisher waits while the mailbox of a",
+        "receiver with `back-pressure` is full, so that a flood over the control socket is",
+        f"slowed at its source; after {PATIENCE:.0f} s that receiver goes without.",
+        "",
+    ]
 
 
 def configuration_page() -> str:
@@ -87,6 +118,82 @@ def configuration_page() -> str:
     return "\n".join(lines)
 
 
+def actors_page() -> str:
+    """Return docs/actors.md."""
+    kinds = {kind.__name__.lower(): kind for kind in _below(AsyncioActor)}
+    drawing = re.search(r"```\n.*?\n```", _doc("cortex_actors.tree"), re.DOTALL)
+    lines = [
+        "# Actors",
+        "",
+        "Made from the actors' cards, their classes and `cortex_actors/tree.py` by `make docs`;",
+        "tests hold the cards to the code.",
+        "",
+        drawing[0] if drawing else "",
+        "",
+        f"A branch that restarts its children more than {INTENSITY} times in {PERIOD:g} s gives up",
+        "and is restarted by the branch above it.",
+        "",
+        "*Hears* are topics of the bus, *says* what it publishes, *asks* the names it is handed a",
+        "way to, *keeps* what it has between two messages, with what becomes of that in a crash",
+        "(`-`: nothing that a crash could lose). *Mailbox* is how many messages may wait, and what",
+        "a full one does: `back-pressure` makes senders wait, `refuse` tells them at once,",
+        "`drop-new` and `drop-old` drop a message. *Message limit* is how long one message may",
+        "take before the watchdog restarts the actor.",
+        "",
+    ]
+    for branch, names in _branches(TREE):
+        lines += [f"## {branch.name}", "", f"Strategy: `{branch.strategy}`.", ""]
+        for name in names:
+            lines += _actor(kinds[name], name)
+    return "\n".join(lines)
+
+
+def _branches(branch: Branch) -> Iterator[tuple[Branch, list[str]]]:
+    """Yield the branches that have actors, in the order of their start."""
+    names = [child for child in branch.children if isinstance(child, str)]
+    if names or not branch.children:
+        # The actors of a branch that begins empty are called what it is, without the s.
+        yield branch, names or [branch.name.removesuffix("s")]
+    for child in branch.children:
+        if isinstance(child, Branch):
+            yield from _branches(child)
+
+
+def _actor(kind: type[AsyncioActor], name: str) -> list[str]:
+    """Return what the page says of one actor."""
+    text = _doc(kind.__module__)
+    about = text.split("\n", maxsplit=1)[0].split(": ", maxsplit=1)[1]
+    card = re.findall(r"^(hears|says|asks|keeps) {2,}(\S.*(?:\n +\S.*)*)$", text, re.MULTILINE)
+    rows = [(line, re.sub(r"\s+", " ", told)) for line, told in card]
+    rows += [
+        ("mailbox", f"{kind.mailbox_limit or 'no limit'}, {kind.overflow}"),
+        ("message limit", f"{kind.message_limit:g} s" if kind.message_limit else "none"),
+    ]
+    return [
+        f"### {name}",
+        "",
+        about[0].upper() + about[1:],
+        "",
+        "| | |",
+        "|---|---|",
+        *(f"| {line} | {told.replace('*', chr(92) + '*')} |" for line, told in rows),
+        "",
+    ]
+
+
+def _below(kind: type[AsyncioActor]) -> Iterator[type[AsyncioActor]]:
+    """Yield the product's actors below a class."""
+    for child in kind.__subclasses__():
+        yield from _below(child)
+        if child.__module__.startswith("cortex_actors."):
+            yield child
+
+
+def _doc(module: str) -> str:
+    """Return a module's docstring."""
+    return inspect.getdoc(sys.modules[module]) or ""
+
+
 def _payload(topic: topics.Topic) -> str:
     """Return the names of what travels on a topic."""
     needed = [
@@ -118,7 +225,11 @@ def _comments() -> dict[tuple[str, str], str]:
 
 
 #: Page -> what makes it.
-PAGES = {"topics.md": topics_page, "configuration.md": configuration_page}
+PAGES = {
+    "actors.md": actors_page,
+    "configuration.md": configuration_page,
+    "topics.md": topics_page,
+}
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.architecture import layers, manners
+from tests.architecture import layers, mailboxes, manners
 from tests.architecture.source import ROOT, Module, files, modules
 
 if TYPE_CHECKING:
@@ -29,6 +29,12 @@ CHECKS: tuple[Check, ...] = (
     manners.names,
     manners.danger,
     manners.cards,
+    mailboxes.mailboxes,
+)
+
+#: An actor that says what it must about its mailbox.
+_ACTOR = (
+    "class A(Consumer):\n    #: One wake-up.\n    mailbox_limit = 9\n    overflow = Overflow.REFUSE"
 )
 
 _LONG_FUNCTION = "def f():\n" + "    x = 1\n" * 40
@@ -74,6 +80,10 @@ PLANTED: tuple[tuple[Check, str, str], ...] = (
     (manners.danger, "benchmarks/a.py", "exec('1')"),
     (manners.cards, "cortex_actors/bus/__init__.py", ""),
     (manners.cards, "cortex_actors/bus/__init__.py", '"""The bus."""\nfrom a import b'),
+    (mailboxes.mailboxes, "cortex_actors/memory/a.py", "class A(AsyncioActor):\n    x = 1"),
+    (mailboxes.mailboxes, "cortex_actors/memory/a.py", _ACTOR.replace("#:", "#")),
+    (mailboxes.mailboxes, "cortex_actors/memory/a.py", _ACTOR.replace("overflow", "over")),
+    (mailboxes.mailboxes, "cortex_actors/memory/a.py", _ACTOR.replace("9", "0")),
 )
 
 #: Check, a file, and a text in it that looks like a violation and is none.
@@ -93,6 +103,8 @@ ALLOWED: tuple[tuple[Check, str, str], ...] = (
     (manners.danger, "cortex_actors/bus/a.py", "connection.exec('1')"),
     (manners.danger, "tests/test_a.py", "exec(example)"),
     (manners.cards, "cortex_actors/__init__.py", "x = 1"),
+    (mailboxes.mailboxes, "cortex_actors/memory/a.py", _ACTOR),
+    (mailboxes.mailboxes, "cortex_actors/bus/consumer.py", "class Consumer(AsyncioActor): ..."),
 )
 
 

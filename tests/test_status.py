@@ -12,6 +12,7 @@ from cortex_actors.errors import (
     EmbedderLoading,
     ModelMissing,
 )
+from cortex_actors.outside import Outside
 from cortex_actors.testing import eventually, settled
 from tests.embedding.support import StagedProvider
 from tests.flow.support import copied, grown
@@ -69,7 +70,8 @@ class TestStatus:
         """While the model loads the daemon is degraded and learns all the same."""
         provider = StagedProvider(State.LOADING)
         provider.reason = ""
-        monkeypatch.setattr("cortex_actors.parts.provider_for", lambda *_: provider)
+        outside = Outside(provider=lambda *_: provider)
+        monkeypatch.setattr("cortex_actors.tree.Outside", lambda: outside)
         (root,) = copied(tmp_path, "atlas-api")
         async with grown(tmp_home, federation={"patience_s": 0.05}) as tree:
             await tree.cortex.add_project(str(root))

@@ -1,87 +1,56 @@
 """The message bus: blinker decides who hears a topic, we decide how it reaches them.
 
-blinker's own `send` stops at the first receiver that raises, and the rest never hear the event
-(pallets-eco/blinker#10). So the bus asks a signal for its receivers and calls each one guarded; a
-receiver only enqueues, so it can neither block nor fail for long. Receivers are held strongly: with
-blinker's weak default a lambda would vanish at once.
+Each receiver is called guarded, so one that raises costs no other its event; it only enqueues, so
+it can neither block nor fail for long. What one publisher says, every receiver gets in that order.
+Publishers wait for room in a mailbox that asks for it (back-pressure); nobody else waits for them.
 """
 
 from __future__ import annotations
 
 import asyncio
-import fnmatch
-import json
-import logging
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import concurrent.futures
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from blinker import NamedSignal, Namespace
-
 from cortex_actors import topics
+from cortex_actors.bus.size import refuse_too_large
+from cortex_actors.bus.subscription import Deliver, Mailbox, Subscription
+from cortex_actors.bus.switchboard import Switchboard
 from cortex_actors.clock import Clock, ulid
 from cortex_actors.domain.event import Event
-from cortex_actors.domain.payload import Payload, plain
-from cortex_actors.errors import BadInput
+from cortex_actors.domain.payload import Custom, Payload
+from cortex_actors.errors import DaemonStopping, DeadlineExceeded, InternalError, MailboxFull
+from cortex_actors.runtime.guards import loop_here, refuse_to_block
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable, Sequence
 
     from cortex_actors.bus.journal import Delivery, Journal, Outcome
-
-log = logging.getLogger("cortex.bus")
+    from cortex_actors.runtime.names import Names
 
 T = TypeVar("T")
-
-#: Custom topic names that may be alive at once: a name costs a signal, and ids belong in payloads.
-CUSTOM_NAMES = 1_000
 
 #: Events of one commit: others write, too, and wait for it.
 AT_ONCE = 500
 
-#: Takes one event and returns at once.
-Deliver = Callable[[Event[Payload]], None]
+#: Seconds a thread waits for what it publishes, unless it says otherwise.
+THREAD_TIMEOUT = 60.0
 
-
-@dataclass(eq=False, slots=True, weakref_slot=True)
-class Subscription:
-    """One receiver's wish to hear topics of a pattern, until it is cancelled."""
-
-    pattern: str
-    deliver: Deliver
-    bus: Bus = field(repr=False)
-    #: Deliveries that raised; the event still reached everybody else.
-    failed: int = 0
-    cancelled: bool = False
-
-    def hears(self, topic: str) -> bool:
-        """Tell whether the pattern covers a topic (`*` stands for anything)."""
-        return fnmatch.fnmatchcase(topic, self.pattern)
-
-    def cancel(self) -> None:
-        """Hear nothing more; cancelling twice is fine."""
-        self.bus.drop(self)
-
-    def __call__(self, event: Event[Payload]) -> None:
-        """Deliver one event; whatever the receiver raises stays here."""
-        if self.cancelled:
-            return
-        try:
-            self.deliver(event)
-        except Exception:
-            self.failed += 1
-            log.exception("a receiver of %s failed on %s", self.pattern, event.id)
+#: Deliveries that found no room, in the order of their events.
+Late = list[tuple[Subscription, Event[Payload]]]
 
 
 class Bus:
-    """Says events to whoever hears their topic. Lives on the loop's thread."""
+    """Says events to whoever hears their topic.
+
+    Lives on one loop's thread, the first it is used on; other threads have `publish_from_thread`.
+    """
 
     def __init__(self, journal: Journal, clock: Clock) -> None:
         """Begin with no receivers; durable events go to the journal first."""
         self._journal = journal
         self._clock = clock
-        self._signals = Namespace()
-        self._subscriptions: list[Subscription] = []
+        self._board = Switchboard(clock)
+        self._loop = loop_here()
         self._committing: set[asyncio.Task[Any]] = set()
 
     async def publish(
@@ -89,17 +58,35 @@ class Bus:
     ) -> Event[Payload]:
         """Say an event; for a durable topic, return only once it is committed.
 
-        `durable=False` says it to those who listen now and to nobody else. Raises `UnknownTopic`
-        for a name outside the catalogue and `BadInput` for a payload that is too large.
+        `durable=False` says it to those who listen now and to nobody else. Returns when every
+        mailbox that wants its publishers to wait has room. Raises `UnknownTopic` for a name
+        outside the catalogue and `BadInput` for a payload that is too large.
         """
         found = topics.find(topic)
-        self._admit(topic, payload)
+        self._admit(found, payload)
         event = self.event(topic, payload, source=source)
         if not (durable and found.durable):
-            self.announce(event)
-            return event
-        (stored,) = await self._shielded(self._store([event]))
-        return stored
+            late = self._say(event)
+        else:
+            stored, late = await self._shielded(self._store([event]))
+            event = stored[0]
+        if late:
+            await _deliver_late(late)
+        return event
+
+    def publish_now(self, topic: str, payload: Payload, *, source: str) -> Event[Payload] | None:
+        """Say an event to those who listen now, if nobody has to be waited for.
+
+        None, and nothing is said, when a mailbox that wants its publishers to wait has no room.
+        Raises as `publish` does.
+        """
+        self._admit(topics.find(topic), payload)
+        for each in self._board.hearers(topic):
+            if each.mailbox is not None and each.mailbox.full():
+                return None
+        event = self.event(topic, payload, source=source)
+        self.announce(event)
+        return event
 
     async def publish_all(
         self, said: Iterable[tuple[str, Payload]], *, source: str
@@ -111,13 +98,47 @@ class Bus:
         """
         pairs = list(said)
         for topic, payload in pairs:
-            topics.find(topic)
-            self._admit(topic, payload)
+            self._admit(topics.find(topic), payload)
         events = [self.event(topic, payload, source=source) for topic, payload in pairs]
         stored: list[Event[Payload]] = []
         for start in range(0, len(events), AT_ONCE):
-            stored += await self._shielded(self._store(events[start : start + AT_ONCE]))
+            part, late = await self._shielded(self._store(events[start : start + AT_ONCE]))
+            stored += part
+            await _deliver_late(late)
         return stored
+
+    def publish_from_thread(
+        self,
+        topic: str,
+        payload: Payload,
+        *,
+        source: str,
+        durable: bool = True,
+        timeout: float = THREAD_TIMEOUT,
+    ) -> Event[Payload]:
+        """Say an event from a thread without a loop; blocks until `publish` would have returned.
+
+        So one thread's events are heard in its order, and a flood is slowed. Raises what `publish`
+        raises, `BlockingInLoopError` on a loop's thread, `DaemonStopping` when the bus's loop has
+        ended, `DeadlineExceeded` after `timeout` seconds (it may have been stored all the same).
+        """
+        refuse_to_block("publish_from_thread", "`await bus.publish(...)`")
+        if self._loop is None:
+            raise InternalError("nobody has used the bus on a loop yet: it has none to publish on")
+        work = self.publish(topic, payload, source=source, durable=durable)
+        try:
+            saying = asyncio.run_coroutine_threadsafe(work, self._loop)
+        except RuntimeError:  # the loop is closed
+            work.close()
+            raise DaemonStopping(f"cannot publish {topic}: the daemon has ended") from None
+        try:
+            return saying.result(timeout)
+        except TimeoutError:
+            saying.cancel()
+            message = f"{topic} was not published within {timeout:g} s; it may be stored already"
+            raise DeadlineExceeded(message) from None
+        except concurrent.futures.CancelledError:
+            raise DaemonStopping(f"cannot publish {topic}: the daemon is ending") from None
 
     async def settle(self, delivery: Delivery, outcome: Outcome) -> None:
         """Commit what a handler wants done; return once what it says has been said."""
@@ -129,30 +150,52 @@ class Bus:
         return Event(f"evt_{ulid(at)}", topic, payload, at, source)
 
     def announce(self, event: Event[Payload]) -> None:
-        """Hand an event to every receiver of its topic, in the order they subscribed."""
-        signal = self._signal(event.topic)
-        # blinker keeps receivers in a set: the order is ours to make.
-        heard = {id(receiver) for receiver in signal.receivers_for(event.topic)}
-        for subscription in list(self._subscriptions):
-            if id(subscription) in heard:
-                subscription(event)
+        """Hand an event to every receiver of its topic, in the order they subscribed.
+
+        Waits for nobody: a receiver whose mailbox is full goes without, which is counted.
+        """
+        for subscription, missed in self._say(event):
+            subscription.drop(missed)
 
     def subscribe(self, pattern: str, deliver: Deliver) -> Subscription:
-        """Hear every topic a pattern covers (`file:changed`, `file:*`, `*`), old and new."""
-        subscription = Subscription(pattern, deliver, self)
-        self._subscriptions.append(subscription)
-        for name, signal in self._signals.items():
-            if subscription.hears(name):
-                signal.connect(subscription, weak=False)
+        """Hear every topic a pattern covers (`file:changed`, `file:*`, `*`), old and new.
+
+        Raises `BadInput` for what is no pattern and `UnknownTopic` for one that covers no topic.
+        """
+        self._loop = self._loop or loop_here()
+        return self._board.connect(pattern, deliver)
+
+    def deliver_to(self, pattern: str, names: Names, name: str) -> Subscription:
+        """Put every event a pattern covers into the mailbox of whoever has that name then.
+
+        It outlives the actor; `end_with(ref)` makes it end with one. Events that come while nobody
+        has the name are missed. Raises as `subscribe` does.
+        """
+        mailbox = Mailbox(names, name)
+        subscription = self.subscribe(pattern, mailbox.put)
+        subscription.mailbox = mailbox
         return subscription
 
-    def drop(self, subscription: Subscription) -> None:
-        """Forget a subscription."""
-        subscription.cancelled = True
-        if subscription in self._subscriptions:
-            self._subscriptions.remove(subscription)
-            for signal in self._signals.values():
-                signal.disconnect(subscription)
+    def _admit(self, topic: topics.Topic, payload: Payload) -> None:
+        """Raise `BadInput` for a payload that is too large or one custom name too many."""
+        self._loop = self._loop or loop_here()
+        refuse_too_large(topic.name, payload)
+        if topic.payload is Custom:
+            self._board.admit(topic.name)
+
+    def _say(self, event: Event[Payload]) -> Late:
+        """Hand an event to its receivers; return those that had no room, in their order."""
+        late: Late = []
+        for subscription in self._board.hearers(event.topic):
+            if subscription.cancelled:
+                continue
+            try:
+                subscription.deliver(event)
+            except MailboxFull:
+                late.append((subscription, event))
+            except Exception as error:  # noqa: BLE001 - whatever it is, the others hear the event
+                subscription.hurt(event, error)
+        return late
 
     async def _shielded(self, work: Coroutine[None, None, T]) -> T:
         """Finish a commit and its signals, whatever becomes of the caller.
@@ -175,41 +218,24 @@ class Bus:
         for event in await self._journal.settle(delivery, outcome):
             self.announce(event)
 
-    async def _store(self, events: Sequence[Event[Payload]]) -> list[Event[Payload]]:
+    async def _store(self, events: Sequence[Event[Payload]]) -> tuple[list[Event[Payload]], Late]:
         """Commit events together, then tell those who hear them; transient ones are only told."""
         durable = [event for event in events if topics.find(event.topic).durable]
         written = await self._journal.append(durable) if durable else []
         stored = {event.id: event for event in written}
         told = [stored.get(event.id, event) for event in events]
-        for event in told:
-            self.announce(event)
-        return told
+        return told, [late for event in told for late in self._say(event)]
 
-    def _signal(self, topic: str) -> NamedSignal:
-        """Return a topic's signal; a new one is connected to every pattern that covers it."""
-        signal = self._signals.get(topic)
-        if signal is None:
-            signal = self._signals.signal(topic)
-            for subscription in self._subscriptions:
-                if subscription.hears(topic):
-                    signal.connect(subscription, weak=False)
-        return signal
 
-    def _admit(self, topic: str, payload: Payload) -> None:
-        """Raise `BadInput` for a payload that is too large or one custom name too many."""
-        size = len(json.dumps(plain(payload)))
-        if size > topics.PAYLOAD_LIMIT:
-            message = (
-                f"cannot publish {topic}: its payload has {size} bytes of JSON, "
-                f"the limit is {topics.PAYLOAD_LIMIT}; send an id or a path instead"
-            )
-            raise BadInput(message)
-        if topic in self._signals or not topics.CUSTOM_NAME.fullmatch(topic):
-            return
-        if sum(name.startswith("custom:") for name in self._signals) >= CUSTOM_NAMES:
-            message = (
-                f"cannot publish {topic}: {CUSTOM_NAMES} custom topics are in use already; "
-                "put what differs into the payload"
-            )
-            raise BadInput(message)
-        self._signal(topic)
+async def _deliver_late(late: Late) -> None:
+    """Deliver what found no room, each receiver's events in order, all receivers at once."""
+    waiting: dict[Subscription, list[Event[Payload]]] = {}
+    for subscription, event in late:
+        waiting.setdefault(subscription, []).append(event)
+    await asyncio.gather(*(_in_order(one, events) for one, events in waiting.items()))
+
+
+async def _in_order(subscription: Subscription, events: list[Event[Payload]]) -> None:
+    """Deliver one receiver's events."""
+    for event in events:
+        await subscription.deliver_late(event)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from cortex_actors.bus.journal import Delivery, Failure, Journal, Outcome, Rest
-from cortex_actors.errors import ActorAway, DeadlineExceeded, LedgerDown
+from cortex_actors.errors import ActorAway, DeadlineExceeded, LedgerDown, MailboxFull, Stuck
 from cortex_actors.runtime.actor import AsyncioActor
 
 if TYPE_CHECKING:
@@ -58,9 +58,9 @@ class Consumer(AsyncioActor):
 
     A handler is `async def on_x(self, event) -> Outcome`. It may be run again for the same event
     (after a crash before the commit), so it changes nothing by itself: all effects are in the
-    outcome. A handler that raises crashes the actor; the event is handed out again after a pause
-    and set aside as a dead letter after the last attempt. Failures that are to be expected are
-    outcomes, not exceptions.
+    outcome. A handler that raises crashes the actor, and so does one that takes longer than
+    `message_limit`; the event is handed out again after a pause and set aside as a dead letter
+    after the last attempt. Failures that are to be expected are outcomes, not exceptions.
     """
 
     #: Topic -> name of the method that handles it.
@@ -89,16 +89,36 @@ class Consumer(AsyncioActor):
         if self._in_hand:
             await asyncio.wait(self._in_hand)
 
+    async def on_failure(  # type: ignore[override]  # Pykka has it plain
+        self, _type: object, error: BaseException | None, _trace: object
+    ) -> None:
+        """Count a delivery over which the watchdog crashed us as one that failed.
+
+        Otherwise it would hang the next life, too, and never become a dead letter. What is in
+        hand beside it is not to blame.
+        """
+        if not isinstance(error, Stuck):
+            return
+        for task, delivery in list(self._in_hand.items()):
+            if task.get_name() == error.task:
+                task.cancel()
+                trace = "\n".join((*error.stack, f"Stuck: {error}"))
+                await self.desk.journal.fail(delivery, self._failure(delivery, trace))
+
     async def on_receive(self, message: object) -> None:
         """Handle what is next in the journal."""
         if isinstance(message, Wake):
             await self._turn()
 
     def wake(self) -> None:
-        """Ask for a turn; many wake-ups before it are one."""
-        if not self._woken and self.actor_ref.is_alive():
-            self._woken = True
+        """Ask for a turn; many wake-ups before it are one. Behind a full mailbox, ask later."""
+        if self._woken or not self.actor_ref.is_alive():
+            return
+        try:
             self.actor_ref.tell(Wake())
+            self._woken = True
+        except MailboxFull:
+            self._later(LEDGER_PAUSE)
 
     def say(self, topic: str, payload: Payload) -> Event[Payload]:
         """Return an event to put into an outcome: it is said when the outcome commits."""
@@ -119,7 +139,9 @@ class Consumer(AsyncioActor):
             self._later(LEDGER_PAUSE)
             return
         if isinstance(found, Delivery):
-            task = self.spawn(self._handle(found), name=found.event.topic)
+            # Named by its number: `on_failure` has to tell it from others.
+            name = f"{found.event.topic} {found.event.seq}"
+            task = self.spawn(self._handle(found), name=name, limit=self.message_limit)
             self._in_hand[task] = found
             task.add_done_callback(self._on_handled)
             self.wake()
@@ -152,15 +174,16 @@ class Consumer(AsyncioActor):
         except AWAY:
             raise
         except Exception:
-            await self.desk.journal.fail(delivery, self._failure(delivery))
+            failure = self._failure(delivery, traceback.format_exc())
+            await self.desk.journal.fail(delivery, failure)
             raise
 
-    def _failure(self, delivery: Delivery) -> Failure:
-        """Return how to go on after the crash that is being handled."""
+    def _failure(self, delivery: Delivery, trace: str) -> Failure:
+        """Return how to go on after a crash."""
         settings = self.desk.settings
         pause = settings.pauses_s[min(delivery.attempts, len(settings.pauses_s) - 1)]
         final = delivery.attempts + 1 >= settings.max_deliveries
-        return Failure(traceback.format_exc(), pause, final)
+        return Failure(trace, pause, final)
 
     def _later(self, seconds: float) -> None:
         """Wake again after a pause; there is one such timer at most."""

@@ -10,7 +10,18 @@ from collections.abc import Callable
 
 import typer
 
-from cortex_actors.cli import demo, fast, foreground, insights, logs, projects, recall, show
+from cortex_actors.cli import (
+    actor,
+    demo,
+    fast,
+    foreground,
+    insights,
+    logs,
+    projects,
+    recall,
+    service,
+    show,
+)
 from cortex_actors.cli.output import examples
 
 app = typer.Typer(
@@ -50,5 +61,5 @@ for _name, _about in _QUICK.items():
         context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
     )(_quick(_name))
 
-for _module in (foreground, logs, show, projects, insights, recall, demo):
+for _module in (foreground, logs, show, actor, projects, insights, recall, demo, service):
     _module.register(app)

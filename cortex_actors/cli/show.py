@@ -1,8 +1,9 @@
-"""`tree`, `topics` and `actor`: the inside, for people."""
+"""`tree` and `topics`: the inside, for people."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, Any
 
 import typer
 
@@ -10,25 +11,36 @@ from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json
 from cortex_actors.client import Client
 from cortex_actors.logrecord import visible
 
+#: Columns of `tree --stats`, and what they are called in the daemon's answer.
+COLUMNS = {
+    "waiting": "depth",
+    "most": "high",
+    "limit": "limit",
+    "when full": "overflow",
+    "dropped": "dropped",
+    "handled": "handled",
+    "waited ms": "waited_ms",
+    "longest ms": "longest_ms",
+}
+
+StatsOption = Annotated[bool, typer.Option("--stats", help="Show every actor's mailbox instead.")]
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command("tree", epilog=examples("cortex tree", "cortex tree --json"))(tree)
+    app.command("tree", epilog=examples("cortex tree", "cortex tree --stats"))(tree)
     app.command("topics", epilog=examples("cortex topics", "cortex topics --json"))(topics)
-    actor = typer.Typer(
-        help="Do something to one actor.",
-        rich_markup_mode=None,
-        epilog=examples("CORTEX_DEBUG=1 cortex start", "cortex actor crash accumulator"),
-    )
-    actor.command("crash", epilog=examples("cortex actor crash accumulator"))(crash)
-    app.add_typer(actor, name="actor")
 
 
-def tree(as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Draw the supervision tree as it is now."""
+def tree(stats: StatsOption = False, as_json: JsonOption = False, home: HomeOption = None) -> None:
+    """Draw the supervision tree as it is now, or show what every mailbox has seen."""
     found = Client(home).call("tree")
     if as_json:
         show_json(found["root"])
+        return
+    if stats:
+        rows = list(_mailboxes(found["root"]))
+        show_table("Mailboxes", ("actor", *COLUMNS), rows, empty="no actor lives")
         return
     print("\n".join(visible(line) for line in found["text"].splitlines()))
 
@@ -45,14 +57,15 @@ def topics(as_json: JsonOption = False) -> None:
     show_table("Topics", ("topic", "stored", "heard by", "about"), rows, empty="none")
 
 
-def crash(
-    name: Annotated[str, typer.Argument(help="The actor's name, as the tree shows it.")],
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """Make an actor fail, to see its supervisor start it again; needs CORTEX_DEBUG=1 there."""
-    found = Client(home).call("crash", name=name)
-    if as_json:
-        show_json(found)
-        return
-    print(f"{name} was told to crash; watch it come back: cortex tree")
+def _mailboxes(node: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each actor of a tree, from top to bottom."""
+    detail = node.get("detail") or {}
+    if "depth" in detail:
+        yield (node["name"], *(_cell(detail.get(key, "")) for key in COLUMNS.values()))
+    for child in node.get("children", ()):
+        yield from _mailboxes(child)
+
+
+def _cell(value: object) -> str:
+    """Return a number as people read it: milliseconds with one decimal."""
+    return f"{value:.1f}" if isinstance(value, float) else str(value)

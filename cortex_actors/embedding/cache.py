@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from cortex_actors.embedding.provider import Row, Vectors
 from cortex_actors.embedding.texts import digest, require_texts
 from cortex_actors.errors import CortexError
 from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.overflow import Overflow
 
 if TYPE_CHECKING:
     import asyncio
@@ -72,6 +73,13 @@ class Cache(AsyncioActor):
     A vector is known by its model and the SHA-256 of its text, so a change of the model can never
     serve an old one. The provider is only looked at here; the pool owns it.
     """
+
+    #: Questions that wait for a look into memory: who asks faster waits, no text is given up.
+    mailbox_limit = 1_000
+    overflow = Overflow.BACK_PRESSURE
+
+    #: As long as the pool's, which it waits for.
+    message_limit: ClassVar[float] = 600.0
 
     def __init__(self, provider: Provider, *, entries: int, stored: Stored, embed: Embed) -> None:
         super().__init__()

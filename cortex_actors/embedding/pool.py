@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from cortex_actors.embedding.texts import require_texts
 from cortex_actors.embedding.waiting import within
 from cortex_actors.errors import BadInput, CortexError
 from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.overflow import Overflow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,6 +59,13 @@ class Pool(AsyncioActor):
     asked for is embedded even if it has stopped waiting: it will ask again, and a cache in between
     then has the answer. A crash leaves the loaded model where it is; only a stop lets go of it.
     """
+
+    #: Requests not yet sorted into a batch, which takes microseconds; who asks faster waits.
+    mailbox_limit = 1_000
+    overflow = Overflow.BACK_PRESSURE
+
+    #: An answer waits for all that wait before it: up to `embedding.queue_limit` texts.
+    message_limit: ClassVar[float] = 600.0
 
     def __init__(
         self, provider: Provider, clock: Clock, *, items: int, seconds: float, limit: int

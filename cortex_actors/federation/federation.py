@@ -2,8 +2,8 @@
 
 hears   -
 says    -
-asks    roster, cache (the question's vector)
-keeps   nothing (a question in hand is lost on a crash; whoever asked is told)
+asks    roster (whose stores ask others), cache (the question's vector)
+keeps   - (a question in hand is lost on a crash; whoever asked is told)
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from cortex_actors.errors import BadInput, CortexError
 from cortex_actors.federation.store import Question, RecallStore
 from cortex_actors.rules.fusion import Ranked, fuse
 from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.overflow import Overflow
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping, Sequence
@@ -54,6 +55,10 @@ class RosterPort(Protocol):
 
 class Federation(AsyncioActor):
     """Answers questions, several at a time; a store that fails or is late costs only its part."""
+
+    #: Questions not yet begun, asked by people and agents: a hundred at once are a flood, and wait.
+    mailbox_limit = 100
+    overflow = Overflow.BACK_PRESSURE
 
     def __init__(
         self, roster: RosterPort, embed: Embed, *, clock: Clock, settings: FederationSettings

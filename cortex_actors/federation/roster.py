@@ -2,7 +2,7 @@
 
 hears   -
 says    store:up, store:down
-asks    -
+asks    ledger, vectors (through the stores, when whoever got them asks)
 keeps   counts of answers and failures (lost on a restart; every store then counts as up)
 """
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.domain.payload import Ids
 from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.overflow import Overflow
 from cortex_actors.topics import STORE_DOWN, STORE_UP
 
 if TYPE_CHECKING:
@@ -35,6 +36,10 @@ class StoreHealth:
 
 class Roster(AsyncioActor):
     """Knows the stores. A store that fails is still asked: it may be back."""
+
+    #: A recall asks who there is and notes who failed: hundreds of recalls at once, then they wait.
+    mailbox_limit = 1_000
+    overflow = Overflow.BACK_PRESSURE
 
     def __init__(self, stores: Sequence[RecallStore], bus: Bus) -> None:
         """Begin with every store up."""

@@ -3,7 +3,7 @@
 hears   file:changed, scan:requested
 says    accumulation:complete, file:changed
 asks    ledger, cache (vectors)
-keeps   nothing (a file in hand when it crashes is handed out again)
+keeps   - (a file in hand when it crashes is handed out again)
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from cortex_actors.errors import ActorAway, BadInput, DeadlineExceeded, Embedder
 from cortex_actors.parsers.dialect import dialect_of
 from cortex_actors.pipeline import reading
 from cortex_actors.pipeline.findings import said
+from cortex_actors.runtime.overflow import Overflow
 from cortex_actors.storage import indexing, insights, projects, runs, sources
 from cortex_actors.topics import ACCUMULATION_COMPLETE, FILE_CHANGED, SCAN_REQUESTED
 
@@ -82,6 +83,13 @@ class Accumulator(Consumer):
     it, whatever the event says. Text that cannot be embedded now is kept
     without a vector; the indexer embeds it when the model is there.
     """
+
+    #: Wake-ups, of which one waits at most: the journal keeps the events.
+    mailbox_limit = 16
+    overflow = Overflow.BACK_PRESSURE
+
+    #: A file of 1 MiB may have thousands of sections, each embedded in some 20 ms.
+    message_limit: ClassVar[float] = 600.0
 
     hears: ClassVar[Mapping[str, str]] = {FILE_CHANGED: "on_changed", SCAN_REQUESTED: "on_scan"}
 

@@ -3,7 +3,7 @@
 hears   reconciliation:complete, organisation:requested
 says    organisation:complete
 asks    ledger
-keeps   nothing
+keeps   - (an event in hand when it crashes is handed out again)
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.bus.journal import Outcome
 from cortex_actors.clock import ulid
 from cortex_actors.domain.payload import OrganisationComplete, ReconciliationComplete
+from cortex_actors.runtime.overflow import Overflow
 from cortex_actors.storage import insights, principles, runs
 from cortex_actors.topics import (
     ORGANISATION_COMPLETE,
@@ -34,6 +35,10 @@ class Organiser(Consumer):
 
     Linking, clusters and decay are not done yet.
     """
+
+    #: Wake-ups, of which one waits at most: the journal keeps the events.
+    mailbox_limit = 16
+    overflow = Overflow.BACK_PRESSURE
 
     hears: ClassVar[Mapping[str, str]] = {
         RECONCILIATION_COMPLETE: "on_candidates",

@@ -3,7 +3,7 @@
 hears   accumulation:complete, reconciliation:requested
 says    reconciliation:complete
 asks    ledger
-keeps   nothing
+keeps   - (an event in hand when it crashes is handed out again)
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from cortex_actors.domain.payload import ReconciliationComplete
 from cortex_actors.rules import promotion
 from cortex_actors.rules.confidence import Evidence, confidence
 from cortex_actors.rules.promotion import Standing, Thresholds
+from cortex_actors.runtime.overflow import Overflow
 from cortex_actors.storage import insights, principles, runs
 from cortex_actors.topics import (
     ACCUMULATION_COMPLETE,
@@ -56,6 +57,10 @@ class Reconciler(Consumer):
     never from the last value, so a run may be repeated as often as one likes. Clusters and
     contradictions are not looked for yet.
     """
+
+    #: Wake-ups, of which one waits at most: the journal keeps the events.
+    mailbox_limit = 16
+    overflow = Overflow.BACK_PRESSURE
 
     hears: ClassVar[Mapping[str, str]] = {
         ACCUMULATION_COMPLETE: "on_complete",

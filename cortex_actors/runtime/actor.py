@@ -8,27 +8,26 @@ gets its result and the mailbox goes on meanwhile.
 
 from __future__ import annotations
 
-import asyncio
-import sys
-from types import CoroutineType
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar
 
 import pykka
 from pykka import ActorRegistry
 
-from cortex_actors.errors import InternalError
-from cortex_actors.runtime.future import AsyncioFuture, Fate
-from cortex_actors.runtime.guards import TURN, loop_here
-from cortex_actors.runtime.inbox import CONTROL, Inbox, Overflow, Shutdown, refuse
-from cortex_actors.runtime.life import AskErrors, Exit, Life, logger
+from cortex_actors.errors import DeathPact, InternalError
+from cortex_actors.runtime.course import Course
+from cortex_actors.runtime.future import AsyncioFuture
+from cortex_actors.runtime.guards import loop_here
+from cortex_actors.runtime.inbox import Inbox
+from cortex_actors.runtime.life import AskErrors, Life, logger
+from cortex_actors.runtime.overflow import Overflow
 from cortex_actors.runtime.ref import AsyncioRef
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Awaitable, Coroutine
     from types import TracebackType
 
-    from pykka._envelope import Envelope
-    from pykka.messages import _ActorStop
+    from cortex_actors.runtime.messages import Down
 
 T = TypeVar("T")
 
@@ -45,7 +44,9 @@ class AsyncioActor(pykka.Actor):
     #: Messages that may wait, 0 for no limit; asks by name wait for room, which slows a flood.
     mailbox_limit: ClassVar[int] = 1_000
     #: What a full mailbox does.
-    overflow: ClassVar[Overflow] = Overflow.RAISE
+    overflow: ClassVar[Overflow] = Overflow.BACK_PRESSURE
+    #: Seconds that one message may take, 0 for ever; the watchdog crashes who needs longer.
+    message_limit: ClassVar[float] = 120.0
     #: What a failed ask does to the actor.
     ask_errors: ClassVar[AskErrors] = AskErrors.REPLY
     #: Messages handled before the loop gets a turn, so that a busy actor starves nobody.
@@ -74,7 +75,8 @@ class AsyncioActor(pykka.Actor):
         self.actor_name = type(self).__name__
         self.actor_inbox = Inbox(self.mailbox_limit, self.overflow)
         self.actor_inbox.bind(loop, str(self))
-        self._life = Life(loop, str(self))
+        self._life = Life(loop, str(self), inbox=self.actor_inbox, limit=self.message_limit)
+        self._course = Course(self, self._life)
         self._actor_ref = AsyncioRef(self, self._life)
 
     @classmethod
@@ -90,7 +92,9 @@ class AsyncioActor(pykka.Actor):
         return ref
 
     def launch(self, name: str | None = None) -> AsyncioRef[Self]:
-        """Start this actor, once, under a name of its own."""
+        """Start this actor under a name of its own; raises InternalError the second time."""
+        if self._life.begun:
+            raise InternalError(f"{self._life.label} was started before; make a new actor")
         if name is not None:
             self.actor_name = self._life.label = name
             self.actor_inbox.bind(self._life.loop, name)
@@ -104,14 +108,28 @@ class AsyncioActor(pykka.Actor):
         """Return the actor's own ref."""
         return self._actor_ref
 
-    def spawn(self, work: Coroutine[Any, Any, T], *, name: str | None = None) -> asyncio.Task[T]:
+    def spawn(
+        self, work: Coroutine[Any, Any, T], *, name: str | None = None, limit: float = 0.0
+    ) -> asyncio.Task[T]:
         """Start a task that the actor owns: it is cancelled, and waited for, when the actor ends.
 
         An exception in it ends the actor with that reason, as a linked process would, unless a
         handler returned the task as a deferred reply: then it goes to the asker. (Return it
-        before awaiting anything else, or an early failure counts as a crash.)
+        before awaiting anything else, or an early failure counts as a crash.) `limit` is the
+        seconds it may take, 0 for ever; a deferred reply has at most `message_limit`.
         """
-        return self._life.spawn(work, name)
+        return self._life.spawn(work, name, limit)
+
+    def watch(self, ref: AsyncioRef[Any]) -> None:
+        """Be told when another actor ends: `on_down` is called, once, after what waits already.
+
+        At once, with the reason "noproc", if it has ended. A watch ends with either actor.
+        """
+        self._life.deaths.watch(ref.life)
+
+    def unwatch(self, ref: AsyncioRef[Any]) -> None:
+        """Be told no more of an actor's end, even if word of it waits in the mailbox."""
+        self._life.deaths.unwatch(ref.life)
 
     def crash(self) -> NoReturn:
         """Crash, because somebody wants to see it come back; told, not asked (names.notice)."""
@@ -134,6 +152,13 @@ class AsyncioActor(pykka.Actor):
     ) -> Awaitable[None] | None:
         """Clean up after a crash, in the actor's task; an exception is logged."""
 
+    def on_down(self, down: Down) -> Awaitable[None] | None:
+        """Go on without an actor that was watched; who does not say how crashes (DeathPact)."""
+        raise DeathPact(
+            f"{self.actor_name} watched {down.name}, which ended with {down.reason!r}; define "
+            "on_down to live on"
+        )
+
     @staticmethod
     def _create_actor_inbox() -> Inbox:
         return Inbox()  # Pykka asks before the instance has its limits; __init__ replaces it
@@ -143,158 +168,12 @@ class AsyncioActor(pykka.Actor):
         return AsyncioFuture()
 
     def _start_actor_loop(self) -> None:
-        self._life.begin(self._live, self._close)
-
-    async def _live(self) -> None:
-        try:
-            try:
-                await self._set_up()
-                await self._take_messages()
-            except asyncio.CancelledError:
-                await self._cut_short()
-            await self._life.wind_up()
-        except asyncio.CancelledError:
-            self._life.reason = "killed"
-        finally:
-            self._close()
-
-    async def _set_up(self) -> None:
-        started = self._life.started
-        try:
-            await self._attend(self.on_start())
-        except Exit as wish:
-            self._life.reason = wish.reason
-            self._bury()
-            started.fail(self._life.dead(f"exited in on_start: {wish.reason!r}"), Fate.DIED)
-        except Exception as error:  # noqa: BLE001  # whatever it is, the starter gets it
-            self._life.reason = error
-            self._handle_failure(*sys.exc_info())
-            started.set_exception()
-        else:
-            started.set(None)
-
-    async def _take_messages(self) -> None:
-        inbox, life, stopped = self.actor_inbox, self._life, self.actor_stopped
-        budget = self.throughput
-        while not stopped.is_set():
-            if life.interrupted:
-                await asyncio.sleep(0)
-                raise asyncio.CancelledError  # a handler has swallowed it
-            if inbox.empty():
-                await inbox.arrival()
-                budget = self.throughput
-            elif budget <= 0:
-                await asyncio.sleep(0)
-                budget = self.throughput
-            budget -= 1
-            envelope = inbox.get()
-            life.handled += 1
-            try:
-                answer = self._handle_receive(envelope.message)
-                if type(answer) is CoroutineType:
-                    answer = await self._attend(answer)
-                if envelope.reply_to is not None:
-                    self._reply(envelope.reply_to, answer)
-            except GeneratorExit:  # the loop was closed around us
-                raise
-            except BaseException as error:  # noqa: BLE001  # Pykka's policy decides about each
-                await self._judge(envelope, error)
-
-    def _handle_receive(self, message: Any) -> Any:  # noqa: ANN401
-        if isinstance(message, CONTROL):
-            return self._end(message)
-        return super()._handle_receive(message)
-
-    async def _attend(self, work: T | Awaitable[T]) -> T:
-        """Wait for a handler that may be asynchronous, as one turn of the call-cycle guard."""
-        if type(work) is not CoroutineType:
-            return cast("T", work)
-        life = self._life
-        life.turn += 1
-        TURN.set((life, life.turn))
-        try:
-            return cast("T", await work)
-        except asyncio.CancelledError as error:
-            if life.interrupted:
-                raise
-            message = f"{life.label} waited for something that was cancelled"
-            raise InternalError(message) from error
-        finally:
-            life.turn += 1
-
-    def _reply(self, reply: pykka.Future[Any], answer: Any) -> None:  # noqa: ANN401
-        if isinstance(answer, asyncio.Future) and isinstance(reply, AsyncioFuture):
-            self._life.owe(reply, answer)
-        else:
-            reply.set(answer)
-
-    async def _judge(self, envelope: Envelope[Any], error: BaseException) -> None:
-        """Decide what an exception from a handler means for the asker and for the actor."""
-        if isinstance(error, Exception) and not isinstance(error, Exit):
-            await self._fail(envelope, error)
-            return
-        if isinstance(error, asyncio.CancelledError) and not self._life.interrupted:
-            await self._fail(envelope, InternalError(f"{self._life.label} raised {error!r}"))
-            return
-        refuse(envelope, self._life.dead(f"ended while handling the message: {error!r}"), Fate.DIED)
-        if isinstance(error, asyncio.CancelledError):
-            raise error
-        if isinstance(error, Exit):
-            await self._end(Shutdown(error.reason))
-            return
-        logger.debug("%r in %s. Stopping all actors.", error, self)
-        await self._end(Shutdown(error))
-        ActorRegistry.stop_all(block=False)  # Pykka blocks here, which would freeze the loop
-
-    async def _fail(self, envelope: Envelope[Any], error: Exception) -> None:
-        if envelope.reply_to is not None:
-            logger.info("Exception returned from %s to caller:", self, exc_info=error)
-            envelope.reply_to.set_exception((type(error), error, error.__traceback__))
-            if self.ask_errors == AskErrors.REPLY:
-                return
-        await self._crash(error)
-
-    async def _crash(self, error: BaseException) -> None:
-        self._life.reason = error
-        self._handle_failure(type(error), error, error.__traceback__)
-        try:
-            await self._attend(self.on_failure(type(error), error, error.__traceback__))
-        except Exception:  # noqa: BLE001  # Pykka's contract: logged
-            self._handle_failure(*sys.exc_info())
-
-    async def _cut_short(self) -> None:
-        """Go on after the actor's task was cancelled: by a spawned task's crash, or a kill."""
-        life = self._life
-        if life.killed or life.crash is None or life.reason is not None:
-            life.reason = life.reason or "killed"
-            self._bury()
-            return
-        life.resume()
-        if isinstance(life.crash, Exit):
-            await self._end(Shutdown(life.crash.reason))
-            return
-        life.started.fail(life.crash, Fate.DIED)
-        await self._crash(life.crash)
-
-    async def _end(self, wish: _ActorStop | Shutdown) -> None:
-        self._life.reason = wish.reason if isinstance(wish, Shutdown) else "normal"
-        self._bury()
-        logger.debug("Stopped %s", self)
-        try:
-            await self._attend(self.on_stop())
-        except Exception:  # noqa: BLE001  # Pykka's contract: logged
-            self._handle_failure(*sys.exc_info())
-
-    def _bury(self) -> None:
-        if not self.actor_stopped.is_set():
-            ActorRegistry.unregister(self.actor_ref)
-            self.actor_stopped.set()
-
-    def _close(self) -> None:
-        if not self._life.ended.done():
-            self._bury()
-            self.actor_inbox.close()
-            self._life.close()
+        self._life.begin(self._course.run, self._course.close)
 
 
-_PRIVATE = frozenset(n for n in vars(AsyncioActor) if n[0] == "_" and n[1] != "_")
+#: Names that make an actor run: Pykka's, this class's, and what its instances keep.
+_PRIVATE = {
+    name
+    for name in (*vars(pykka.Actor), *vars(AsyncioActor), "_actor_ref", "_course", "_life")
+    if name[0] == "_" and name[1] != "_"
+} - {"_abc_impl"}

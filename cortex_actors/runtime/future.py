@@ -14,6 +14,7 @@ import threading
 from contextlib import suppress
 from enum import StrEnum
 from functools import partial
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 import pykka
@@ -21,7 +22,6 @@ from pykka._future import _Unset
 
 from cortex_actors.runtime.guards import (
     Waiter,
-    loop_here,
     refuse_cycle,
     refuse_to_block,
     waiter,
@@ -78,9 +78,12 @@ class AsyncioFuture(pykka.Future[T]):
     _error: BaseException | None = None
     _traceback: TracebackType | None = None
     _callbacks: list[Callable[[], None]] | None = None
+    _parked: asyncio.Future[None] | None = None  # the first task that awaits
+    _thread: int = 0  # where it does
 
-    def __init__(self) -> None:
-        """Make a future without an answer; the defaults on the class are its state."""
+    if not TYPE_CHECKING:
+        # Nothing to do, and Pykka's would do it: a call into Python saved for each ask.
+        __init__ = object.__init__
 
     def done(self) -> bool:
         """Return whether the answer, or an exception in its place, is here."""
@@ -88,19 +91,28 @@ class AsyncioFuture(pykka.Future[T]):
 
     def set(self, value: T | None = None) -> None:
         """Give the answer; raises queue.Full if there is one (Pykka's contract)."""
-        self._settle(value, None, None)
+        with self._lock:
+            if self._done or self._get_hook is not None or self.fate is Fate.EXPIRED:
+                self._refuse_second()
+                return
+            self._value = value
+            self._done = True
+        if self._parked is not None:
+            _wake(self._parked, self._thread)
+        if self._callbacks is not None:
+            self._call_back()
 
     def set_exception(self, exc_info: OptExcInfo | None = None) -> None:
         """Give an exception in place of the answer: the one being handled, if none is named."""
         kind, error, traceback = exc_info or sys.exc_info()
         if error is None and kind is not None:
             error = kind()
-        self._settle(None, error, traceback)
+        self._settle(error, traceback)
 
     def fail(self, error: BaseException, fate: Fate) -> None:
         """Give an exception and say what became of the message; nothing if already answered."""
         with suppress(queue.Full):
-            self._settle(None, error, None, fate)
+            self._settle(error, None, fate)
 
     def set_get_hook(self, func: Callable[[float | None], T]) -> None:
         """Compute the answer when it is asked for; raises queue.Full if there is one."""
@@ -116,6 +128,11 @@ class AsyncioFuture(pykka.Future[T]):
                 self._callbacks = [*(self._callbacks or ()), callback]
                 return
         callback()
+
+    def remove_done_callback(self, callback: Callable[[], None]) -> None:
+        """Do not call it when the answer comes; nothing happens if it was not to be called."""
+        with self._lock:
+            self._callbacks = [one for one in self._callbacks or () if one != callback] or None
 
     def get(self, *, timeout: float | None = None) -> T:
         """Wait for the answer, blocking this thread.
@@ -137,9 +154,13 @@ class AsyncioFuture(pykka.Future[T]):
         if not self._done:
             me = None if self.target is None else waiter()
             if me is None:
-                yield from self._park()
+                parked = asyncio.get_running_loop().create_future()
+                if self._park(parked):
+                    yield from parked
             else:
                 yield from self._park_within(me)
+        if self._error is None:
+            return cast("T", self._value)
         return self._result()
 
     __iter__ = __await__
@@ -192,25 +213,31 @@ class AsyncioFuture(pykka.Future[T]):
 
     def _settle(
         self,
-        value: T | None,
         error: BaseException | None,
         traceback: TracebackType | None,
         fate: Fate = Fate.ANSWERED,
     ) -> None:
         with self._lock:
-            if self.fate is Fate.EXPIRED:
+            if self._done or self._get_hook is not None or self.fate is Fate.EXPIRED:
+                self._refuse_second()
                 return
-            if self._done or self._get_hook is not None:
-                raise queue.Full
-            self._value, self._error, self._traceback = value, error, traceback
+            self._error, self._traceback = error, traceback
             if fate is not Fate.ANSWERED:
                 self.fate = fate
             self._done = True
-            callbacks = self._callbacks
-        if callbacks is not None:
-            self._callbacks = None
-            for callback in callbacks:
-                callback()
+        if self._parked is not None:
+            _wake(self._parked, self._thread)
+        if self._callbacks is not None:
+            self._call_back()
+
+    def _refuse_second(self) -> None:
+        if self.fate is not Fate.EXPIRED:
+            raise queue.Full
+
+    def _call_back(self) -> None:
+        callbacks, self._callbacks = self._callbacks, None
+        for callback in callbacks or ():
+            callback()
 
     def _result(self) -> T:
         if self._error is None:
@@ -229,11 +256,16 @@ class AsyncioFuture(pykka.Future[T]):
         message = f"{timeout} seconds"
         raise pykka.Timeout(message)
 
-    def _park(self) -> Generator[Any, None, None]:
-        loop = asyncio.get_running_loop()
-        parked: asyncio.Future[None] = loop.create_future()
-        self.add_done_callback(partial(_wake, loop, parked))
-        yield from parked
+    def _park(self, parked: asyncio.Future[None]) -> bool:
+        """Have a task woken by the answer; False if that is here already."""
+        with self._lock:
+            if self._done:
+                return False
+            if self._parked is None or self._parked.cancelled():
+                self._parked, self._thread = parked, get_ident()
+            else:
+                self._callbacks = [*(self._callbacks or ()), partial(_wake, parked, get_ident())]
+        return True
 
     def _park_within(self, me: Waiter) -> Generator[Any, None, None]:
         if self.target is not None:
@@ -241,7 +273,9 @@ class AsyncioFuture(pykka.Future[T]):
         waits = cast("list[AsyncioFuture[Any]]", me.waits)
         waits.append(self)
         try:
-            yield from self._park()
+            parked = asyncio.get_running_loop().create_future()
+            if self._park(parked):
+                yield from parked
         finally:
             waits.remove(self)
 
@@ -250,12 +284,14 @@ async def _all(futures: list[pykka.Future[Any]]) -> list[Any]:
     return [await one for one in futures]
 
 
-def _wake(loop: asyncio.AbstractEventLoop, parked: asyncio.Future[None]) -> None:
-    if loop_here() is loop:
-        _release(parked)
-    else:
-        with suppress(RuntimeError):  # the loop is closed: nobody is left to wake
-            loop.call_soon_threadsafe(_release, parked)
+def _wake(parked: asyncio.Future[None], thread: int) -> None:
+    try:
+        if thread != get_ident():
+            parked.get_loop().call_soon_threadsafe(_release, parked)
+        elif not parked.done():
+            parked.set_result(None)
+    except RuntimeError:  # the loop is closed: nobody is left to wake
+        return
 
 
 def _release(parked: asyncio.Future[None]) -> None:

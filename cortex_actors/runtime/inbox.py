@@ -8,194 +8,222 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import math
 from collections import deque
 from contextlib import suppress
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from threading import get_ident
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from pykka import ActorDeadError
-from pykka.messages import _ActorStop
 
 from cortex_actors.errors import MailboxFull
-from cortex_actors.runtime.future import AsyncioFuture, Fate
+from cortex_actors.runtime.future import Fate
 from cortex_actors.runtime.guards import loop_here
+from cortex_actors.runtime.messages import CONTROL, refuse
+from cortex_actors.runtime.overflow import MailboxStats, Overflow
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pykka._envelope import Envelope
 
+Loop: TypeAlias = asyncio.AbstractEventLoop
 
-class Overflow(StrEnum):
-    """What a full mailbox does with one more message."""
-
-    #: Raise MailboxFull on the loop; on a thread without one, wait for room.
-    RAISE = "raise"
-    #: Refuse the newcomer; its asker gets MailboxFull.
-    DROP_NEW = "drop_new"
-    #: Refuse the one that waits longest; its asker gets MailboxFull.
-    DROP_OLD = "drop_old"
-
-
-class Shutdown:
-    """Asks an actor to end for a reason, after the messages that came before this one."""
-
-    __slots__ = ("reason",)
-
-    def __init__(self, reason: object = "shutdown") -> None:
-        """Name the reason that becomes the actor's exit reason."""
-        self.reason = reason
-
-
-#: Messages that end an actor; a mailbox never refuses them.
-CONTROL = (_ActorStop, Shutdown)
+#: Milliseconds in a second of the loop's clock.
+_MS: Final = 1_000.0
 
 
 class Inbox:
     """The messages that wait for one actor, oldest first.
 
-    `limit` is the number of messages that may wait, 0 for no limit. A closed mailbox refuses at
-    once what it is given, so that an ask that races a stop always gets a reply.
+    `limit` is the number of messages that may wait, 0 for no limit; threads that put at the same
+    instant may pass it by one message each. A closed mailbox refuses at once what it is given, so
+    that an ask that races a stop always gets a reply.
     """
 
-    def __init__(self, limit: int = 0, overflow: Overflow = Overflow.RAISE) -> None:
+    def __init__(self, limit: int = 0, overflow: Overflow = Overflow.BACK_PRESSURE) -> None:
         """Make an empty mailbox; `bind` gives it its loop."""
         self.limit = limit
         self.overflow = Overflow(overflow)
-        #: Messages refused because the mailbox was full.
+        #: Messages that found no room.
         self.dropped = 0
         self._owner = "actor"
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop: Loop | None = None
+        #: The thread on which that loop runs, as far as is known.
+        self._thread: int | None = None
         self._waiting: deque[Envelope[Any]] = deque()
+        #: Messages that may wait, less the rooms promised to those who waited for one; nothing
+        #: once it is closed. One number, because every put looks at it.
+        self._cap: float = limit or math.inf
+        self._closed = False
         self._taker: asyncio.Future[None] | None = None
         self._room: deque[asyncio.Future[None]] = deque()
         self._wake_due = False
-        self._closed = False
+        self._high = 0
+        #: The message that is being timed, and the loop's time when it came.
+        self._timed: Envelope[Any] | None = None
+        self._since = self._waited = self._longest = 0.0
+        self._now: Callable[[], float] = float
 
     def __len__(self) -> int:
         """Return how many messages wait."""
         return len(self._waiting)
 
-    def bind(self, loop: asyncio.AbstractEventLoop, owner: str) -> None:
-        """Say on which loop the actor lives, and its name for errors."""
+    def bind(self, loop: Loop, owner: str) -> None:
+        """Say on which loop the actor lives, and its name for errors; again from that loop."""
         self._loop = loop
         self._owner = owner
+        self._now = loop.time
+        if loop_here() is loop:
+            self._thread = get_ident()
 
     def empty(self) -> bool:
         """Return whether no message waits."""
         return not self._waiting
 
     def full(self) -> bool:
-        """Return whether as many messages wait as may."""
-        return 0 < self.limit <= len(self._waiting)
+        """Return whether there is no room for one more message, or nobody to take it."""
+        return len(self._waiting) >= self._cap
+
+    def stats(self) -> MailboxStats:
+        """Return the counters, from any thread; a timed message that still waits counts."""
+        now = self._since if self._timed is None else self._now()
+        return MailboxStats(
+            depth=len(self._waiting),
+            high=max(self._high, len(self._waiting)),
+            limit=self.limit,
+            overflow=self.overflow,
+            dropped=self.dropped,
+            waited_ms=self._waited * _MS,
+            longest_ms=max(self._longest, now - self._since) * _MS,
+        )
 
     def put(self, envelope: Envelope[Any], /) -> None:
-        """Add a message, from any thread.
+        """Add a message, from any thread, or do what the policy says if there is no room.
 
-        Raises MailboxFull on a loop when the policy is to raise; there a thread without a loop
-        waits for room.
+        Under back-pressure a thread without a loop waits for room. Raises MailboxFull on a loop
+        then, and everywhere when the policy is to refuse.
         """
-        if loop_here() is self._loop:
-            self._put_here(envelope)
-        else:
+        # By its thread, because asking for the running loop costs a system call on Python 3.11.
+        if get_ident() != self._thread:
             self._put_from_afar(envelope)
+        elif len(self._waiting) < self._cap or self._admit(envelope):
+            self._append(envelope)
 
     async def put_patiently(self, envelope: Envelope[Any], /) -> bool:
-        """Add a message when there is room; return False if the mailbox closed first."""
-        while self.full() and not self._closed:
-            room = asyncio.get_running_loop().create_future()
-            self._room.append(room)
-            try:
-                await room
-            except asyncio.CancelledError:
-                if room.done() and not room.cancelled():
-                    self._free()  # the room that was given to this one goes to the next
-                raise
-        if self._closed:
-            refuse(envelope, self._dead())
-            return False
-        self._put_here(envelope)
-        return True
+        """Add a message, under back-pressure when there is room; False if the mailbox has closed.
+
+        Those who wait get room in the order in which they came. Other policies: as `put`.
+        """
+        if get_ident() != self._thread:
+            return await asyncio.wrap_future(self._put_there(envelope))
+        return await self._put_when_room(envelope)
 
     def get(self) -> Envelope[Any]:
         """Take the oldest message; only the actor does, after `arrival`."""
-        envelope = self._waiting.popleft()
+        waiting = self._waiting
+        if len(waiting) > self._high:  # noqa: PLR1730  # a call for each message
+            self._high = len(waiting)
+        envelope = waiting.popleft()
+        if envelope is self._timed:
+            self._waited = waited = self._now() - self._since
+            self._timed = None
+            if waited > self._longest:  # noqa: PLR1730  # likewise
+                self._longest = waited
         if self._room:
-            self._free()
+            self._promise_room()
         return envelope
 
-    async def arrival(self) -> None:
-        """Return once a message waits."""
-        while not self._waiting:
-            # A thread that puts one before it can see the taker has scheduled a wake-up as well.
-            self._taker = taker = asyncio.get_running_loop().create_future()
-            await taker
+    def arrival(self) -> asyncio.Future[None]:
+        """Return what is done once a message may be waiting; only the actor asks, when none is."""
+        # A thread that put one before it could see the taker has scheduled a wake-up as well.
+        self._taker = taker = cast("Loop", self._loop).create_future()
+        return taker
 
     def close(self) -> None:
         """Refuse what waits and whatever comes."""
-        self._closed = True
+        self._closed, self._cap = True, -1
         self._refuse_all()
-        while self._room:
-            self._free()
+        for room in self._room:
+            if not room.done():
+                room.set_result(None)
+        self._room.clear()
 
-    def _put_here(self, envelope: Envelope[Any]) -> None:
-        if self._closed:
-            refuse(envelope, self._dead())
-            return
-        if self.limit and not self._admit(envelope):
-            return
+    def _append(self, envelope: Envelope[Any]) -> None:
+        if self._timed is None:
+            self._since = self._now()
+            self._timed = envelope
         self._waiting.append(envelope)
         if self._taker is not None:
             self._wake_taker()
 
-    def _put_from_afar(self, envelope: Envelope[Any]) -> None:
-        if self._must_wait(envelope):
-            self._block_for_room(envelope)
-            return
+    async def _put_when_room(self, envelope: Envelope[Any]) -> bool:
+        if self.full() and not self._closed and self.overflow is Overflow.BACK_PRESSURE:
+            await self._promised_room()
+            if not self._closed:
+                self._cap += 1
+                self._append(envelope)
+                return True
         if self._closed:
             refuse(envelope, self._dead())
-            return
-        if self.limit and not self._admit(envelope):
-            return
+            return False
+        self.put(envelope)
+        return True
+
+    def _put_from_afar(self, envelope: Envelope[Any]) -> None:
+        if len(self._waiting) >= self._cap:
+            if self._must_wait(envelope):
+                self._put_there(envelope).result()
+                return
+            if not self._admit(envelope):
+                return
+        if self._timed is None:
+            self._since = self._now()
+            self._timed = envelope
         self._waiting.append(envelope)
         if not self._wake_due:
             self._wake_due = True
             self._call_home()
-        self._recheck()
-
-    def _recheck(self) -> None:
         if self._closed:  # closed between the look and the append
             self._refuse_all()
 
     def _must_wait(self, envelope: Envelope[Any]) -> bool:
         return (
-            self.full()
-            and self.overflow is Overflow.RAISE
+            self.overflow is Overflow.BACK_PRESSURE
+            and not self._closed
             and not isinstance(envelope.message, CONTROL)
             and loop_here() is None
         )
 
     def _admit(self, envelope: Envelope[Any]) -> bool:
-        if not self.full() or isinstance(envelope.message, CONTROL):
+        """Decide about a message for which there is no room."""
+        if self._closed:
+            refuse(envelope, self._dead())
+            return False
+        if isinstance(envelope.message, CONTROL):
             return True
+        self.dropped += 1
         error = MailboxFull(
             f"{self.limit} messages wait for {self._owner}, its limit; send later or send less"
         )
-        if self.overflow is Overflow.RAISE:
+        if self.overflow in {Overflow.BACK_PRESSURE, Overflow.REFUSE}:
             raise error
-        self.dropped += 1
         if self.overflow is Overflow.DROP_OLD and self._drop_oldest(error):
             return True
         refuse(envelope, error, Fate.ANSWERED)
         return False
 
     def _drop_oldest(self, error: MailboxFull) -> bool:
-        try:
-            oldest = self._waiting.popleft()
-        except IndexError:  # the actor was faster
-            return True
-        if isinstance(oldest.message, CONTROL):  # it ends the actor: what follows is refused anyway
-            self._waiting.appendleft(oldest)
+        """Drop what waits longest and may be dropped; False if nothing may."""
+        with suppress(IndexError, ValueError, RuntimeError):  # the actor was faster: there is room
+            for oldest in self._waiting:
+                if not isinstance(oldest.message, CONTROL):
+                    self._waiting.remove(oldest)
+                    if oldest is self._timed:
+                        self._timed = None
+                    refuse(oldest, error, Fate.ANSWERED)
+                    return True
             return False
-        refuse(oldest, error, Fate.ANSWERED)
         return True
 
     def _call_home(self) -> None:
@@ -203,7 +231,7 @@ class Inbox:
             if self._loop is not None:
                 self._loop.call_soon_threadsafe(self._on_wake)
         except RuntimeError:  # the loop is closed: no actor is left to take it
-            self._closed = True
+            self._closed, self._cap = True, -1
 
     def _on_wake(self) -> None:
         # First the flag, then the look: a thread that saw the flag set has appended before.
@@ -216,21 +244,44 @@ class Inbox:
         if taker is not None and not taker.done():
             taker.set_result(None)
 
-    def _block_for_room(self, envelope: Envelope[Any]) -> None:
-        patient = self.put_patiently(envelope)
+    def _put_there(self, envelope: Envelope[Any]) -> concurrent.futures.Future[bool]:
+        """Have the actor's own loop put a message patiently; False if that loop has ended."""
+
+        async def put() -> bool:
+            try:
+                return await self._put_when_room(envelope)
+            except asyncio.CancelledError:
+                refuse(envelope, self._dead())
+                return False
+
+        patient = put()
         try:
-            if self._loop is not None:
-                asyncio.run_coroutine_threadsafe(patient, self._loop).result()
-        except (RuntimeError, concurrent.futures.CancelledError):  # the loop has ended
+            return asyncio.run_coroutine_threadsafe(patient, cast("Loop", self._loop))
+        except RuntimeError:  # the loop is closed
             patient.close()
             refuse(envelope, self._dead())
+            nobody: concurrent.futures.Future[bool] = concurrent.futures.Future()
+            nobody.set_result(False)
+            return nobody
 
-    def _free(self) -> None:
-        while self._room:
+    async def _promised_room(self) -> None:
+        """Return when this sender may add one message, or the mailbox has closed."""
+        room = asyncio.get_running_loop().create_future()
+        self._room.append(room)
+        try:
+            await room
+        except asyncio.CancelledError:
+            if room.done() and not room.cancelled() and not self._closed:
+                self._cap += 1  # the room that was given to this one goes to the next
+                self._promise_room()
+            raise
+
+    def _promise_room(self) -> None:
+        while self._room and len(self._waiting) < self._cap:
             room = self._room.popleft()
             if not room.done():
+                self._cap -= 1
                 room.set_result(None)
-                return
 
     def _refuse_all(self) -> None:
         with suppress(IndexError):
@@ -239,16 +290,3 @@ class Inbox:
 
     def _dead(self) -> ActorDeadError:
         return ActorDeadError(f"{self._owner} stopped before handling the message")
-
-
-def refuse(envelope: Envelope[Any], error: BaseException, fate: Fate = Fate.UNHANDLED) -> None:
-    """Tell the asker, if there is one, that no answer will come; a stop is simply done."""
-    reply = envelope.reply_to
-    if reply is None:
-        return
-    if isinstance(envelope.message, _ActorStop):
-        reply.set(None)
-    elif isinstance(reply, AsyncioFuture):
-        reply.fail(error, fate)
-    else:
-        reply.set_exception((type(error), error, None))

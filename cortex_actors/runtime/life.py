@@ -9,22 +9,33 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextvars import copy_context
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from pykka import ActorDeadError
 
 from cortex_actors.errors import InternalError
+from cortex_actors.runtime.deathwatch import DeathWatch
 from cortex_actors.runtime.future import AsyncioFuture, Fate
 from cortex_actors.runtime.guards import TURN, loop_here
+from cortex_actors.runtime.messages import title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
+    from pykka._envelope import Envelope
+
+    from cortex_actors.runtime.inbox import Inbox
+
 T = TypeVar("T")
 
 logger = logging.getLogger("pykka")
+
+#: Whose task an actor's task is, for `life_here`.
+_LIVES: WeakKeyDictionary[asyncio.Task[Any], Life] = WeakKeyDictionary()
 
 
 class AskErrors(StrEnum):
@@ -45,16 +56,38 @@ class Exit(Exception):  # OTP's word; it is a request, not an error
         self.reason = reason
 
 
+@dataclass(frozen=True, slots=True)
+class InHand:
+    """Something an actor is at, and how long it may be."""
+
+    title: str
+    #: Seconds of the loop's clock at which it began; for a synchronous handler, at which it was
+    #: first seen to run.
+    since: float
+    #: Seconds it may take, 0 for ever.
+    limit: float
+    #: What runs it, for a look at its stack.
+    task: asyncio.Task[Any] | None
+
+
 class Life:
     """The state of one running actor that others need to see.
 
     `label` names the actor in errors, `turn` counts its asynchronous handlers (guards.py).
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, label: str) -> None:
-        """Prepare a life on a loop; `begin` starts it."""
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, label: str, *, inbox: Inbox, limit: float
+    ) -> None:
+        """Prepare a life on a loop; `begin` starts it. A message may take `limit` seconds."""
         self.loop = loop
         self.label = label
+        #: When it was made, in seconds of the loop's clock.
+        self.born = loop.time()
+        #: Whom it watches, and who watches it.
+        self.deaths = DeathWatch(self, inbox)
+        #: The message that is being handled; the last one, while the next is not begun.
+        self.hand: Envelope[Any] | None = None
         self.turn = 0
         #: Replies that the running handler waits for.
         self.waits: list[AsyncioFuture[Any]] = []
@@ -72,25 +105,44 @@ class Life:
         self.killed = False
         self._over = False
         self._task: asyncio.Task[None] | None = None
+        self._give_up: Callable[[], None] | None = None
+        self._limit = limit
         self._owned: set[asyncio.Task[Any]] = set()
         self._owed: dict[AsyncioFuture[Any], asyncio.Future[Any]] = {}
+        #: What is done beside the message: spawned tasks, and whatever a reply waits for.
+        self._beside: dict[asyncio.Future[Any], InHand] = {}
+        #: When a message began, and how many had been handled with it.
+        self._stamp = (0.0, 0)
+
+    @property
+    def begun(self) -> bool:
+        """Return whether it was started."""
+        return self._give_up is not None or self.ended.done()
 
     def begin(
         self, run: Callable[[], Coroutine[Any, Any, None]], close: Callable[[], None]
     ) -> None:
         """Start the actor's task, from any thread; `close` runs when it ends, whatever happens."""
+        self._give_up = close
 
         def start() -> None:
             self._task = self.loop.create_task(run(), name=self.label)
+            _LIVES[self._task] = self
+            self._task.add_done_callback(_LIVES.pop)  # or a life would keep its own key alive
             # A task that is killed before its first step never runs a line of its coroutine.
             self._task.add_done_callback(lambda _task: close())
 
-        self._on_loop(start)
+        self.on_loop(start)
+
+    @property
+    def cancelling(self) -> Callable[[], int]:
+        """Return what says whether the actor's task itself was told to end: by a kill, a crash."""
+        return (lambda: 0) if self._task is None else self._task.cancelling
 
     @property
     def interrupted(self) -> bool:
-        """Return whether the actor's task itself was told to end, by a kill or a crash."""
-        return self._task is not None and self._task.cancelling() > 0
+        """Return whether the actor's task itself was told to end."""
+        return self.cancelling() > 0
 
     def resume(self) -> None:
         """Let the actor's task go on after a crash cancelled it, to clean up."""
@@ -100,9 +152,37 @@ class Life:
     def kill(self) -> None:
         """End the actor now, from any thread; its exit reason is "killed"."""
         if not self.ended.done():
-            self._on_loop(self._kill)
+            self.on_loop(self._kill)
 
-    def spawn(self, work: Coroutine[Any, Any, T], name: str | None) -> asyncio.Task[T]:
+    def fail(self, error: BaseException) -> None:
+        """Crash the actor, from any thread; nothing once it is ending for another reason."""
+        if not self.ended.done():
+            self.on_loop(partial(self._fail, error))
+
+    def abandon(self) -> None:
+        """Give up an actor that refuses to end, from any thread; for everybody else it has."""
+        if self._give_up is not None:
+            self.on_loop(self._give_up)
+
+    def stamp(self) -> None:
+        """Note the time at which the message in hand began."""
+        self._stamp = (self.loop.time(), self.handled)
+
+    def in_hand(self) -> list[InHand]:
+        """Return the message being handled, the deferred replies and the spawned tasks.
+
+        From any thread, since what a loop hangs in can be seen only from another.
+        """
+        hand, found = self.hand, []
+        if hand is not None:
+            if self._stamp[1] != self.handled:
+                self.stamp()
+            found.append(InHand(title(hand.message), self._stamp[0], self._limit, self._task))
+        return [*found, *list(self._beside.values())]
+
+    def spawn(
+        self, work: Coroutine[Any, Any, T], name: str | None, limit: float = 0.0
+    ) -> asyncio.Task[T]:
         """Start a task that ends with the actor."""
         if self._over:
             work.close()
@@ -110,9 +190,10 @@ class Life:
             raise ActorDeadError(message)
         context = copy_context()
         context.run(TURN.set, None)
-        title = f"{self.label}/{name or getattr(work, '__qualname__', 'task')}"
-        task = self.loop.create_task(work, name=title, context=context)
+        titled = str(name or getattr(work, "__qualname__", "task"))
+        task = self.loop.create_task(work, name=f"{self.label}/{titled}", context=context)
         self._owned.add(task)
+        self._beside[task] = InHand(titled, self.loop.time(), limit, task)
         task.add_done_callback(self._on_task_done)
         return task
 
@@ -120,6 +201,9 @@ class Life:
         """Answer later with what `work` gives; the asker hears of it if the actor ends first."""
         reply.target = None  # the mailbox goes on: this wait closes no ring
         self._owed[reply] = work
+        known = self._beside.get(work)
+        if known is None or not known.limit:
+            self._beside[work] = self._deferred(work, known)
         work.add_done_callback(partial(self._pay, reply))
 
     async def wind_up(self) -> None:
@@ -137,12 +221,21 @@ class Life:
             return
         self._over = True
         if self.killed or self.reason is None:
-            self.reason = "killed"
+            self.reason = "killed" if self.killed else self._why_unborn()
         self._default()
+        self._give_up = None  # or the actor would be kept as long as a ref to it
         for task in self._owned:  # they refused to end
             task.cancel()
         self.started.fail(self.dead("ended before it had started"), Fate.DIED)
         self.ended.set(self.reason)
+        self.deaths.close(self.reason)
+
+    def on_loop(self, action: Callable[[], object]) -> None:
+        """Have something done on the actor's loop: now, on its own thread."""
+        if loop_here() is self.loop:
+            action()
+        else:
+            self.loop.call_soon_threadsafe(action)
 
     def dead(self, when: str) -> ActorDeadError:
         """Return the error for somebody who waits for this actor."""
@@ -153,7 +246,15 @@ class Life:
         for reply in owed:
             reply.fail(self.dead("ended before it had the answer"), Fate.DIED)
 
+    def _deferred(self, work: asyncio.Future[Any], known: InHand | None) -> InHand:
+        """Return how a deferred reply is seen: like the message that it answers."""
+        if known is not None:
+            return replace(known, limit=self._limit)
+        task = work if isinstance(work, asyncio.Task) else None
+        return InHand("deferred reply", self.loop.time(), self._limit, task)
+
     def _pay(self, reply: AsyncioFuture[Any], work: asyncio.Future[Any]) -> None:
+        self._beside.pop(work, None)
         error = None if work.cancelled() else work.exception()
         if self._owed.pop(reply, None) is None:
             return
@@ -168,23 +269,32 @@ class Life:
 
     def _on_task_done(self, task: asyncio.Task[Any]) -> None:
         self._owned.discard(task)
+        self._beside.pop(task, None)
         error = None if task.cancelled() else task.exception()
         if error is None or task in self._owed.values():
             return
-        if self.reason is not None or self._over:
+        if not self._fail(error):
             logger.warning("%s ended with %r after its actor", task.get_name(), error)
-            return
+
+    def _fail(self, error: BaseException) -> bool:
+        if self.reason is not None or self._over:
+            return False
         self.crash = self.crash or error
         if self._task is not None:
             self._task.cancel()
+        return True
+
+    def _why_unborn(self) -> object:
+        """Return why its task ended before a line of it ran."""
+        return self.crash.reason if isinstance(self.crash, Exit) else self.crash or "killed"
 
     def _kill(self) -> None:
         if self._task is not None and not self._task.done():
             self.killed = True
             self._task.cancel()
 
-    def _on_loop(self, action: Callable[[], None]) -> None:
-        if loop_here() is self.loop:
-            action()
-        else:
-            self.loop.call_soon_threadsafe(action)
+
+def life_here() -> Life | None:
+    """Return the life of the actor whose handler or hook runs here, in its own task."""
+    task = None if loop_here() is None else asyncio.current_task()
+    return None if task is None else _LIVES.get(task)

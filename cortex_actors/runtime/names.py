@@ -10,10 +10,13 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast, overload
 
 from pykka import ActorDeadError
+from pykka._envelope import Envelope
 from pykka.messages import ProxyCall
 
-from cortex_actors.errors import ActorAway, DeadlineExceeded, InternalError
+from cortex_actors.errors import ActorAway, DeadlineExceeded
 from cortex_actors.runtime.future import AsyncioFuture, Fate
+from cortex_actors.runtime.messages import NOPROC, Down, title
+from cortex_actors.runtime.registry import Change, Registry, What
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
@@ -28,36 +31,42 @@ TIMEOUT = 30.0
 
 
 class Names:
-    """Name -> the actor that has it now."""
+    """Name -> the actor that has it now: a registry of unique keys, and calls by name."""
 
     def __init__(self) -> None:
-        self._refs: dict[str, AsyncioRef[Any]] = {}
+        self._registry: Registry[AsyncioRef[Any], None] = Registry(
+            "names", listeners=(self._on_change,)
+        )
         self._waiting: dict[str, set[asyncio.Future[AsyncioRef[Any]]]] = {}
 
     def register(self, name: str, ref: AsyncioRef[Any]) -> None:
         """Give a name to an actor until it ends; raises InternalError if another one has it."""
-        holder = self.whereis(name)
-        if holder is not None and holder is not ref:
-            raise InternalError(f"the name {name!r} is held by {holder}; end that actor first")
-        self._refs[name] = ref
-        ref.on_end(lambda: self.unregister(name, ref))
-        for waiting in self._waiting.pop(name, ()):
-            if not waiting.done():
-                waiting.set_result(ref)
+        if self.whereis(name) is not ref:
+            self._registry.register(name, ref, None)
 
     def unregister(self, name: str, ref: AsyncioRef[Any] | None = None) -> None:
         """Take a name back; with `ref`, only if that actor still has it."""
-        if ref is None or self._refs.get(name) is ref:
-            self._refs.pop(name, None)
+        self._registry.unregister(name, ref)
 
     def whereis(self, name: str) -> AsyncioRef[Any] | None:
         """Return the living actor of a name; None while it is away."""
-        ref = self._refs.get(name)
-        return ref if ref is not None and ref.is_alive() else None
+        return self._registry.whereis(name)
 
     def known(self) -> dict[str, AsyncioRef[Any]]:
         """Return every name that somebody has now."""
-        return {name: ref for name, ref in self._refs.items() if ref.is_alive()}
+        return {str(entry.key): entry.owner for entry in self._registry.entries()}
+
+    def watch(self, name: str, watcher: AsyncioRef[Any]) -> None:
+        """Have an actor told, by a `Down` with this name, when whoever has the name now ends.
+
+        At once, with the reason "noproc", if nobody has it. The watch is on one life: who wants to
+        follow a name watches it again once it is back (`find`).
+        """
+        ref = self.whereis(name)
+        if ref is None:
+            watcher.actor_inbox.put(Envelope(Down(name, NOPROC)))
+        else:
+            watcher.life.deaths.watch(ref.life, name)
 
     async def find(self, name: str, timeout: float | None = TIMEOUT) -> AsyncioRef[Any]:
         """Return the living actor of a name, waiting while it is away.
@@ -76,11 +85,22 @@ class Names:
         Raises MailboxFull where the actor's policy says so; a thread without a loop waits for
         room instead.
         """
+        ref = self._registry.whereis(name)
+        if ref is None:
+            return False
+        ref.actor_inbox.put(Envelope(message))
+        return True
+
+    async def tell_async(self, name: str, message: object) -> bool:
+        """Send a message without a reply, waiting for room; False if nobody has the name.
+
+        False, too, if its actor ends first: what waits for room is not sent to a successor.
+        """
         ref = self.whereis(name)
         if ref is None:
             return False
         try:
-            ref.tell(message)
+            await ref.tell_async(message)
         except ActorDeadError:
             return False
         return True
@@ -129,8 +149,8 @@ class Names:
         """
         path = (cast("Any", method).__name__,)
 
-        async def call(*args: object, **kwargs: object) -> object:
-            return await self._ask(name, ProxyCall(path, args, kwargs), timeout)
+        def call(*args: object, **kwargs: object) -> Coroutine[Any, Any, object]:
+            return self._ask(name, ProxyCall(path, args, kwargs), timeout)
 
         return call
 
@@ -147,9 +167,31 @@ class Names:
         return call
 
     async def _ask(self, name: str, message: object, timeout: float | None) -> object:
+        """Ask; a bare timer suffices, and is cheaper, while the actor is there and has room."""
+        loop = asyncio.get_running_loop()
+        end = None if timeout is None else loop.time() + timeout
+        ref = self._registry.whereis(name)
+        if ref is None or ref.actor_inbox.full():
+            return await self._ask_patiently(name, message, timeout, end=end)
+        reply: AsyncioFuture[object] = AsyncioFuture()
+        ref.send_now(message, reply)
+        timer = None if end is None else loop.call_at(end, _expire, reply, name, message, timeout)
+        try:
+            return await reply
+        except ActorDeadError as error:
+            _raise_unless_unseen(name, reply.fate, error)
+        finally:
+            if timer is not None:
+                timer.cancel()
+        return await self._ask_patiently(name, message, timeout, end=end)
+
+    async def _ask_patiently(
+        self, name: str, message: object, timeout: float | None, *, end: float | None
+    ) -> object:
+        """Ask whoever has the name, once there is somebody and room, until it is handled."""
         reply: AsyncioFuture[object] | None = None
         try:
-            async with asyncio.timeout(timeout) as deadline:
+            async with asyncio.timeout_at(end) as deadline:
                 while True:
                     reply = None
                     ref = await self._find(name)
@@ -164,11 +206,13 @@ class Names:
                 raise
             if reply is None:
                 raise _away(name, timeout) from error
-            late = DeadlineExceeded(
-                f"{name} did not answer {_title(message)} within {timeout} s; it may yet act"
-            )
-            reply.fail(late, Fate.EXPIRED)
-            raise late from error
+            raise _expire(reply, name, message, timeout) from error
+
+    def _on_change(self, change: Change[AsyncioRef[Any], None]) -> None:
+        if change.what is What.REGISTER:
+            for waiting in self._waiting.pop(cast("str", change.entry.key), ()):
+                if not waiting.done():
+                    waiting.set_result(change.entry.owner)
 
     async def _find(self, name: str) -> AsyncioRef[Any]:
         while (ref := self.whereis(name)) is None:
@@ -194,13 +238,18 @@ def _raise_unless_unseen(name: str, fate: Fate, error: ActorDeadError) -> None:
         raise error
 
 
+def _expire(
+    reply: AsyncioFuture[Any], name: str, message: object, timeout: float | None
+) -> DeadlineExceeded:
+    late = DeadlineExceeded(
+        f"{name} did not answer {title(message)} within {timeout} s; it may yet act"
+    )
+    reply.fail(late, Fate.EXPIRED)
+    return late
+
+
 def _away(name: str, timeout: float | None) -> ActorAway:
     return ActorAway(
         f"nobody has been {name} for {timeout} s: it is being restarted or has given up; see "
         "`cortex status`"
     )
-
-
-def _title(message: object) -> str:
-    path = message.attr_path if isinstance(message, ProxyCall) else (type(message).__name__,)
-    return ".".join(path)

@@ -6,6 +6,7 @@ A ref dies with its actor and is never renewed: hold a name (names.py) and not a
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import pykka
@@ -16,7 +17,7 @@ from pykka.messages import _ActorStop
 from cortex_actors.errors import DeadlineExceeded
 from cortex_actors.runtime.future import AsyncioFuture, Fate
 from cortex_actors.runtime.guards import refuse_cycle, refuse_to_block, waiter
-from cortex_actors.runtime.inbox import Shutdown
+from cortex_actors.runtime.messages import Shutdown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +44,12 @@ class AsyncioRef(pykka.ActorRef[A]):
         """Return the state of the actor that outlives it."""
         return self._life
 
+    def tell(self, message: object) -> None:
+        """Send a message without waiting for anything; raises ActorDeadError and MailboxFull."""
+        if self.actor_stopped.is_set():
+            raise self._not_found()
+        self.actor_inbox.put(Envelope(message))
+
     @overload
     def ask(
         self, message: object, *, block: Literal[False], timeout: float | None = None
@@ -63,6 +70,8 @@ class AsyncioRef(pykka.ActorRef[A]):
         """
         if block:
             refuse_to_block(f"{self}.ask(block=True)", "`await ref.ask_async(...)`")
+            if timeout is not None and self.actor_inbox.full() and self.is_alive():
+                return self._ask_for_room(message, timeout)
         reply: AsyncioFuture[Any] = AsyncioFuture()
         if self.actor_stopped.is_set():
             reply.fail(self._not_found(), Fate.UNHANDLED)
@@ -79,34 +88,40 @@ class AsyncioRef(pykka.ActorRef[A]):
         actor waits for the asker, and whatever the handler raised.
         """
         reply: AsyncioFuture[Any] = AsyncioFuture()
+        if timeout is None or self.actor_inbox.full():
+            return await self._ask_patiently(reply, message, timeout)
+        self.send_now(message, reply)
+        # Where there is room a bare timer will do: asyncio.timeout costs a third of an ask.
+        loop = asyncio.get_running_loop()
+        timer = loop.call_later(timeout, self._expire, reply, timeout)
         try:
-            async with asyncio.timeout(timeout) as deadline:
-                await self.send(message, reply)
-                return await reply
-        except TimeoutError as error:
-            if not deadline.expired():
-                raise
-            late = DeadlineExceeded(f"{self} did not answer within {timeout} s; it may yet act")
-            reply.fail(late, Fate.EXPIRED)
-            raise late from error
+            return await reply
+        finally:
+            timer.cancel()
 
     async def send(self, message: object, reply: AsyncioFuture[Any]) -> None:
         """Put a message for which `reply` waits, when there is room; never raises for a death."""
-        me = waiter()
-        if me is not None:
-            refuse_cycle(me, self._life)
-        reply.target = self._life
+        if self.actor_inbox.full() and not self.actor_stopped.is_set():
+            self._await_from(reply)
+            await self.actor_inbox.put_patiently(Envelope(message, reply))
+        else:
+            self.send_now(message, reply)
+
+    def send_now(self, message: object, reply: AsyncioFuture[Any]) -> None:
+        """Put a message for which `reply` waits, where there is room; as `send` otherwise."""
+        self._await_from(reply)
         if self.actor_stopped.is_set():
             reply.fail(self._not_found(), Fate.UNHANDLED)
-        elif self.actor_inbox.full():
-            await self.actor_inbox.put_patiently(Envelope(message, reply))
         else:
             self.actor_inbox.put(Envelope(message, reply))
 
     async def tell_async(self, message: object) -> None:
         """Send a message without a reply, waiting for room; raises ActorDeadError."""
-        stopped = self.actor_stopped.is_set()
-        if stopped or not await self.actor_inbox.put_patiently(Envelope(message)):
+        if self.actor_stopped.is_set():
+            raise self._not_found()
+        if not self.actor_inbox.full():
+            self.actor_inbox.put(Envelope(message))
+        elif not await self.actor_inbox.put_patiently(Envelope(message)):
             raise self._not_found()
 
     @overload
@@ -160,6 +175,21 @@ class AsyncioRef(pykka.ActorRef[A]):
         """End the actor now: its handler is cancelled, its mailbox refused, on_stop not run."""
         self._life.kill()
 
+    def fail(self, error: Exception) -> None:
+        """Crash the actor from outside, from any thread, as if a task it spawned had raised.
+
+        A handler that waits is cut short and its asker told. Nothing happens to an actor that is
+        ending for another reason: that one can only be killed.
+        """
+        self._life.fail(error)
+
+    def abandon(self) -> None:
+        """Give up an actor that survives `kill`: whoever waits for its end waits no longer.
+
+        Its task may go on unseen, and what it still does has effect; its name is free at once.
+        """
+        self._life.abandon()
+
     async def join(self) -> object:
         """Return the exit reason, once the actor and the tasks it owned have ended."""
         return await self._life.ended
@@ -172,6 +202,51 @@ class AsyncioRef(pykka.ActorRef[A]):
     def on_end(self, callback: Callable[[], None]) -> None:
         """Call it when the actor has ended, on its loop; at once if it has."""
         self._life.ended.add_done_callback(callback)
+
+    def off_end(self, callback: Callable[[], None]) -> None:
+        """Do not call it any more when the actor ends."""
+        self._life.ended.remove_done_callback(callback)
+
+    async def _ask_patiently(
+        self, reply: AsyncioFuture[Any], message: object, timeout: float | None
+    ) -> Any:  # noqa: ANN401
+        try:
+            async with asyncio.timeout(timeout) as deadline:
+                await self.send(message, reply)
+                return await reply
+        except TimeoutError as error:
+            if not deadline.expired():
+                raise
+            raise self._expire(reply, timeout) from error
+
+    def _ask_for_room(self, message: object, timeout: float) -> Any:  # noqa: ANN401
+        """Ask from a thread, the wait for room in a full mailbox within the time allowed."""
+        reply: AsyncioFuture[Any] = AsyncioFuture()
+        asking = self._ask_patiently(reply, message, timeout)
+        try:
+            answer = asyncio.run_coroutine_threadsafe(asking, self._life.loop)
+        except RuntimeError:  # the loop is closed
+            asking.close()
+            raise self._not_found() from None
+        try:
+            return answer.result()
+        except concurrent.futures.CancelledError:  # the loop has ended
+            raise self._not_found() from None
+        except DeadlineExceeded as error:
+            if reply.fate is not Fate.EXPIRED:  # it is the answer
+                raise
+            raise pykka.Timeout(str(error)) from error
+
+    def _expire(self, reply: AsyncioFuture[Any], timeout: float | None) -> DeadlineExceeded:
+        late = DeadlineExceeded(f"{self} did not answer within {timeout} s; it may yet act")
+        reply.fail(late, Fate.EXPIRED)
+        return late
+
+    def _await_from(self, reply: AsyncioFuture[Any]) -> None:
+        me = waiter()
+        if me is not None:
+            refuse_cycle(me, self._life)
+        reply.target = self._life
 
     def _not_found(self) -> ActorDeadError:
         return ActorDeadError(f"{self} not found")

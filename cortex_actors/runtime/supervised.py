@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from cortex_actors.errors import InternalError
@@ -46,10 +47,11 @@ class ActorHandle:
         return await self.ref.join()
 
     def info(self) -> dict[str, object]:
-        """Return what the live tree shows of the actor: messages waiting, handled, dropped."""
-        inbox = self.ref.actor_inbox
-        info: dict[str, object] = {"mailbox": len(inbox), "handled": self.ref.life.handled}
-        return {**info, "dropped": inbox.dropped} if inbox.dropped else info
+        """Return the counters of the actor and its mailbox (MailboxStats), each a plain number.
+
+        `handled` and `dropped` only grow while the actor lives, and begin again with its successor.
+        """
+        return {**asdict(self.ref.actor_inbox.stats()), "handled": self.ref.life.handled}
 
 
 async def start_actor(

@@ -6,13 +6,12 @@ import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from cortex_actors.errors import InternalError
 from cortex_actors.runtime.guards import refuse_to_block
 
 if TYPE_CHECKING:
-    import concurrent.futures
     from collections.abc import Callable
 
 P = ParamSpec("P")
@@ -53,9 +52,11 @@ class Threads:
         if self._closed:
             raise InternalError(f"the threads {self.name!r} are closed and can run nothing more")
         self._note(waiting=1)
-        future = self._pool.submit(self._counted, partial(call, *args, **kwargs))
-        future.add_done_callback(self._on_done)
-        return await asyncio.wrap_future(future)
+        counted = _Counted(self._note, partial(call, *args, **kwargs))
+        # The loop's own way to a thread, because a simulated loop has none.
+        answer: asyncio.Future[R] = asyncio.get_running_loop().run_in_executor(self._pool, counted)
+        answer.add_done_callback(counted.on_done)
+        return await answer
 
     def close(self, *, wait: bool = False) -> None:
         """Take no more calls and drop those that wait, whose awaiters get CancelledError.
@@ -68,18 +69,29 @@ class Threads:
         self._closed = True
         self._pool.shutdown(wait=wait, cancel_futures=True)
 
-    def _counted(self, call: Callable[[], R]) -> R:
-        self._note(waiting=-1, running=1)
-        try:
-            return call()
-        finally:
-            self._note(running=-1)
-
-    def _on_done(self, future: concurrent.futures.Future[R]) -> None:
-        if future.cancelled():  # it never began
-            self._note(waiting=-1)
-
     def _note(self, *, waiting: int = 0, running: int = 0) -> None:
         with self._count:
             self._waiting += waiting
             self._running += running
+
+
+class _Counted:
+    """A call that is counted as waiting until it begins, and then as running."""
+
+    def __init__(self, note: Callable[..., None], call: Callable[[], Any]) -> None:
+        self._note = note
+        self._call = call
+        self._begun = False
+
+    def __call__(self) -> Any:  # noqa: ANN401 - whatever the call gives
+        self._begun = True
+        self._note(waiting=-1, running=1)
+        try:
+            return self._call()
+        finally:
+            self._note(running=-1)
+
+    def on_done(self, _answer: asyncio.Future[Any]) -> None:
+        """Count a call no more that was dropped before it began: now it never will."""
+        if not self._begun:
+            self._note(waiting=-1)

@@ -1,9 +1,10 @@
 """Indexer: brings the vectors, and with them the index, up to what the ledger says.
 
-hears   -
+hears   *:complete
 says    -
 asks    ledger, cache (vectors of texts that have none yet), vectors
-keeps   nothing (what is still to be done are rows of the ledger)
+keeps   whether it is to look, and when again (lost on a crash: it looks when it starts; what is
+        still to be done are rows of the ledger)
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 
 from cortex_actors.errors import CortexError, EmbedderDown, IndexDown
 from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.overflow import Overflow
 from cortex_actors.storage import indexing
 
 if TYPE_CHECKING:
@@ -73,6 +75,10 @@ class Indexer(AsyncioActor):
     Both are safe to do twice. `applied_seq` moves only after the index has answered, so a crash
     anywhere repeats a little and skips nothing.
     """
+
+    #: It tells itself to look, once at a time; a look that waits sees what a later one would.
+    mailbox_limit = 16
+    overflow = Overflow.DROP_NEW
 
     def __init__(
         self,
@@ -175,7 +181,9 @@ class Indexer(AsyncioActor):
     async def _tell(self, collection: str, group: list[Change], *, gone: bool) -> None:
         """Tell the index one run of changes of a kind; of one item only the last counts."""
         if gone:
-            await self._index.drop(collection, list({change.item_id for change in group}))
+            await self._index.drop(
+                collection, list(dict.fromkeys(change.item_id for change in group))
+            )
             return
         latest = {each.item_id: each.vector for each in group if each.vector is not None}
         await self._index.put(collection, list(latest), np.stack(list(latest.values())))

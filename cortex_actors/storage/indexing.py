@@ -222,6 +222,11 @@ def told(connection: Connection) -> int:
     return int(connection.execute(query).scalar_one())
 
 
+def unsure(connection: Connection) -> list[str]:
+    """Return the items that `told` leaves out: the index may hold them or not."""
+    return list(connection.execute(select(index_ops.c.item_id).distinct()).scalars())
+
+
 def pending_ids(connection: Connection, limit: int) -> list[str]:
     """Return the items the index may be wrong about."""
     query = select(index_ops.c.item_id).distinct().limit(limit)

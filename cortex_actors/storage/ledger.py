@@ -3,7 +3,7 @@
 hears   -
 says    -
 asks    -
-keeps   nothing but open files (units of work that were not answered were not committed)
+keeps   open files (lost on a crash: units of work that were not answered were not committed)
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from sqlalchemy.exc import DBAPIError
 
 from cortex_actors.errors import LedgerDown
 from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.overflow import Overflow
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import connection, schema
 from cortex_actors.storage.migrate import migrate
@@ -46,6 +47,11 @@ class Ledger(AsyncioActor):
     Its mailbox never waits for a disk: `write` and `read` answer later. A restart opens the file
     again; SQLite's own recovery has then run.
     """
+
+    #: Units of work and queries not yet handed to a thread, which takes microseconds: who is faster
+    #: waits, because nothing that was acknowledged may be lost.
+    mailbox_limit = 1_000
+    overflow = Overflow.BACK_PRESSURE
 
     def __init__(self, home: Home, settings: StorageSettings, clock: Clock) -> None:
         """Remember what to open."""

@@ -88,6 +88,15 @@ def files(connection: Connection, project_id: str) -> dict[str, FileState]:
     return {row.path: _state(row) for row in connection.execute(query)}
 
 
+def files_in(connection: Connection, root: str) -> dict[str, FileState]:
+    """Return what the files below a folder looked like, by path, whoever's they were."""
+    folder = root.rstrip("/")
+    # "0" comes after "/": a range, because LIKE would read every row.
+    below = (file_states.c.path > folder + "/", file_states.c.path < folder + "0")
+    query = select(file_states).where(*below).order_by(file_states.c.path)
+    return {row.path: _state(row) for row in connection.execute(query)}
+
+
 def file(connection: Connection, path: str) -> FileState | None:
     """Return what one file looked like."""
     row = connection.execute(select(file_states).where(file_states.c.path == path)).one_or_none()

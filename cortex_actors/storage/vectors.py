@@ -13,16 +13,17 @@ import itertools
 import logging
 import shutil
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cortex_actors.errors import ChildProcessDown, CortexError, IndexDown
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.child import ChildProcess
+from cortex_actors.runtime.overflow import Overflow
 from cortex_actors.storage import indexing
 from cortex_actors.storage.insights import COLLECTION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
     from pathlib import Path
 
     from cortex_actors.clock import Clock
@@ -42,6 +43,9 @@ COLLECTIONS = (
     "cortex_bridges",
     "cortex_crumbs",
 )
+
+#: Starts a child process: a module's name, then `name` and `on_line`.
+Spawn: TypeAlias = "Callable[..., Awaitable[ChildProcess]]"
 
 #: Seconds a folder may take to open: Chroma replays its log, and a damaged one can hang.
 OPEN_TIMEOUT = 60.0
@@ -70,6 +74,11 @@ class Vectors(AsyncioActor):
     up for a new generation; nothing in it is ever repaired.
     """
 
+    #: Questions and changes not yet passed to the child, of which the indexer has one at a time
+    #: and everybody who recalls another; they wait rather than fail.
+    mailbox_limit = 1_000
+    overflow = Overflow.BACK_PRESSURE
+
     def __init__(
         self,
         folder: Path,
@@ -79,6 +88,7 @@ class Vectors(AsyncioActor):
         model: str,
         clock: Clock,
         on_line: Callable[[str], None],
+        spawn: Spawn = ChildProcess.spawn,
     ) -> None:
         """Remember where generations live; `model` names whose vectors they hold."""
         super().__init__()
@@ -88,6 +98,7 @@ class Vectors(AsyncioActor):
         self._model = model
         self._clock = clock
         self._on_line = on_line
+        self._spawn = spawn
         self._child: ChildProcess | None = None
         self._generation = 0
         self._ready = self._stopping = False
@@ -208,7 +219,7 @@ class Vectors(AsyncioActor):
         self._generation = state.generation
         folder = self._folder / state.folder
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._child = await ChildProcess.spawn(
+        self._child = await self._spawn(
             "cortex_actors.storage.vectors_child", name="vectors", on_line=self._on_line
         )
         self.actor_ref.on_end(self._child.kill)
@@ -220,12 +231,27 @@ class Vectors(AsyncioActor):
         except Exception as error:
             message = f"the folder {folder} cannot be opened: {error}"
             raise IndexDown(message) from error
-        held, told = answer["counts"][COLLECTION], await self._records.read(indexing.told)
+        told, unsure = await self._records.read(lambda c: (indexing.told(c), indexing.unsure(c)))
+        held = answer["counts"][COLLECTION] - await self._held(self._child, unsure)
         if held < told:
             message = f"the folder {folder} holds {held} of the {told} insights it was given"
             raise IndexDown(message)
         self._used = folder
         return self._child
+
+    async def _held(self, child: ChildProcess, ids: Sequence[str]) -> int:
+        """Return how many of those a child's index holds; they would hide others that are lost."""
+        if not ids:
+            return 0
+        params = {"collection": COLLECTION, "ids": list(ids)}
+        try:
+            answer, _ = await child.request("holds", params, deadline=OPEN_TIMEOUT)
+        except ChildProcessDown:
+            raise
+        except CortexError as error:
+            message = f"the index cannot tell what it holds: {error}"
+            raise IndexDown(message) from error
+        return int(answer["count"])
 
     async def _discard(self) -> None:
         """End a child that could not open its folder."""

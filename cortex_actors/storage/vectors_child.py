@@ -57,6 +57,14 @@ class Index:
         collection.delete(ids=params["ids"])
         return {"count": collection.count()}, b""
 
+    def holds(self, params: dict[str, Any], _body: bytes) -> tuple[dict[str, Any], bytes]:
+        """Tell how many of `ids` are in `collection`."""
+        collection, ids = self._collections[params["collection"]], params["ids"]
+        found = 0
+        for start in range(0, len(ids), CHUNK):
+            found += len(collection.get(ids=ids[start : start + CHUNK], include=[])["ids"])
+        return {"count": found}, b""
+
     def query(self, params: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
         """Return the `limit` nearest ids of `collection` to the body's one row, and cosines."""
         collection = self._collections[params["collection"]]
@@ -84,7 +92,8 @@ def _rows(body: bytes, dimension: int) -> Any:
 def main() -> None:
     """Answer the parent until it goes."""
     index = Index()
-    frames.main({"open": index.open, "put": index.put, "drop": index.drop, "query": index.query})
+    ops = (index.open, index.put, index.drop, index.holds, index.query)
+    frames.main({op.__name__: op for op in ops})
 
 
 if __name__ == "__main__":

@@ -84,8 +84,7 @@ class Writer:
         self._clock = clock
         self._closed = closed
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name="ledger-writer", daemon=True)
-        self._thread.start()
+        self._begin()
 
     def submit(self, unit: Unit) -> Future[Any]:
         """Queue a unit of work; the future is done after its commit, or holds what failed."""
@@ -101,6 +100,11 @@ class Writer:
         """Close, and wait until everything queued is committed and the connection closed."""
         self.close()
         self._thread.join()
+
+    def _begin(self) -> None:
+        """Start the thread; a simulation, which has none, commits from its loop instead."""
+        self._thread = threading.Thread(target=self._run, name="ledger-writer", daemon=True)
+        self._thread.start()
 
     def _run(self) -> None:
         """Commit groups until told to end."""

@@ -11,11 +11,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from cortex_actors.domain.payload import FileChanged
 from cortex_actors.errors import ActorAway, DeadlineExceeded, LedgerDown
 from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.overflow import Overflow
 from cortex_actors.storage import projects
 from cortex_actors.topics import FILE_CHANGED
 from cortex_actors.watching.pending import Pending
@@ -66,6 +67,13 @@ class Watcher(AsyncioActor):
     It says `file:changed` for what differs and leaves it to the accumulator to find out whether
     the bytes do. Losing an event costs at most the time between two sweeps.
     """
+
+    #: It tells itself to look, once at a time; a look that waits sees what a later one would.
+    mailbox_limit = 16
+    overflow = Overflow.DROP_NEW
+
+    #: A sweep waits for the four threads that all projects share, on a disk that may be slow.
+    message_limit: ClassVar[float] = 600.0
 
     def __init__(self, project: Project, parts: WatcherParts) -> None:
         """Watch one project."""
@@ -140,7 +148,7 @@ class Watcher(AsyncioActor):
         self._note_presence(swept)
         if not swept.present:
             return
-        paths = self._pending.choose(known, swept.files, self._at)
+        paths = self._pending.choose(self._ours(known, swept), swept.files, self._at)
         said = [(FILE_CHANGED, FileChanged(self._project.id, path)) for path in paths]
         await self._parts.bus.publish_all(said, source=self.actor_name)
         self._pending.note(paths, swept.files, self._at)
@@ -149,12 +157,21 @@ class Watcher(AsyncioActor):
         """Return what the ledger knows of our files, and the roots below ours (a query).
 
         What lies in a project of its own is that one's watcher's business, even while the ledger
-        still has it from a time when it was ours.
+        still has it from a time when it was ours; and what lies in ours is our business, even
+        while the ledger has it from a time when it was another's.
         """
         apart = inner_roots(self._project.root, projects.followed(connection))
-        states = projects.files(connection, self._project.id)
+        states = projects.files_in(connection, self._project.root)
         ours = {path: state for path, state in states.items() if not lies_in(path, apart)}
         return ours, apart
+
+    def _ours(self, known: dict[str, FileState], swept: Swept) -> dict[str, FileState]:
+        """Return what we know: a file that is here and was read as another's is news to us."""
+        return {
+            path: state
+            for path, state in known.items()
+            if state.project_id == self._project.id or path not in swept.files
+        }
 
     def _note_presence(self, swept: Swept) -> None:
         """Tell once that the root is away: its files are not gone, they come back with it."""

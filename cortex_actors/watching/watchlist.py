@@ -2,8 +2,9 @@
 
 hears   scan:requested, project:added, project:removed
 says    file:changed
-asks    ledger, watching (to start and end watchers)
-keeps   nothing (the followed projects are rows of the ledger)
+asks    ledger, watchers (to start and end them)
+keeps   when it tries again (lost on a crash: it looks when it starts; the followed projects are
+        rows of the ledger)
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.bus.journal import Outcome
 from cortex_actors.domain.payload import FileChanged, ScanRequested
 from cortex_actors.errors import CortexError
+from cortex_actors.runtime.overflow import Overflow
 from cortex_actors.storage import projects
 from cortex_actors.topics import FILE_CHANGED, PROJECT_ADDED, PROJECT_REMOVED, SCAN_REQUESTED
 from cortex_actors.watching.sweep import inner_roots, sweep
@@ -57,6 +59,10 @@ class Watchers(Protocol):
 
 class Watchlist(Consumer):
     """Keeps one watcher for each followed project, and none for any other."""
+
+    #: Wake-ups, of which one waits at most: the journal keeps the events.
+    mailbox_limit = 16
+    overflow = Overflow.BACK_PRESSURE
 
     hears: ClassVar[Mapping[str, str]] = {
         SCAN_REQUESTED: "on_scan",
@@ -133,9 +139,9 @@ class Watchlist(Consumer):
         async with self._one_at_a_time:
             followed = {each.id: each for each in await self._records.read(projects.followed)}
             agreed = True
-            for project_id in self._watchers.watched() - followed.keys():
+            for project_id in sorted(self._watchers.watched() - followed.keys()):
                 agreed &= await self._done(self._watchers.end_watcher(project_id), project_id)
-            for project_id in followed.keys() - self._watchers.watched():
+            for project_id in sorted(followed.keys() - self._watchers.watched()):
                 project = followed[project_id]
                 agreed &= await self._done(self._watchers.start_watcher(project), project.name)
             return agreed

@@ -26,8 +26,10 @@ ROWS: tuple[frozenset[str], ...] = (
     frozenset({"embedding", "judging", "pipeline", "memory", "federation", "watching", "schedule"}),
     frozenset({"cortex", "lookup"}),
     frozenset({"gateways"}),
-    frozenset({"parts", "crashes", "drawing", "watchers", "tree"}),
-    frozenset({"rpc", "heartbeat", "control", "service", "daemon", "client", "testing"}),
+    frozenset({"outside", "parts", "crashes", "drawing", "inspection", "watchers", "tree"}),
+    frozenset({"heartbeat", "freeze", "systemd"}),
+    frozenset({"simulated_loop", "simulation"}),
+    frozenset({"rpc", "connection", "control", "service", "daemon", "client", "testing"}),
     frozenset({"cli"}),
     frozenset({"__main__"}),
 )
@@ -78,7 +80,9 @@ _PURE_PARTS = ("pathlib.PurePath", "pathlib.PurePosixPath", "urllib.parse")
 _PURE_LIBRARIES = frozenset({"cortex_actors", "numpy"})
 
 #: Who may know the supervision engine.
-_SUPERVISED = frozenset({"tree", "watchers", "crashes", "drawing", "daemon", "testing"})
+_SUPERVISED = frozenset(
+    {"tree", "outside", "watchers", "crashes", "drawing", "inspection", "daemon", "testing"}
+)
 
 
 def directions(module: Module) -> Iterator[str]:

@@ -18,7 +18,28 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _ANSWERS: dict[str, dict[str, Any]] = {
-    "tree": {"root": {"name": "cortex"}, "text": "cortex\n└── storage\x1b[31m"},
+    "tree": {
+        "root": {
+            "name": "cortex",
+            "detail": {},
+            "children": [
+                {
+                    "name": "ledger",
+                    "detail": {
+                        "depth": 3,
+                        "high": 17,
+                        "limit": 1000,
+                        "overflow": "back-pressure",
+                        "dropped": 2,
+                        "waited_ms": 0.26,
+                        "longest_ms": 41.0,
+                        "handled": 75,
+                    },
+                }
+            ],
+        },
+        "text": "cortex\n└── storage\x1b[31m",
+    },
     "projects": {
         "projects": [{"id": "prj_1", "name": "atlas", "root": "/a", "files": 3, "insights": 14}],
         "broken": [{"path": "/a/X.md", "reason": "no text"}],
@@ -63,6 +84,7 @@ _ANSWERS: dict[str, dict[str, Any]] = {
 
 _SHOWN = {
     "tree": ["└── storage\\x1b[31m"],
+    "tree --stats": ["ledger", "3", "17", "1000", "back-pressure", "2", "75", "0.3", "41.0"],
     "projects": ["atlas", "14", "cannot read /a/X.md: no text"],
     "init": ["following atlas (prj_1) in /a"],
     "remove /a": ["no longer following atlas (prj_1)"],
@@ -115,7 +137,7 @@ class TestPrinting:
         assert 0 == entry.main([*words.split(), "--json"])
         answer = _ANSWERS[asked[0][0]]
 
-        assert answer.get("root" if words == "tree" else "", answer) == json.loads(
+        assert answer.get("root" if words.startswith("tree") else "", answer) == json.loads(
             capsys.readouterr().out
         )
 

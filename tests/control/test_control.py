@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cortex_actors import connection
 from cortex_actors import control as module
 from cortex_actors.errors import ConfigurationError
 from cortex_actors.home import Home
@@ -138,7 +139,7 @@ class TestLogs:
         self, desk: Desk, wire: Wire, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A reader that takes nothing is cut off."""
-        monkeypatch.setattr(module, "STUCK", 0.05)
+        monkeypatch.setattr(connection, "STUCK", 0.05)
         desk.logs.write("info", "old", actor="a")
         await wire.call("logs", follow=True)
         wire.writer.transport.pause_reading()  # type: ignore[attr-defined]

@@ -37,6 +37,7 @@ class Desk:
             },
             logs=self.logs,
             shutdown=self.stops.append,
+            quick={"publish": self.publish_now},
         )
 
     async def status(self) -> dict[str, object]:
@@ -45,6 +46,14 @@ class Desk:
     async def publish(self, topic: str, payload: object = None) -> dict[str, object]:
         self.said.append(topic)
         return {"topic": topic, "payload": payload}
+
+    def publish_now(self, topic: str, payload: object = None) -> dict[str, object] | None:
+        if topic == "custom:break":
+            raise ZeroDivisionError
+        if not topic.startswith("custom:now"):
+            return None
+        self.said.append(topic)
+        return {"topic": topic, "payload": payload, "now": True}
 
     async def wait(self) -> dict[str, object]:
         await self.gate.wait()

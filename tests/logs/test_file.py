@@ -5,11 +5,14 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
+from cortex_actors import logfile
 from cortex_actors.logfile import LineWriter, RotatingFile, last_number, objects
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    import pytest
 
 
 class Gate:
@@ -59,6 +62,18 @@ class TestWriter:
         writer.close()
 
         assert (["1"], 1) == gate.taken[0]
+
+    def test_gathers(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Lines that come in a burst are written together; closing does not wait for more."""
+        monkeypatch.setattr(logfile, "GATHER", 60.0)
+        gate = Gate()
+        gate.open.set()
+        writer = LineWriter(gate)
+        for number in range(100):
+            writer.put(str(number))
+
+        assert writer.close(10)
+        assert [([str(number) for number in range(100)], 0)] == gate.taken[:1]
 
     def test_close_in_time(self) -> None:
         """Closing does not wait for ever for a disk that hangs."""

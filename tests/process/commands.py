@@ -60,6 +60,10 @@ class Commands:
         self._running.append(process)
         return process
 
+    def adopt(self, process: subprocess.Popen[str]) -> None:
+        """Take a process that a test started by itself: it is killed after the test."""
+        self._running.append(process)
+
     def fake(self, what: str, *words: str) -> subprocess.Popen[str]:
         """Start a daemon with a tree that goes wrong as `tests/process/fake_tree.py` says."""
         self.env["FAKE"] = what

@@ -1,6 +1,8 @@
 """A tree of nothing, whose ends can be chosen, for the daemon's process.
 
-`FAKE` names what goes wrong: `give-up`, `slow-start`, `fault`, `bad-setting`, `stuck`, `frozen`.
+`FAKE` names what goes wrong: `give-up`, `slow-start`, `fault`, `bad-setting`, `bad-leaf`, `stuck`,
+`frozen` (for an hour, once it is asked for its status), `nap` (for some seconds), `lingering`
+(a thread never ends).
 """
 
 from __future__ import annotations
@@ -8,12 +10,15 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING
 
 from cortex_actors import daemon
 from cortex_actors.bus.bus import Bus
 from cortex_actors.errors import ConfigurationError
+from cortex_actors.freeze import FROZEN
+from supervision import ChildSpec, Supervisor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,8 +29,12 @@ if TYPE_CHECKING:
     from cortex_actors.home import Home
     from cortex_actors.logs import LogStream
     from cortex_actors.settings import Settings
+    from supervision import Handle
 
 FAKE = os.environ.get("FAKE", "")
+
+#: Seconds for which the loop stands still when it is asked for its status.
+NAPS = {"frozen": 3600.0, "nap": FROZEN + 1.5}
 
 
 class Cortex:
@@ -36,8 +45,8 @@ class Cortex:
         self._home = home
 
     async def status(self) -> dict[str, object]:
-        if FAKE == "frozen":
-            time.sleep(3600)
+        if FAKE in NAPS:
+            time.sleep(NAPS[FAKE])
         return {"state": "running", "pid": os.getpid(), "home": str(self._home.root)}
 
     async def _nothing(self) -> dict[str, object]:
@@ -73,6 +82,10 @@ class Tree:
         if FAKE == "bad-setting":
             message = "the setting x.y cannot be used"
             raise RuntimeError(message) from ConfigurationError(message)
+        if FAKE == "bad-leaf":
+            await Supervisor([ChildSpec("branch", _branch, type="supervisor")], name="top").start()
+        if FAKE == "lingering":
+            threading.Thread(target=threading.Event().wait).start()
         if FAKE == "give-up":
             self._ended.set()
 
@@ -84,6 +97,16 @@ class Tree:
     async def exited(self) -> object:
         await self._ended.wait()
         return "shutdown"
+
+
+async def _branch() -> Handle:
+    """Start a branch whose leaf does not start."""
+    return await Supervisor([ChildSpec("leaf", _leaf)], name="branch").start()
+
+
+async def _leaf() -> Handle:
+    message = "no such disk"
+    raise OSError(message)
 
 
 if __name__ == "__main__":

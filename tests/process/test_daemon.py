@@ -216,6 +216,18 @@ class TestSignals:
 
         assert 10 > time.monotonic() - begun
 
+    def test_lingering_thread(self, cortex: Commands) -> None:
+        """A thread that never ends does not keep a daemon alive that has said goodbye."""
+        daemon = cortex.fake("lingering")
+        until(lambda: cortex.status()["code"] == 0, "an answer")
+        begun = time.monotonic()
+        daemon.terminate()
+        until(lambda: cortex.status()["code"] == 3, "the end")
+        code = daemon.wait(PATIENCE)
+
+        assert -signal.SIGALRM == code
+        assert 10 > time.monotonic() - begun
+
 
 class TestFailure:
     def test_tree_gives_up(self, cortex: Commands) -> None:
@@ -248,20 +260,3 @@ class TestFailure:
         daemon = cortex.fake("", "--lock-fd", "0")
 
         assert 75 == daemon.wait(PATIENCE)
-
-
-class TestSystemd:
-    def test_notifies(self, cortex: Commands) -> None:
-        """The daemon says READY and STOPPING to the socket that systemd names."""
-        address = str(cortex.home / "notify")
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
-            sock.bind(address)
-            sock.settimeout(PATIENCE)
-            cortex.env["NOTIFY_SOCKET"] = address
-            daemon = cortex.fake("")
-            heard = [sock.recv(100)]
-            daemon.terminate()
-            while b"STOPPING=1" not in heard:
-                heard.append(sock.recv(100))
-
-        assert heard.index(b"READY=1") < heard.index(b"STOPPING=1")

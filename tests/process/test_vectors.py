@@ -228,6 +228,21 @@ class TestGenerations:
         assert {id_of(text) for text in TEXTS} == set(ids)
         assert [] == branch.embedded
 
+    async def test_lost_behind_others(self, store: Store) -> None:
+        """What is lost is missed even if the index holds as much that it was not yet told."""
+        async with running(store) as branch:
+            await branch.ready()
+            await branch.drop(INSIGHTS, [id_of("x")])
+            await branch.put(INSIGHTS, [id_of("new")], np.stack([unit(1, 1, 1)]))
+        await store.says(HERE, *TEXTS, "new")
+        await store.embed(new=(1, 1, 1))
+        async with running(store) as branch:
+            generation = await branch.ready()
+            ids = await branch.ids(1, 0, 0)
+
+        assert 2 == generation
+        assert {id_of(text) for text in (*TEXTS, "new")} == set(ids)
+
     async def test_another_ledger(self, tmp_path: Path) -> None:
         """An index that was built for another ledger is not used, whatever its number."""
         async with opened(tmp_path) as store:

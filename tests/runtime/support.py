@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.life import Exit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
+
+R = TypeVar("R", bound="Recorder")
 
 
 class Recorder(AsyncioActor):
@@ -88,8 +91,16 @@ class Recorder(AsyncioActor):
         raise Exit(reason)
 
 
-async def held(recorder: Recorder) -> Recorder:
+async def held(recorder: R) -> R:
     """Return a started recorder whose handler waits for its gate."""
     recorder.launch().tell("wait")
     await recorder.held.wait()
     return recorder
+
+
+async def turns(condition: Callable[[], object]) -> None:
+    """Give the loop turns until a condition holds."""
+    other = Recorder.start()
+    while not condition():
+        await other.ask_async("a turn of the loop")
+    await other.stop(block=False)

@@ -116,6 +116,20 @@ class TestStart:
 
         assert "shutdown" == await ref.join()
 
+    async def test_once(self) -> None:
+        """An actor is started once, while it lives and afterwards."""
+        recorder = Recorder()
+        ref = recorder.launch()
+        with pytest.raises(InternalError, match="started before"):
+            recorder.launch()
+        await ref.stop(block=False)
+        await ref.join()
+        with pytest.raises(InternalError, match="started before"):
+            recorder.launch()
+
+        assert ["start", "stop"] == recorder.hooks
+        assert ref not in pykka.ActorRegistry.get_all()
+
     async def test_killed_before_first_step(self) -> None:
         """An actor that is killed before it ran a line ends as any other."""
         ref = Recorder.start()

@@ -116,11 +116,14 @@ class TestExitReason:
         assert "killed" == await ref.join()
 
     async def test_outlives_actor(self) -> None:
-        """A ref knows the exit reason after the actor object is gone."""
+        """A ref knows the exit reason after the actor object is gone, and does not keep it."""
         ref = Recorder.start()
         await ref.stop(block=False)
         await ref.join()
+        await Recorder.start().ask_async("a turn of the loop")
         gc.collect()
+
+        assert ref._actor_weakref() is None
 
         assert "normal" == await ref.join()
 

@@ -51,6 +51,23 @@ class TestAwait:
         assert 1 == await answer
         await asyncio.to_thread(ref.stop)
 
+    async def test_set_meanwhile(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """An answer that comes just when a task begins to wait is not missed."""
+        future: AsyncioFuture[int] = AsyncioFuture()
+        loop = asyncio.get_running_loop()
+        create = loop.create_future
+
+        def set_and_create() -> asyncio.Future[int]:
+            future.set(1)
+            return create()
+
+        async with asyncio.timeout(5):
+            with monkeypatch.context() as patch:
+                patch.setattr(loop, "create_future", set_and_create)
+                answer = await future
+
+        assert 1 == answer
+
     async def test_many(self) -> None:
         """Several tasks may await one future, before and after the answer."""
         future: AsyncioFuture[int] = AsyncioFuture()

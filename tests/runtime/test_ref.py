@@ -1,17 +1,17 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+import inspect
+from typing import Any
 
 import pykka
 import pytest
 
 from cortex_actors.errors import BlockingInLoopError, DeadlineExceeded
-from cortex_actors.runtime.inbox import Overflow
+from cortex_actors.runtime.names import Names
+from cortex_actors.runtime.overflow import Overflow
+from cortex_actors.runtime.ref import AsyncioRef
 from tests.runtime.support import Recorder, held
-
-if TYPE_CHECKING:
-    from cortex_actors.runtime.ref import AsyncioRef
 
 
 class TestBlockingOnTheLoop:
@@ -82,6 +82,45 @@ class TestAsk:
         assert 2 == await recorder.actor_ref.ask_async(2)
         assert ["wait", 1, 2] == recorder.seen
 
+    async def test_deadline_without_room(self) -> None:
+        """The time allowed covers the wait for room; what found none is never handled."""
+
+        class Small(Recorder):
+            mailbox_limit = 1
+
+        recorder = await held(Small())
+        ref = recorder.actor_ref
+        ref.tell(1)
+        with pytest.raises(DeadlineExceeded):
+            await ref.ask_async(2, timeout=0.01)
+        with pytest.raises(pykka.Timeout):
+            await asyncio.to_thread(ref.ask, 3, timeout=0.01)
+        recorder.gate.set()
+        await ref.stop(block=False)
+
+        assert ["wait", 1] == recorder.seen
+
+    async def test_no_timer_is_left(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """An ask that was answered leaves no timer behind."""
+        loop, ref = asyncio.get_running_loop(), await Recorder.start_async()
+        timers: list[asyncio.TimerHandle] = []
+        later = loop.call_later
+
+        def note(*args: Any) -> asyncio.TimerHandle:
+            timers.append(later(*args))
+            return timers[-1]
+
+        with monkeypatch.context() as patch:
+            patch.setattr(loop, "call_later", note)
+            await ref.ask_async(1)
+
+        assert [True] == [timer.cancelled() for timer in timers]
+
+    async def test_defaults(self) -> None:
+        """An ask has a timeout when nobody says so."""
+        assert 5.0 == inspect.signature(AsyncioRef.ask_async).parameters["timeout"].default
+        assert 30.0 == inspect.signature(Names.method).parameters["timeout"].default
+
     async def test_own_timeout(self) -> None:
         """A TimeoutError of the handler is not taken for the asker's."""
         with pytest.raises(TimeoutError, match="theirs"):
@@ -114,7 +153,7 @@ class TestAsk:
 
         class Small(Recorder):
             mailbox_limit = 1
-            overflow = Overflow.RAISE
+            overflow = Overflow.BACK_PRESSURE
 
         recorder = await held(Small())
         ref = recorder.actor_ref

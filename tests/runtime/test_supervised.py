@@ -110,11 +110,11 @@ class TestHandle:
         assert "killed" == await handle.exited()
 
     async def test_info(self) -> None:
-        """The info tells how many messages wait, were handled and were dropped."""
+        """The info tells how many messages wait, were handled and found no room."""
 
         class Choosy(Recorder):
             mailbox_limit = 1
-            overflow = "drop_new"  # type: ignore[assignment]
+            overflow = "drop-new"  # type: ignore[assignment]
 
         recorder = Choosy()
         handle = await start_actor(Names(), "recorder", lambda: recorder)
@@ -124,8 +124,11 @@ class TestHandle:
         before = handle.info()
         handle.ref.tell(2)
 
-        assert {"mailbox": 1, "handled": 1} == before
-        assert {"mailbox": 1, "handled": 1, "dropped": 1} == handle.info()
+        after = handle.info()
+
+        assert (1, 1, 1, 0) == tuple(before[key] for key in ("depth", "high", "handled", "dropped"))
+        assert before | {"dropped": 1, "longest_ms": after["longest_ms"]} == after
+        assert (1, "drop-new") == (after["limit"], after["overflow"])
         recorder.gate.set()
 
 

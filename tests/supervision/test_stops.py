@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from supervision import BRUTAL_KILL
+from supervision import BRUTAL_KILL, NotRunningError
 
 if TYPE_CHECKING:
     from tests.supervision.conftest import Lab
@@ -237,3 +237,20 @@ class _Deaf:
         assert self.task is not None
         await asyncio.wait({self.task})
         return "normal"
+
+
+class TestCallsAtTheEnd:
+    async def test_all_are_answered(self, lab: Lab) -> None:
+        """Calls made around a stop are answered or refused, whatever has been answered already."""
+        for _ in range(20):
+            top = await lab.top().start()
+            calls = [asyncio.create_task(top.count_children())]
+            stop = asyncio.create_task(top.stop(None))
+            calls += [asyncio.create_task(top.count_children()) for _ in range(3)]
+            async with asyncio.timeout(5):
+                answers = await asyncio.gather(*calls, return_exceptions=True)
+                await stop
+
+            assert {"specs": 0, "active": 0, "supervisors": 0, "workers": 0} == answers[0]
+            assert all(isinstance(each, dict | NotRunningError) for each in answers)
+            assert "shutdown" == await top.exited()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.storage import projects
 from cortex_actors.watching.pending import AGAIN
+from cortex_actors.watching.sweep import sweep
 from tests.pipeline.support import Embedder
 
 if TYPE_CHECKING:
@@ -103,5 +104,19 @@ class TestNested:
         assert [] == watch.said
         await watch.office.write(lambda c: projects.remove(c, inner.id))
         await watch.sweep()
+
+        await watch.told("in/CLAUDE.md")
+
+    async def test_inner_root_left_a_file(self, watch: Watch) -> None:
+        """What was read as the inner project's, and is gone since, is the outer one's to miss."""
+        inner = await watch.office.follow(watch.root / "in")
+        left = watch.write("in/CLAUDE.md")
+        state = sweep(inner.root, inner.id, max_depth=3).files[str(left)]
+        await watch.office.write(lambda c: projects.saw(c, state, 1))
+        await watch.office.write(lambda c: projects.remove(c, inner.id))
+        left.unlink()
+        await watch.begin()
+        for _ in range(3):
+            await watch.sweep()
 
         await watch.told("in/CLAUDE.md")

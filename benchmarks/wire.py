@@ -1,0 +1,131 @@
+"""A real daemon on a home of its own, and a client that publishes to it over the control socket."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from cortex_actors.client import Client
+from cortex_actors.home import Home
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+#: Publishes of one turn: a tenth of a second, so that of several turns one is undisturbed.
+PUBLISHES = 2_000
+
+#: Publishes before the first round, which find the code and the memory cold.
+WARM = 500
+
+
+class Server:
+    """A daemon in another process, with the hashing embedder; ends with the block."""
+
+    def __init__(self) -> None:
+        """Prepare a home; the daemon starts when it is first needed."""
+        self._folder = tempfile.TemporaryDirectory(prefix="cx-")
+        self._home = Home.of(self._folder.name)
+        self._rounds: list[list[float]] = []
+        self._clock: int | None = None
+        self._socket: socket.socket | None = None
+
+    def __enter__(self) -> Self:
+        """Begin with nothing running."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop the daemon and remove its home."""
+        if self._socket is not None:
+            self._answers.close()
+            self._socket.close()
+            self._cortex("stop")
+        self._folder.cleanup()
+
+    def start(self) -> None:
+        """Start the daemon, connect, and wait until it has nothing else to do."""
+        self._cortex("start")
+        client = Client(self._home)
+        while client.call("status")["model"]["state"] == "loading":
+            time.sleep(0.1)
+        self._clock = _cpu_clock(client.pid())
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.connect(str(self._home.socket))
+        self._answers = self._socket.makefile("rb")
+        self._publish(self._socket, WARM)
+
+    def publish(self) -> int:
+        """Publish transient events, each when the one before it was acknowledged."""
+        assert self._socket is not None, "start() comes first"
+        self._rounds.append(self._publish(self._socket, PUBLISHES))
+        return PUBLISHES
+
+    def spent(self) -> float:
+        """Return the daemon's CPU seconds; wall-clock seconds where they cannot be had."""
+        return time.perf_counter() if self._clock is None else time.clock_gettime(self._clock)
+
+    def spent_by_both(self) -> float:
+        """Return the CPU seconds of the daemon and of this client."""
+        return self.spent() + (0.0 if self._clock is None else time.process_time())
+
+    def p99(self) -> float | None:
+        """Return the microseconds that 99 of 100 publishes stayed below, in the best round."""
+        if not self._rounds:
+            return None
+        return min(sorted(each)[len(each) * 99 // 100] for each in self._rounds) * 1e6
+
+    def _publish(self, to: socket.socket, times: int) -> list[float]:
+        """Return the seconds each publish took."""
+        took: list[float] = []
+        for number in range(times):
+            request = REQUESTS[number % len(REQUESTS)]
+            begun = time.perf_counter()
+            to.sendall(request)
+            answer = self._answers.readline()
+            took.append(time.perf_counter() - begun)
+            assert b'"result"' in answer, answer
+        return took
+
+    def _cortex(self, word: str) -> None:
+        """Run the command line; anything but exit code 0 is an error."""
+        subprocess.run(  # noqa: S603 - our own program
+            [sys.executable, "-m", "cortex_actors", word],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            env={
+                **os.environ,
+                "CORTEX_HOME": self._folder.name,
+                "CORTEX_EMBEDDING__PROVIDER": "hashing",
+            },
+            cwd=Path(__file__).parent.parent,
+        )
+
+
+def _request(number: int) -> bytes:
+    """Return one request as a line."""
+    payload = {"path": f"projects/{number}/CLAUDE.md", "sha256": "0" * 64}
+    params = {"topic": "custom:bench", "payload": payload, "transient": True}
+    request = {"jsonrpc": "2.0", "id": number, "method": "publish", "params": params}
+    return json.dumps(request).encode() + b"\n"
+
+
+def _cpu_clock(pid: int | None) -> int | None:
+    """Return the clock of another process's CPU time, as Linux numbers it; None elsewhere."""
+    if pid is None or not sys.platform.startswith("linux"):
+        return None
+    return ~pid << 3 | 2
+
+
+#: What is sent, made before anything is measured.
+REQUESTS = [_request(number) for number in range(100)]

@@ -1,0 +1,45 @@
+"""What the tree has of the world outside, in one place, so that a simulation can bring its own.
+
+Disks, processes, models and the kernel's hints are made here and nowhere else. (Files of projects
+are read where they lie, through the loop's `run_in_executor`; the time comes from a `Clock`.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cortex_actors.embedding.choose import provider_for
+from cortex_actors.runtime.child import ChildProcess
+from cortex_actors.storage.ledger import Ledger
+from cortex_actors.watching.hints import Hints
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cortex_actors.clock import Clock
+    from cortex_actors.embedding.provider import Provider
+    from cortex_actors.home import Home
+    from cortex_actors.settings import EmbeddingSettings, StorageSettings, WatchingSettings
+    from cortex_actors.storage.vectors import Spawn
+    from supervision import Report
+
+
+def _nobody(_report: Report) -> None:
+    """Hear a report of the tree, and do nothing with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """How the tree reaches what is outside of it; the defaults are the real things."""
+
+    #: Makes the actor that owns the store of record.
+    ledger: Callable[[Home, StorageSettings, Clock], Ledger] = Ledger
+    #: Starts the child process with the vector index.
+    spawn: Spawn = ChildProcess.spawn
+    #: Makes what turns texts into vectors; the last argument takes its lines for the log.
+    provider: Callable[[EmbeddingSettings, Clock, Callable[[str], None]], Provider] = provider_for
+    #: Makes what hears the kernel's hints about files.
+    hints: Callable[[Clock, WatchingSettings], Hints] = Hints
+    #: Hears every report of every supervisor, before anybody else does.
+    witness: Callable[[Report], None] = _nobody

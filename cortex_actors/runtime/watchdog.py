@@ -1,0 +1,174 @@
+"""Crashes actors that sit in one message for too long, so that their supervisors restart them.
+
+Every second it looks at what each named actor has in hand: the message, the replies it has put
+off, the tasks it has given a limit. Too long is what the actor's class (`message_limit`) or its
+`spawn(limit=)` says. Who is overdue is logged with its stack and crashed with `Stuck`; who
+swallows that is killed, and who survives that is given up: it has ended then for everybody else.
+
+Not seen: a handler that never returns to the loop, because then nothing here runs either. The
+daemon has a thread for that (freeze.py).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from cortex_actors.errors import Stuck
+from cortex_actors.runtime.stacks import stack
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cortex_actors.runtime.life import InHand
+    from cortex_actors.runtime.names import Names
+    from cortex_actors.runtime.ref import AsyncioRef
+
+#: Seconds between two looks.
+LOOK: Final = 1.0
+
+#: Looks that came late which are remembered: for so long the loop stood still, and nobody who
+#: waited meanwhile is to blame for it.
+FREEZES: Final = 100
+
+#: Seconds between two crashes: a cause that holds up a whole branch must not use up its
+#: supervisor's intensity (3 in 5 s), and who only waited for the first goes on meanwhile.
+PACE: Final = 2.0
+
+#: Seconds from the crash to the kill, and from there to giving up: a supervisor's own grace.
+GRACE: Final = 5.0
+
+#: Part of a limit by which two are overdue together: an asker before whom it asked.
+TOGETHER: Final = 0.05
+
+log = logging.getLogger("cortex.watchdog")
+
+
+@dataclass(slots=True)
+class _Case:
+    """An actor that was told to end."""
+
+    name: str
+    ref: AsyncioRef[Any]
+    #: Seconds of the loop's clock at which it is pressed harder.
+    due: float
+    killed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Overdue:
+    """Something that has taken too long, or as good as."""
+
+    name: str
+    ref: AsyncioRef[Any]
+    hand: InHand
+    seconds: float
+
+
+class Watchdog:
+    """Looks at the actors of one registry of names, from a task on their loop."""
+
+    def __init__(self, names: Names, *, look: float = LOOK, grace: float = GRACE) -> None:
+        """Watch nobody yet; seconds between two looks, and to press who does not end."""
+        self._names = names
+        self._every = look
+        self._grace = grace
+        self._cases: list[_Case] = []
+        self._task: asyncio.Task[None] | None = None
+        #: When the loop stood still, and for how long, in seconds of its clock.
+        self._freezes: deque[tuple[float, float]] = deque(maxlen=FREEZES)
+        #: The loop's time at the last look, and at the last crash.
+        self._looked, self._crashed = 0.0, -PACE
+
+    def start(self) -> None:
+        """Begin to look; a second call does nothing."""
+        if self._task is None:
+            self._looked = asyncio.get_running_loop().time()
+            self._task = asyncio.create_task(self._watch(), name="watchdog")
+
+    async def stop(self) -> None:
+        """Look no more: who does not end is now somebody else's affair."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.wait({task})
+
+    def look(self) -> None:
+        """Look once at everybody, and press those who were told to end and do not."""
+        now = asyncio.get_running_loop().time()
+        late = now - self._looked - self._every
+        if late > self._every:
+            self._freezes.append((now, late))
+        self._looked = now
+        self._cases = [case for case in self._cases if not case.ref.life.ended.done()]
+        for case in self._cases:
+            if now >= case.due:
+                self._press(case, now)
+        if now - self._crashed >= min(PACE, 2 * self._every):
+            self._crash_one(now)
+
+    async def _watch(self) -> None:
+        """Look for ever; a fault of ours is logged and costs one look."""
+        while True:
+            await asyncio.sleep(self._every)
+            try:
+                self.look()
+            except Exception:
+                log.exception("a look at the actors failed inside")
+
+    def _crash_one(self, now: float) -> None:
+        """Crash one actor, if any is overdue: the one that began last; others may wait for it."""
+        near = list(self._near(now))
+        if not any(each.seconds > each.hand.limit for each in near):
+            return
+        worst = max(near, key=lambda each: each.hand.since)
+        self._crashed = now
+        self._cases.append(_Case(worst.name, worst.ref, now + self._grace))
+        _crash(worst)
+
+    def _near(self, now: float) -> Iterator[_Overdue]:
+        """Yield what is overdue, and what as good as is."""
+        known = {id(case.ref) for case in self._cases}
+        for name, ref in self._names.known().items():
+            if id(ref) in known:
+                continue
+            for hand in ref.life.in_hand():
+                seconds = self._age(hand, now) if hand.limit else 0.0
+                if hand.limit and seconds > hand.limit * (1 - TOGETHER):
+                    yield _Overdue(name, ref, hand, seconds)
+
+    def _age(self, hand: InHand, now: float) -> float:
+        """Return for how many seconds something has been in hand while the loop turned."""
+        frozen = sum(late for at, late in self._freezes if at > hand.since)
+        return now - hand.since - frozen
+
+    def _press(self, case: _Case, now: float) -> None:
+        """Kill who did not end when it was crashed, and give up who did not when it was killed."""
+        case.due = now + self._grace
+        if not case.killed:
+            case.killed = True
+            _say(case.name, f"{case.name} swallowed its crash and is killed")
+            case.ref.kill()
+            return
+        _say(case.name, f"{case.name} survived its kill and is given up; its task goes on unseen")
+        case.ref.abandon()
+
+
+def _crash(overdue: _Overdue) -> None:
+    """Say where somebody sits, and crash it."""
+    name, hand = overdue.name, overdue.hand
+    text = (
+        f"{name} has been at {hand.title} for {overdue.seconds:.1f} s; {hand.limit:g} s are allowed"
+    )
+    where = stack(hand.task)
+    _say(name, f"{text}: it is crashed", traceback="\n".join(where))
+    task = "" if hand.task is None else hand.task.get_name()
+    overdue.ref.fail(Stuck(f"{text}; it was in {where[-1] if where else 'no task'}", task, where))
+
+
+def _say(actor: str, text: str, **fields: str) -> None:
+    """Write to the log in the name of an actor."""
+    log.error("%s", text, extra={"actor": actor, **fields})

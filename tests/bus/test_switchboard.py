@@ -1,0 +1,159 @@
+"""Patterns, and which topic names are kept."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cortex_actors import topics
+from cortex_actors.bus.size import _widest, refuse_too_large
+from cortex_actors.bus.subscription import covers
+from cortex_actors.bus.switchboard import CUSTOM_NAMES, FORGOTTEN, Switchboard
+from cortex_actors.domain.payload import Custom, FileChanged, Ids, Life, Nothing, Payload, plain
+from cortex_actors.errors import BadInput, UnknownTopic
+from cortex_actors.testing import ManualClock
+
+#: What a body may hold.
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    """Give a clock that stands still."""
+    return ManualClock()
+
+
+@pytest.fixture
+def board(clock: ManualClock) -> Switchboard:
+    """Give a switchboard that nobody is connected to."""
+    return Switchboard(clock)
+
+
+class TestPatterns:
+    @pytest.mark.parametrize(
+        ("pattern", "hears"),
+        [
+            ("*", True),
+            ("file:*", True),
+            ("*:changed", True),
+            ("f*e:ch*d", True),
+            ("*:*", True),
+            ("file:changed", True),
+            ("actor:*", False),
+            ("custom:*", False),
+            ("c*m:x", False),
+        ],
+    )
+    def test_cover(self, board: Switchboard, pattern: str, *, hears: bool) -> None:
+        """A pattern covers the topics it matches from end to end, where `*` is any run."""
+        subscription = board.connect(pattern, print)
+
+        assert hears == (subscription in board.hearers(topics.FILE_CHANGED))
+
+    @pytest.mark.parametrize(
+        "pattern", ["", "file", "FILE:*", "file:[a-z]*", "file:?", "a:b:c", "file:changed ", "**x"]
+    )
+    def test_no_pattern(self, pattern: str) -> None:
+        """What is no pattern is refused, with the form a pattern has."""
+        with pytest.raises(BadInput, match="a pattern is noun:state"):
+            covers(pattern)
+
+    @pytest.mark.parametrize("pattern", ["file:chnaged", "fiel:*", "customs:*"])
+    def test_deaf(self, pattern: str) -> None:
+        """A pattern that no topic can ever match is refused, not silently deaf."""
+        with pytest.raises(UnknownTopic, match="covers no topic"):
+            covers(pattern)
+
+    @pytest.mark.parametrize("pattern", ["custom:deployed", "c*:dep*", "*:deployed"])
+    def test_other_peoples(self, pattern: str) -> None:
+        """A pattern may cover names that other processes have not said yet."""
+        assert covers(pattern)("custom:deployed")
+
+
+class TestNames:
+    def test_let_go(self, board: Switchboard, clock: ManualClock) -> None:
+        """Names that nobody has said for an hour make room for new ones."""
+        for number in range(CUSTOM_NAMES):
+            board.admit(f"custom:t-{number}")
+            board.hearers(f"custom:t-{number}")
+        clock.advance(FORGOTTEN / 2)
+        board.admit("custom:t-7")
+        clock.advance(FORGOTTEN / 2)
+        board.admit("custom:new")
+
+        assert {"custom:t-7", "custom:new"} == set(board._said)
+        assert 1 == len(board)
+
+    def test_asked_for(self, board: Switchboard, clock: ManualClock) -> None:
+        """A name that somebody subscribes to is kept, a pattern keeps none."""
+        board.connect("custom:rare", print)
+        board.connect("custom:*", print)
+        board.admit("custom:rare")
+        board.admit("custom:other")
+        clock.advance(FORGOTTEN)
+        board.admit("custom:new")
+
+        assert {"custom:rare", "custom:new"} == set(board._said)
+
+    def test_not_admitted(self, board: Switchboard) -> None:
+        """Asking who hears a name that was never admitted keeps nothing of it."""
+        subscription = board.connect("custom:*", print)
+        for number in range(5):
+            assert (subscription,) == board.hearers(f"custom:t-{number}")
+
+        assert 0 == len(board)
+
+    def test_again(self, board: Switchboard, clock: ManualClock) -> None:
+        """A name that was let go is heard by the same receivers when it comes back."""
+        subscription = board.connect("custom:*", print)
+        board.admit("custom:a")
+        assert (subscription,) == board.hearers("custom:a")
+        clock.advance(FORGOTTEN)
+        board.admit("custom:b")
+        board.admit("custom:a")
+
+        assert (subscription,) == board.hearers("custom:a")
+
+    def test_cancelled(self, board: Switchboard) -> None:
+        """A cancelled subscription leaves nothing behind."""
+        for _ in range(3):
+            subscription = board.connect("*", print)
+            board.hearers(topics.FILE_CHANGED)
+            subscription.cancel()
+
+        assert () == board.hearers(topics.FILE_CHANGED)
+        assert not board._covers
+        assert not any(signal.receivers for signal in board._signals.values())
+
+
+class TestSize:
+    @given(st.dictionaries(st.text(), _JSON, max_size=5))
+    def test_estimate(self, body: dict[str, object]) -> None:
+        """The estimate that saves writing a payload is never below its size."""
+        payload = Custom(body)
+
+        assert len(json.dumps(plain(payload))) <= _widest(payload)
+
+    @given(st.text(), st.lists(st.text()))
+    def test_estimate_of_ours(self, text: str, several: list[str]) -> None:
+        """The estimate holds for typed payloads, too."""
+        payloads: list[Payload] = [
+            FileChanged(text, text),
+            Life(text),
+            Ids(tuple(several)),
+            Nothing(),
+        ]
+        for payload in payloads:
+            assert len(json.dumps(plain(payload))) <= _widest(payload)
+
+    def test_no_json(self) -> None:
+        """What JSON cannot hold is found as before."""
+        with pytest.raises(TypeError):
+            refuse_too_large("custom:a", Custom({"a": object()}))

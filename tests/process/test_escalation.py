@@ -1,0 +1,82 @@
+"""What nobody in the tree can mend becomes the end of the daemon, which says who was to blame."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cortex_actors.client import Client
+from cortex_actors.errors import DaemonDown, UnknownActor
+from tests.process.commands import PATIENCE, Commands, until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def cortex(tmp_home: Path) -> Iterator[Commands]:
+    """Give the command line of a home of its own."""
+    commands = Commands(tmp_home)
+    yield commands
+    commands.clean_up()
+
+
+def crash_for_ever(client: Client, name: str) -> bool:
+    """Crash an actor once more; say whether the daemon has ended over it."""
+    try:
+        with suppress(UnknownActor):
+            client.call("crash", name=name)
+    except DaemonDown:
+        return True
+    return False
+
+
+class TestGivingUp:
+    def test_actor(self, cortex: Commands) -> None:
+        """An actor that always crashes ends the daemon with 1, and `status` says which and why."""
+        cortex.env["CORTEX_DEBUG"] = "1"
+        daemon = cortex.spawn("run")
+        until(lambda: cortex.status()["code"] == 0, "an answer")
+        client = Client(cortex.home)
+        until(lambda: crash_for_ever(client, "cache"), "the end of the daemon")
+        _, err = daemon.communicate(timeout=PATIENCE)
+        status = cortex("status")
+
+        why = "the tree gave up: embedding/cache crashed too often"
+        assert 1 == daemon.returncode
+        assert why in err.splitlines()[-1]
+        assert 1 == status.returncode
+        assert f"because   {why}" in status.stdout
+        assert "cache was asked to crash" in status.stdout
+
+    def test_comes_back(self, cortex: Commands) -> None:
+        """After such an end the next start is a start like any other."""
+        cortex.env["CORTEX_DEBUG"] = "1"
+        cortex("start")
+        client = Client(cortex.home)
+        until(lambda: crash_for_ever(client, "cache"), "the end of the daemon")
+        until(lambda: 1 == cortex.status()["code"], "a crash")
+        done = cortex("start")
+
+        assert 0 == done.returncode, done.stderr
+        assert 0 == cortex.status()["code"]
+
+
+class TestStart:
+    def test_broken_ledger(self, cortex: Commands) -> None:
+        """A ledger that is no database keeps the daemon from starting, and `start` says so."""
+        cortex.home.joinpath("cortex.db").write_bytes(
+            b"this is no database, whatever it says" * 200
+        )
+        done = cortex("start")
+
+        assert 0 != done.returncode
+        assert 1 == done.stderr.count("\n")
+        assert done.stderr.startswith("cortex: the daemon did not start: ")
+        assert "cortex.db" in done.stderr
+        assert 0 != cortex.status()["code"]

@@ -1,0 +1,133 @@
+"""What a ledger's rows must say after any run, written down by triggers in its transactions."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+from cortex_actors import topics
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tests.simulation.disk import Disk
+
+#: `unit_now()` is the number of the unit of work that runs.
+TRIGGERS = """
+CREATE TABLE audit (
+    n INTEGER PRIMARY KEY AUTOINCREMENT, unit INTEGER, what TEXT, who TEXT, seq INTEGER
+);
+CREATE TRIGGER audit_given AFTER INSERT ON deliveries BEGIN
+    INSERT INTO audit (unit, what, who, seq) VALUES (unit_now(), 'given', NEW.consumer, NEW.seq);
+END;
+CREATE TRIGGER audit_gone AFTER DELETE ON deliveries BEGIN
+    INSERT INTO audit (unit, what, who, seq) VALUES (unit_now(), 'gone', OLD.consumer, OLD.seq);
+END;
+CREATE TRIGGER audit_dead AFTER INSERT ON dead_letters BEGIN
+    INSERT INTO audit (unit, what, who, seq) VALUES (unit_now(), 'dead', NEW.consumer, NEW.seq);
+END;
+CREATE TRIGGER audit_run AFTER INSERT ON runs BEGIN
+    INSERT INTO audit (unit, what, who, seq) VALUES (unit_now(), 'run', NEW.kind, 0);
+END;
+CREATE TRIGGER audit_said AFTER INSERT ON events BEGIN
+    INSERT INTO audit (unit, what, who, seq) VALUES (unit_now(), 'said', NEW.topic, NEW.seq);
+END;
+"""
+
+#: Consumers whose every run is a row of the audit and an event, and which event.
+SAYS = {
+    "accumulator": topics.ACCUMULATION_COMPLETE,
+    "reconciler": topics.RECONCILIATION_COMPLETE,
+    "organiser": topics.ORGANISATION_COMPLETE,
+}
+
+
+class Line(NamedTuple):
+    """One thing that happened to a row."""
+
+    unit: int
+    what: str
+    who: str
+    seq: int
+
+
+def problems(disk: Disk, acknowledged: Iterable[str]) -> Iterator[str]:
+    """Yield every promise of the bus that a ledger does not keep."""
+    lines = [Line(*row) for row in disk.query("SELECT unit, what, who, seq FROM audit ORDER BY n")]
+    known = {each for (each,) in disk.query("SELECT id FROM events")}
+    yield from (
+        f"the event {each} was acknowledged and is lost"
+        for each in acknowledged
+        if each not in known
+    )
+    yield from _handled_once(disk, lines)
+    yield from _addressed(disk, lines)
+    yield from _one_effect(disk, lines)
+    yield from _in_order(disk, lines)
+
+
+def _handled_once(disk: Disk, lines: list[Line]) -> Iterator[str]:
+    """Yield deliveries that were handled twice, or never and do not wait for it either."""
+    waiting = Counter(disk.query("SELECT consumer, seq FROM deliveries"))
+    given = Counter((each.who, each.seq) for each in lines if each.what == "given")
+    gone = Counter((each.who, each.seq) for each in lines if each.what == "gone")
+    yield from (f"{each} was given {times} times" for each, times in given.items() if times > 1)
+    yield from (
+        f"{each} was handled {gone[each]} times"
+        for each in given
+        if gone[each] + waiting[each] != 1
+    )
+
+
+def _addressed(disk: Disk, lines: list[Line]) -> Iterator[str]:
+    """Yield events that were not given to somebody who hears their topic."""
+    given = {(each.who, each.seq) for each in lines if each.what == "given"}
+    for seq, topic in disk.query("SELECT seq, topic FROM events"):
+        for who in topics.find(topic).heard_by:
+            if (who, seq) not in given:
+                yield f"the event {seq} ({topic}) was never given to {who}"
+
+
+def _one_effect(disk: Disk, lines: list[Line]) -> Iterator[str]:
+    """Yield units of work whose acknowledgement and effects do not belong together."""
+    topic = dict(disk.query("SELECT seq, topic FROM events"))
+    units: dict[int, list[Line]] = defaultdict(list)
+    for each in lines:
+        units[each.unit].append(each)
+    for unit, ours in units.items():
+        runs = [each.who for each in ours if each.what == "run"]
+        dead = {(each.who, each.seq) for each in ours if each.what == "dead"}
+        acked = {
+            each.who
+            for each in ours
+            if each.what == "gone"
+            and (each.who, each.seq) not in dead
+            and topic[each.seq] != topics.SCAN_REQUESTED
+        }
+        due = sorted(who for who in acked if who in SAYS)
+        said = [each.who for each in ours if each.what == "said"]
+        if sorted(runs) != due:
+            yield f"the unit {unit} acknowledged for {due} and holds runs of {runs}: {ours}"
+        yield from (
+            f"the unit {unit} of {who} did not say {SAYS[who]} once: {ours}"
+            for who in due
+            if said.count(SAYS[who]) != 1
+        )
+
+
+def _in_order(disk: Disk, lines: list[Line]) -> Iterator[str]:
+    """Yield deliveries that overtook an earlier one of their consumer, topic and key."""
+    rows = disk.query("SELECT seq, topic, payload FROM events")
+    keys = {
+        seq: (topic, topics.key_of(topic, topics.parse(topic, json.loads(payload))))
+        for seq, topic, payload in rows
+    }
+    last: dict[tuple[str, str, str | None], int] = {}
+    for each in lines:
+        if each.what != "gone" or keys[each.seq][1] is None:
+            continue
+        place = (each.who, *keys[each.seq])
+        if each.seq < last.get(place, 0):
+            yield f"{place} handled {each.seq} after {last[place]}"
+        last[place] = max(each.seq, last.get(place, 0))
