@@ -34,6 +34,9 @@ T = TypeVar("T")
 #: What the front desk is called as the source of an event.
 SOURCE = "cortex"
 
+#: Characters of a source: every record of the log in memory holds one, and there are thousands.
+SOURCE_LIMIT = 200
+
 #: The variable that allows verbs which exist to break things on purpose.
 DEBUG = "CORTEX_DEBUG"
 
@@ -143,9 +146,11 @@ class Cortex:
         """Do what `publish` does, if nobody has to be waited for; else None, and nothing is said.
 
         That is so for a transient event of another process's own, while every mailbox has room.
+        Raises `BadInput` as `publish` does.
         """
-        if not transient or topics.find(topic).payload is not Custom or type(source) is not str:
+        if transient is not True or topics.find(topic).payload is not Custom:
             return None
+        _refuse_misshapen(topic, payload, source)
         said = Custom(dict(payload))
         event = self._parts.bus.publish_now(topic, said, source=source)
         return None if event is None else {"id": event.id, "topic": topic, "seq": None}
@@ -272,6 +277,9 @@ class Cortex:
 
 
 def _refuse_misshapen(topic: str, payload: object, source: object) -> None:
-    """Raise `BadInput` for what another process may send in place of an object or a text."""
+    """Raise `BadInput` for what another process may send in place of an object or a short text."""
     if not (isinstance(payload, dict) and isinstance(source, str)):
         raise BadInput(f"cannot publish {topic}: its payload must be an object, its source a text")
+    if len(source) > SOURCE_LIMIT:
+        message = f"cannot publish {topic}: its source has {len(source)} characters, "
+        raise BadInput(f"{message}the limit is {SOURCE_LIMIT}; say who speaks, in short")

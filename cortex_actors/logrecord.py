@@ -27,6 +27,9 @@ FIELDS_LIMIT = 65_536
 #: Times from here on are nobody's: the year 10,000, UTC microseconds.
 LATEST = 253_402_300_800_000_000
 
+#: Stands where the time of a record would, for one that has none.
+_NO_TIME = "-".ljust(len(iso(0)))
+
 #: Level name -> rank; the ranks are the standard library's.
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40, "critical": 50}
 
@@ -131,9 +134,8 @@ def line(record: Record) -> str:
     fields = "".join(f" {key}={value}" for key, value in shown.items())
     text = f"{record.level:<8} {record.actor}{about}: {record.text}{fields}"
     trace = str(record.fields.get("traceback", "")).splitlines()
-    return "\n".join(
-        [f"{iso(record.at)} {visible(text)}", *(f"    | {visible(part)}" for part in trace)]
-    )
+    when = iso(record.at) if record.at else _NO_TIME
+    return "\n".join([f"{when} {visible(text)}", *(f"    | {visible(part)}" for part in trace)])
 
 
 def visible(text: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 import threading
 from collections import deque
 from contextlib import suppress
@@ -196,7 +197,8 @@ class StreamHandler(logging.Handler):
 
 def select(records: Iterable[Record], wanted: Filter, *, last: int) -> list[Record]:
     """Return the last records that pass, in order."""
-    return list(deque((record for record in records if wanted.passes(record)), maxlen=max(0, last)))
+    kept = min(max(0, last), sys.maxsize)
+    return list(deque((record for record in records if wanted.passes(record)), maxlen=kept))
 
 
 def tail(path: Path, wanted: Filter, *, last: int) -> list[Record]:

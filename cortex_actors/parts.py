@@ -291,7 +291,7 @@ def scribe(logs: LogStream) -> Deliver:
 
     def write(event: Event[Payload]) -> None:
         fields = plain(event.payload)
-        text = " ".join([f"{name}={value}" for name, value in fields.items() if value])
+        text = " ".join([f"{key}={given}" for key, given in fields.items() if given or given == 0])
         logs.write("info", text[:TEXT_LIMIT], actor=event.source, topic=event.topic, event=event.id)
 
     return write

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 import traceback
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -34,6 +35,15 @@ FAILED, STOPPING = -32000, -32001
 VERBS = 128
 
 Id = str | int | float | None
+
+#: Kinds of JSON values: as verbs annotate them, in Python, and in words.
+_KINDS: dict[str, tuple[type, str]] = {
+    "str": (str, "a text"),
+    "int": (int, "a whole number"),
+    "bool": (bool, "true or false"),
+    "dict": (dict, "an object"),
+    "None": (type(None), "null"),
+}
 
 #: What an id may be, for `isinstance`: the union above is made anew whenever it is written out.
 _IDS = (str, int, float, type(None))
@@ -91,6 +101,7 @@ def bound(
         takes = ", ".join(signature.parameters) or "no parameters"
         bad = BadInput(f"cannot call {request.method}: {wrong}; it takes {takes}")
         raise Unreadable(INVALID_PARAMS, bad, request.id) from None
+    _refuse_kinds(signature, request)
     return partial(verb, **request.params)
 
 
@@ -131,6 +142,22 @@ def _signature(verb: Callable[..., Awaitable[object]]) -> inspect.Signature:
     return inspect.signature(verb)
 
 
+def _refuse_kinds(signature: inspect.Signature, request: Request) -> None:
+    """Raise `Unreadable` for a parameter of another kind than its verb takes.
+
+    Annotations are read as the text they are; what names no kind of JSON allows anything.
+    """
+    for name, value in request.params.items():
+        wanted = str(signature.parameters[name].annotation)
+        named = [each.partition("[")[0] for each in wanted.split(" | ")]
+        kinds = [_KINDS[each] for each in named if each in _KINDS]
+        if len(kinds) < len(named) or type(value) in dict(kinds):
+            continue
+        words = " or ".join(word for _, word in kinds)
+        error = BadInput(f"cannot call {request.method}: {name} must be {words}")
+        raise Unreadable(INVALID_PARAMS, error, request.id)
+
+
 def _code(error: CortexError) -> int:
     """Return the code of an exception."""
     if isinstance(error, InternalError):
@@ -160,11 +187,20 @@ def _reject(name: str) -> object:
     raise ValueError(message)
 
 
+def _finite(text: str) -> float:
+    """Return a number; one beyond the largest float would become an infinity."""
+    number = float(text)
+    if math.isinf(number):
+        message = f"{text[:20]} is too large a number"
+        raise ValueError(message)
+    return number
+
+
 def _line(message: dict[str, object]) -> bytes:
     """Return a message as one line of ASCII JSON."""
     return _ENCODER.encode(message).encode() + b"\n"
 
 
 # Made once: `json.loads` and `json.dumps` make new ones whenever they are given an option.
-_DECODER = json.JSONDecoder(parse_constant=_reject)
+_DECODER = json.JSONDecoder(parse_constant=_reject, parse_float=_finite)
 _ENCODER = json.JSONEncoder(default=str)

@@ -46,7 +46,7 @@ class TestPublishNow:
             tree.cortex.publish_now("custom:a", {}),
             tree.cortex.publish_now(topics.DAEMON_READY, {"name": "x"}, transient=True),
             tree.cortex.publish_now(topics.FILE_CHANGED, change, transient=True),
-            tree.cortex.publish_now("custom:a", {}, source=7, transient=True),  # type: ignore[arg-type]
+            tree.cortex.publish_now("custom:a", {}, transient=1),  # type: ignore[arg-type]
         ]
 
         assert [None] * 4 == results
@@ -58,9 +58,19 @@ class TestPublishNow:
             tree.cortex.publish_now("custom:a", {"text": "x" * 70_000}, transient=True)
 
     @pytest.mark.parametrize(
-        "wrong", [{"payload": "x"}, {"payload": [1]}, {"payload": {}, "source": 7}]
+        ("wrong", "words"),
+        [
+            ({"payload": "x"}, "must be an object"),
+            ({"payload": [1]}, "must be an object"),
+            ({"payload": [["a", 1]]}, "must be an object"),
+            ({"payload": ""}, "must be an object"),
+            ({"payload": {}, "source": 7}, "must be an object, its source a text"),
+            ({"payload": {}, "source": "x" * 201}, "201 characters, the limit is 200"),
+        ],
     )
-    async def test_misshapen(self, tree: Tree, wrong: dict[str, Any]) -> None:
-        """What is no object, or comes from no text, is the caller's mistake and not ours."""
-        with pytest.raises(BadInput, match="must be an object"):
+    async def test_misshapen(self, tree: Tree, wrong: dict[str, Any], words: str) -> None:
+        """What is no object, or comes from no short text, is refused on either way."""
+        with pytest.raises(BadInput, match=words):
             await tree.cortex.publish("custom:a", transient=True, **wrong)
+        with pytest.raises(BadInput, match=words):
+            tree.cortex.publish_now("custom:a", transient=True, **wrong)

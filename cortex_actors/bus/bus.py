@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+from collections import deque
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cortex_actors import topics
@@ -65,12 +66,9 @@ class Bus:
         found = topics.find(topic)
         self._admit(found, payload)
         event = self.event(topic, payload, source=source)
-        if not (durable and found.durable):
-            late = self._say(event)
-        else:
-            stored, late = await self._shielded(self._store([event]))
-            event = stored[0]
-        if late:
+        if durable and found.durable:
+            return (await self._commit([event]))[0]
+        if late := self._say(event):
             await _deliver_late(late)
         return event
 
@@ -102,9 +100,7 @@ class Bus:
         events = [self.event(topic, payload, source=source) for topic, payload in pairs]
         stored: list[Event[Payload]] = []
         for start in range(0, len(events), AT_ONCE):
-            part, late = await self._shielded(self._store(events[start : start + AT_ONCE]))
-            stored += part
-            await _deliver_late(late)
+            stored += await self._commit(events[start : start + AT_ONCE])
         return stored
 
     def publish_from_thread(
@@ -142,7 +138,7 @@ class Bus:
 
     async def settle(self, delivery: Delivery, outcome: Outcome) -> None:
         """Commit what a handler wants done; return once what it says has been said."""
-        await self._shielded(self._settle(delivery, outcome))
+        await asyncio.shield(self._kept(self._settle(delivery, outcome)))
 
     def event(self, topic: str, payload: Payload, *, source: str) -> Event[Payload]:
         """Return a new event that has not been said yet."""
@@ -197,15 +193,28 @@ class Bus:
                 subscription.hurt(event, error)
         return late
 
-    async def _shielded(self, work: Coroutine[None, None, T]) -> T:
-        """Finish a commit and its signals, whatever becomes of the caller.
+    async def _commit(self, events: Sequence[Event[Payload]]) -> list[Event[Payload]]:
+        """Store events and tell them; return when those who had no room have them.
 
-        A caller that ends between the two must not leave a stored event nobody is told about.
+        A caller that ends leaves no stored event nobody is told about; but nobody waits for room
+        in its place.
         """
+        storing = self._kept(self._store(events))
+        try:
+            stored, late = await asyncio.shield(storing)
+        except asyncio.CancelledError:
+            storing.add_done_callback(_drop_late)
+            raise
+        if late:
+            await _deliver_late(late)
+        return stored
+
+    def _kept(self, work: Coroutine[None, None, T]) -> asyncio.Task[T]:
+        """Begin a commit and its signals, which go on whatever becomes of the caller."""
         task = asyncio.get_running_loop().create_task(work)
         self._committing.add(task)
         task.add_done_callback(self._on_committed)
-        return await asyncio.shield(task)
+        return task
 
     def _on_committed(self, task: asyncio.Task[Any]) -> None:
         """Let a commit go; one that failed after its caller had gone has nobody to tell."""
@@ -236,6 +245,19 @@ async def _deliver_late(late: Late) -> None:
 
 
 async def _in_order(subscription: Subscription, events: list[Event[Payload]]) -> None:
-    """Deliver one receiver's events."""
-    for event in events:
-        await subscription.deliver_late(event)
+    """Deliver one receiver's events; those it has not when the caller ends are dropped."""
+    waiting = deque(events)
+    try:
+        while waiting:
+            await subscription.deliver_late(waiting[0])
+            waiting.popleft()
+    finally:
+        for event in waiting:
+            subscription.drop(event)
+
+
+def _drop_late(storing: asyncio.Task[tuple[list[Event[Payload]], Late]]) -> None:
+    """Drop what found no room after a commit whose caller had ended."""
+    if not storing.cancelled() and storing.exception() is None:
+        for subscription, event in storing.result()[1]:
+            subscription.drop(event)

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 #: Commands that are answered without Typer, Rich, pydantic or asyncio: half a second less.
 FAST = frozenset({"status", "start", "stop", "restart", "publish"})
 
+#: Commands whose name is two words.
+GROUPS = frozenset({"actor", "service"})
+
 #: What a shell expects of a program that was interrupted: 128 + SIGINT.
 INTERRUPTED = 130
 
@@ -81,12 +84,10 @@ def _help_for(error: Exception) -> str:
 
 def _home_last(words: list[str]) -> list[str]:
     """Return the words with a leading `--home DIR` behind the command, which knows it."""
-    leading = 2
-    if words[:1] == ["--home"] and len(words) > leading:
-        return [words[leading], *words[:leading], *words[leading + 1 :]]
-    if words[:1] and words[0].startswith("--home=") and len(words) > 1:
-        return [words[1], words[0], *words[2:]]
-    return words
+    leading = 2 if words[:1] == ["--home"] else 1 if words and words[0][:7] == "--home=" else 0
+    home, command = words[:leading], words[leading:]
+    length = 2 if command and command[0] in GROUPS else 1
+    return [*command[:length], *home, *command[length:]]
 
 
 def _faulted(error: Exception) -> int:

@@ -134,7 +134,8 @@ def _lines(found: dict[str, Any]) -> list[str]:
     if "uptime_s" in found:
         first += f", pid {found['pid']}, up {_duration(found['uptime_s'])}, {found['version']}"
     elif "pid" in found:
-        first += f", was pid {found['pid']}"
+        held = found["state"] in {lock.State.RUNNING, lock.State.STARTING}
+        first += f", {'' if held else 'was '}pid {found['pid']}"
     reasons = found.get("reasons") or ([found["reason"]] if found.get("reason") else [])
     rows = [("state", first), *(("because", reason) for reason in reasons)]
     rows.append(("home", found["home"]))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import logging
 import queue
 import sys
 import threading
@@ -20,12 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 import pykka
 from pykka._future import _Unset
 
-from cortex_actors.runtime.guards import (
-    Waiter,
-    refuse_cycle,
-    refuse_to_block,
-    waiter,
-)
+from cortex_actors.runtime.guards import Waiter, refuse_cycle, refuse_to_block, waiter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator, Iterable
@@ -237,7 +233,10 @@ class AsyncioFuture(pykka.Future[T]):
     def _call_back(self) -> None:
         callbacks, self._callbacks = self._callbacks, None
         for callback in callbacks or ():
-            callback()
+            try:
+                callback()
+            except Exception:  # the others have to hear of it all the same
+                logging.getLogger("pykka").exception("somebody who was told of an answer failed")
 
     def _result(self) -> T:
         if self._error is None:

@@ -11,6 +11,7 @@ import concurrent.futures
 import math
 from collections import deque
 from contextlib import suppress
+from functools import partial
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
@@ -116,7 +117,12 @@ class Inbox:
         Those who wait get room in the order in which they came. Other policies: as `put`.
         """
         if get_ident() != self._thread:
-            return await asyncio.wrap_future(self._put_there(envelope))
+            there = asyncio.wrap_future(self._put_there(envelope))
+            try:
+                await asyncio.wait({there})
+            finally:
+                there.cancel()
+            return not there.cancelled() and there.result()
         return await self._put_when_room(envelope)
 
     def get(self) -> Envelope[Any]:
@@ -173,7 +179,8 @@ class Inbox:
     def _put_from_afar(self, envelope: Envelope[Any]) -> None:
         if len(self._waiting) >= self._cap:
             if self._must_wait(envelope):
-                self._put_there(envelope).result()
+                with suppress(concurrent.futures.CancelledError):  # its loop has ended
+                    self._put_there(envelope).result()
                 return
             if not self._admit(envelope):
                 return
@@ -245,24 +252,20 @@ class Inbox:
             taker.set_result(None)
 
     def _put_there(self, envelope: Envelope[Any]) -> concurrent.futures.Future[bool]:
-        """Have the actor's own loop put a message patiently; False if that loop has ended."""
-
-        async def put() -> bool:
-            try:
-                return await self._put_when_room(envelope)
-            except asyncio.CancelledError:
-                refuse(envelope, self._dead())
-                return False
-
-        patient = put()
+        """Have the actor's own loop put a message patiently; cancelled if that loop has ended."""
+        patient = self._put_when_room(envelope)
         try:
-            return asyncio.run_coroutine_threadsafe(patient, cast("Loop", self._loop))
+            there = asyncio.run_coroutine_threadsafe(patient, cast("Loop", self._loop))
         except RuntimeError:  # the loop is closed
             patient.close()
+            there = concurrent.futures.Future()
+            there.cancel()
+        there.add_done_callback(partial(self._refuse_lost, envelope))
+        return there
+
+    def _refuse_lost(self, envelope: Envelope[Any], there: concurrent.futures.Future[bool]) -> None:
+        if there.cancelled():
             refuse(envelope, self._dead())
-            nobody: concurrent.futures.Future[bool] = concurrent.futures.Future()
-            nobody.set_result(False)
-            return nobody
 
     async def _promised_room(self) -> None:
         """Return when this sender may add one message, or the mailbox has closed."""

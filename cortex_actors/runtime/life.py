@@ -145,9 +145,9 @@ class Life:
         return self.cancelling() > 0
 
     def resume(self) -> None:
-        """Let the actor's task go on after a crash cancelled it, to clean up."""
-        if self._task is not None:
-            self._task.uncancel()
+        """Let the actor's task go on after crashes (there may be several) cancelled it."""
+        while self._task is not None and self._task.uncancel():
+            pass
 
     def kill(self) -> None:
         """End the actor now, from any thread; its exit reason is "killed"."""
@@ -249,7 +249,7 @@ class Life:
     def _deferred(self, work: asyncio.Future[Any], known: InHand | None) -> InHand:
         """Return how a deferred reply is seen: like the message that it answers."""
         if known is not None:
-            return replace(known, limit=self._limit)
+            return replace(known, limit=self._limit, since=self.loop.time())
         task = work if isinstance(work, asyncio.Task) else None
         return InHand("deferred reply", self.loop.time(), self._limit, task)
 

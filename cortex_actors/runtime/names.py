@@ -56,6 +56,10 @@ class Names:
         """Return every name that somebody has now."""
         return {str(entry.key): entry.owner for entry in self._registry.entries()}
 
+    def dying(self) -> dict[str, AsyncioRef[Any]]:
+        """Return who has begun to end and is not done with its clean-up, by the name it had."""
+        return {str(entry.key): entry.owner for entry in self._registry.dying()}
+
     def watch(self, name: str, watcher: AsyncioRef[Any]) -> None:
         """Have an actor told, by a `Down` with this name, when whoever has the name now ends.
 

@@ -176,6 +176,11 @@ class Registry(Generic[O, V]):
         """Return every entry."""
         return [entry for each in list(self._entries.values()) for entry in _living(each)]
 
+    def dying(self) -> list[Entry[O, V]]:
+        """Return the entries of owners that have begun to end, which nobody finds any more."""
+        every = [entry for each in list(self._entries.values()) for entry in each]
+        return [entry for entry in every if not entry.owner.is_alive()]
+
     def count(self) -> int:
         """Return how many entries there are; a key counts once for each time it is registered."""
         return len(self.entries())

@@ -106,7 +106,8 @@ class Stream(Generic[I, R]):
         self._flow = flow
         self._window: deque[_Running[I, R]] = deque()
         #: Those that have ended, until somebody has looked.
-        self._news: asyncio.Queue[_Running[I, R]] = asyncio.Queue()
+        self._news: dict[_Running[I, R], None] = {}
+        self._bell = asyncio.Event()
 
     async def results(self) -> AsyncGenerator[Ok[R] | Exited[I], None]:
         """Give the results; whatever ends this ends the tasks that are left."""
@@ -132,10 +133,15 @@ class Stream(Generic[I, R]):
         running = _Running(item, self._start(item))
         self._window.append(running)
         running.task.awaiting.append(self)
-        running.task.on_over(lambda: self._news.put_nowait(running))
+        running.task.on_over(lambda: self._on_over(running))
         if self._flow.timeout is not None:
             loop = asyncio.get_running_loop()
             running.timer = loop.call_later(self._flow.timeout, self._on_late, running)
+
+    def _on_over(self, running: _Running[I, R]) -> None:
+        if running in self._window:  # else its result was given before word of its end came
+            self._news[running] = None
+            self._bell.set()
 
     def _on_late(self, running: _Running[I, R]) -> None:
         running.late = not running.task.done()
@@ -147,15 +153,23 @@ class Stream(Generic[I, R]):
         """Return the next one whose result is due; raise for one that fails the stream."""
         while True:
             if self._flow.ordered and self._window[0].task.done():
+                self._news.pop(self._window[0], None)
                 return self._window[0]
-            try:
-                running = await self._news.get()
-            except asyncio.CancelledError:
-                links.surface()
-                raise
+            if not self._news:
+                await self._hear()
+            running = next(iter(self._news))
+            del self._news[running]
             self._judge(running)
             if not self._flow.ordered:
                 return running
+
+    async def _hear(self) -> None:
+        self._bell.clear()
+        try:
+            await self._bell.wait()
+        except asyncio.CancelledError:
+            links.surface()
+            raise
 
     def _judge(self, running: _Running[I, R]) -> None:
         if running.late:

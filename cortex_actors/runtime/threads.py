@@ -81,11 +81,10 @@ class _Counted:
     def __init__(self, note: Callable[..., None], call: Callable[[], Any]) -> None:
         self._note = note
         self._call = call
-        self._begun = False
+        self._queue, self._queued = threading.Lock(), 1
 
     def __call__(self) -> Any:  # noqa: ANN401 - whatever the call gives
-        self._begun = True
-        self._note(waiting=-1, running=1)
+        self._note(waiting=-self._leave_queue(), running=1)
         try:
             return self._call()
         finally:
@@ -93,5 +92,10 @@ class _Counted:
 
     def on_done(self, _answer: asyncio.Future[Any]) -> None:
         """Count a call no more that was dropped before it began: now it never will."""
-        if not self._begun:
-            self._note(waiting=-1)
+        self._note(waiting=-self._leave_queue())
+
+    def _leave_queue(self) -> int:
+        """Return 1 once: a call may begin in its thread while the loop still thinks it waits."""
+        with self._queue:
+            left, self._queued = self._queued, 0
+        return left

@@ -4,6 +4,7 @@ Every second it looks at what each named actor has in hand: the message, the rep
 off, the tasks it has given a limit. Too long is what the actor's class (`message_limit`) or its
 `spawn(limit=)` says. Who is overdue is logged with its stack and crashed with `Stuck`; who
 swallows that is killed, and who survives that is given up: it has ended then for everybody else.
+So is who ends by itself and is not done with its clean-up after as long as a message may take.
 
 Not seen: a handler that never returns to the loop, because then nothing here runs either. The
 daemon has a thread for that (freeze.py).
@@ -41,7 +42,7 @@ PACE: Final = 2.0
 #: Seconds from the crash to the kill, and from there to giving up: a supervisor's own grace.
 GRACE: Final = 5.0
 
-#: Part of a limit by which two are overdue together: an asker before whom it asked.
+#: Part of a limit by which two may be overdue one after the other: an asker before whom it asked.
 TOGETHER: Final = 0.05
 
 log = logging.getLogger("cortex.watchdog")
@@ -49,7 +50,7 @@ log = logging.getLogger("cortex.watchdog")
 
 @dataclass(slots=True)
 class _Case:
-    """An actor that was told to end."""
+    """An actor that was told to end, or has begun to."""
 
     name: str
     ref: AsyncioRef[Any]
@@ -66,6 +67,11 @@ class _Overdue:
     ref: AsyncioRef[Any]
     hand: InHand
     seconds: float
+
+    @property
+    def share(self) -> float:
+        """Return the part of its limit that it has taken; more than one is overdue."""
+        return self.seconds / self.hand.limit
 
 
 class Watchdog:
@@ -103,12 +109,21 @@ class Watchdog:
         if late > self._every:
             self._freezes.append((now, late))
         self._looked = now
+        self._note_dying(now)
         self._cases = [case for case in self._cases if not case.ref.life.ended.done()]
         for case in self._cases:
             if now >= case.due:
                 self._press(case, now)
         if now - self._crashed >= min(PACE, 2 * self._every):
             self._crash_one(now)
+
+    def _note_dying(self, now: float) -> None:
+        """Take up who has begun to end: a clean-up that hangs would keep it from coming back."""
+        known = {id(case.ref) for case in self._cases}
+        for name, ref in self._names.dying().items():
+            limit = ref.actor_class.message_limit
+            if limit and id(ref) not in known:
+                self._cases.append(_Case(name, ref, now + limit))
 
     async def _watch(self) -> None:
         """Look for ever; a fault of ours is logged and costs one look."""
@@ -120,11 +135,20 @@ class Watchdog:
                 log.exception("a look at the actors failed inside")
 
     def _crash_one(self, now: float) -> None:
-        """Crash one actor, if any is overdue: the one that began last; others may wait for it."""
+        """Crash one actor, if any is overdue: the one that began last; others may wait for it.
+
+        While one that is nearly overdue began later, it is given the time to become so, or to end:
+        nobody is crashed within its limit.
+        """
         near = list(self._near(now))
-        if not any(each.seconds > each.hand.limit for each in near):
+        overdue = [each for each in near if each.share > 1]
+        if not overdue:
             return
         worst = max(near, key=lambda each: each.hand.since)
+        if worst.share <= 1:
+            if all(each.share <= 1 + 2 * TOGETHER for each in overdue):
+                return
+            worst = max(overdue, key=lambda each: each.hand.since)
         self._crashed = now
         self._cases.append(_Case(worst.name, worst.ref, now + self._grace))
         _crash(worst)
@@ -150,7 +174,7 @@ class Watchdog:
         case.due = now + self._grace
         if not case.killed:
             case.killed = True
-            _say(case.name, f"{case.name} swallowed its crash and is killed")
+            _say(case.name, f"{case.name} did not end and is killed")
             case.ref.kill()
             return
         _say(case.name, f"{case.name} survived its kill and is given up; its task goes on unseen")

@@ -139,6 +139,18 @@ class TestPressure:
         assert 4 == subscription.dropped
         assert 1 == caplog.text.count("has no room")
 
+    async def test_leaving_publisher(self, audience: Audience) -> None:
+        """What a publisher that ends while it waits has not delivered is counted as dropped."""
+        handle = await audience.join("a", shut=True)
+        subscription = audience.bus.deliver_to(TOPIC, audience.names, "a")
+        pairs = [(TOPIC, Custom({"n": number})) for number in range(8)]
+        saying = asyncio.create_task(audience.bus.publish_all(pairs, source="test"))
+        await eventually(lambda: 1 == len(handle.ref.actor_inbox._room))
+        saying.cancel()
+        await asyncio.wait({saying})
+
+        assert 4 == subscription.dropped
+
     async def test_refusing(self, audience: Audience) -> None:
         """A receiver whose policy is to refuse is not waited for."""
         await audience.join("a", Refusing, shut=True)

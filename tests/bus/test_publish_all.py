@@ -11,7 +11,7 @@ import pytest
 from cortex_actors import topics
 from cortex_actors.bus.bus import Bus
 from cortex_actors.domain.payload import FileChanged, Life, Payload
-from cortex_actors.errors import LedgerDown, UnknownTopic
+from cortex_actors.errors import LedgerDown, MailboxFull, UnknownTopic
 from cortex_actors.testing import ManualClock, eventually
 from tests.bus.gated import Gated
 
@@ -102,6 +102,23 @@ class TestPublishAll:
 
 
 class TestCallerGone:
+    async def test_no_room(self, bus: Bus, journal: Gated) -> None:
+        """A receiver without room for what is stored after its publisher gave up is counted."""
+
+        def refuse(_event: Event[Payload]) -> None:
+            message = "no room"
+            raise MailboxFull(message)
+
+        subscription = bus.subscribe("*", refuse)
+        journal.gate.clear()
+        task = asyncio.create_task(change(bus))
+        await journal.asked.wait()
+        task.cancel()
+        await asyncio.wait({task})
+        journal.gate.set()
+
+        await eventually(lambda: 1 == subscription.dropped)
+
     async def test_failed_commit(self, bus: Bus, journal: Gated) -> None:
         """A commit that fails after its publisher gave up is nobody's unretrieved exception."""
         complaints: list[dict[str, object]] = []

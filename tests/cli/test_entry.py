@@ -225,6 +225,13 @@ class TestStatus:
         assert 3 == entry.main([f"--home={tmp_path}", "status"])
         assert 2 == capsys.readouterr().out.count(str(tmp_path))
 
+    def test_home_before_two_words(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """So it is before a command whose name is two words."""
+        assert 69 == entry.main(["--home", str(tmp_path), "actor", "crash", "x"])
+        assert f"no daemon answers for {tmp_path}" in capsys.readouterr().err
+
 
 class TestPublish:
     def test_fields(self, serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:

@@ -46,6 +46,8 @@ class TestRequests:
             (b"[" * 100_000, -32700, "nested too deeply"),
             (b'{"id": 1, "method": "publish", "params": {"topic": NaN}}', -32700, "NaN"),
             (b'{"id": 1, "method": "publish", "params": {"topic": "\\ud800"}}', -32700, "no JSON"),
+            (b'{"id": 1e999, "method": "status"}', -32700, "1e999 is too large"),
+            (b'{"id": 1, "method": "publish", "params": {"topic": 5}}', -32602, "must be a text"),
             (b'{"id": ' + b"9" * 5_000 + b"}", -32700, "no JSON"),
             (b"[]", -32600, "not a batch"),
             (b"7", -32600, "one JSON object"),
@@ -66,6 +68,14 @@ class TestRequests:
         assert code == error["code"]
         assert words in error["message"]
         assert "result" in await wire.call("status")
+
+    async def test_countless_logs(self, desk: Desk, wire: Wire) -> None:
+        """More records than any machine can count are as many as there are."""
+        desk.logs.write("info", "hello", actor="a")
+        wire.writer.write(b'{"id": 1, "method": "logs", "params": {"last": %s}}\n' % (b"9" * 30))
+
+        assert "hello" == (await wire.hear())["params"]["text"]
+        assert {"sent": 1} == (await wire.hear())["result"]
 
     async def test_too_long(self, wire: Wire) -> None:
         """A line of more than 1 MiB is told so, and costs the connection."""

@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.clock import SystemClock
+from cortex_actors.domain.event import Event
+from cortex_actors.domain.payload import Custom
 from cortex_actors.errors import BadInput
 from cortex_actors.logrecord import Filter, Record, line, record_of
 from cortex_actors.logs import FOLLOWER_LIMIT, RING, LogStream, StreamHandler, tail
+from cortex_actors.parts import scribe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -221,6 +224,28 @@ class TestRing:
 
         assert ["2"] == _texts(stream.recent(Filter(since=2)))
         assert [] == stream.recent(Filter(since_at=at + 1))
+
+    def test_countless(self, stream: LogStream) -> None:
+        """More than any machine can count are as many as there are."""
+        stream.write("info", "x", actor="a")
+
+        assert ["x"] == _texts(stream.recent(EVERYTHING, last=10**30))
+
+
+class TestLine:
+    def test_dropped(self) -> None:
+        """A gap is shown without a time, since none is known."""
+        shown = line(record_of({"dropped": 7}))
+
+        assert shown.startswith("-    ")
+        assert shown.endswith("log: 7 records were dropped here")
+
+    def test_event(self, stream: LogStream) -> None:
+        """An event shows every field that says something: zero and false do, nothing does not."""
+        payload = Custom({"n": 0, "ok": False, "none": None, "empty": "", "list": [], "who": "me"})
+        scribe(stream)(Event("evt_1", "custom:a", payload, 1, "me"))
+
+        assert ["n=0 ok=False who=me"] == _texts(stream.recent(EVERYTHING))
 
 
 class TestEcho:

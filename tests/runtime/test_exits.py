@@ -127,6 +127,21 @@ class TestExitReason:
 
         assert "normal" == await ref.join()
 
+    async def test_bad_listener(self, caplog: pytest.LogCaptureFixture) -> None:
+        """Somebody who fails when it hears of an end keeps nobody else from hearing of it."""
+
+        def fail() -> None:
+            raise OSError("deaf")
+
+        ref = Recorder.start()
+        ref.on_end(fail)
+        waiting = [asyncio.ensure_future(ref.join()) for _ in range(3)]
+        await Recorder.start().ask_async("a turn of the loop")
+        ref.kill()
+
+        assert ["killed"] * 3 == await asyncio.gather(*waiting)
+        assert "OSError: deaf" in caplog.text
+
     async def test_base_exception(self) -> None:
         """A SystemExit in a handler stops every actor, as in Pykka."""
 

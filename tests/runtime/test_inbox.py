@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import threading
-from typing import cast
+from typing import Any, cast
 
 import pykka
 import pytest
@@ -149,6 +150,33 @@ class TestThreads:
         await asyncio.to_thread(inbox.put, Envelope("late", reply))
         with pytest.raises(pykka.ActorDeadError):
             await reply
+
+    def test_loop_ends_meanwhile(self) -> None:
+        """A thread whose message waits for room on a loop that ends at that moment is told so."""
+
+        async def end() -> concurrent.futures.Future[object]:
+            ref = (await held(Strict())).actor_ref
+            ref.tell(1)
+            ref.tell(2)
+            loop, called = asyncio.get_running_loop(), threading.Event()
+            call = loop.call_soon_threadsafe
+
+            def call_home(*args: Any, **options: Any) -> asyncio.Handle:
+                handle = call(*args, **options)
+                called.set()
+                return handle
+
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(loop, "call_soon_threadsafe", call_home)
+                asking = threads.submit(ref.ask, 3)
+                called.wait(5)  # blocks the loop, which has no other turn before its end
+            return asking
+
+        with (
+            concurrent.futures.ThreadPoolExecutor(1) as threads,
+            pytest.raises(pykka.ActorDeadError),
+        ):
+            asyncio.run(end()).result(5)
 
     def test_closed_loop(self) -> None:
         """An actor whose loop has been closed answers nobody, and says so at once."""

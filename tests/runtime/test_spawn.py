@@ -159,6 +159,24 @@ class TestSpawn:
         assert "shutdown" == await ref.join()
         assert ["start", "stop"] == recorder.hooks
 
+    async def test_two_at_once(self) -> None:
+        """Two tasks that fail at once are one crash, whatever its clean-up then runs into."""
+
+        class Clumsy(Recorder):
+            def start_tasks(self) -> None:
+                self.spawn(self._work(ValueError("first")))
+                self.spawn(self._work(ValueError("second")))
+
+            async def on_failure(self, *_: object) -> None:  # type: ignore[override]
+                lost = asyncio.get_running_loop().create_future()
+                lost.cancel()
+                await lost
+
+        ref = Clumsy.start()
+        ref.proxy().start_tasks()
+
+        assert "ValueError('first')" == repr(await ref.join())
+
     @pytest.mark.parametrize("end", ["kill", "shut_down"])
     async def test_ends_with_actor(self, end: str) -> None:
         """An owned task is cancelled, and waited for, when its actor ends."""

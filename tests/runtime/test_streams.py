@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from cortex_actors.errors import DeadlineExceeded, TooManyTasks
 from cortex_actors.runtime.streams import Exited, Ok
 from cortex_actors.runtime.tasks import TaskSupervisor
+from cortex_actors.testing import eventually
 from tests.runtime.workshop import Mill, leftovers, listed
 
 #: The two kinds of a stream, for promises that both make.
@@ -129,6 +132,24 @@ class TestEnd:
 
         assert consuming.cancelled()
         assert [] == tasks.which_children()
+
+    async def test_slow_consumer(self, kind: str) -> None:
+        """A stream keeps nothing of what it has given, however far its tasks are ahead."""
+
+        async def work(item: int) -> frozenset[int]:
+            crops.add(crop := frozenset({item}))
+            return crop
+
+        crops: weakref.WeakSet[Any] = weakref.WeakSet()
+        tasks, given = TaskSupervisor(name="tasks"), 0
+        async for result in getattr(tasks, kind)(range(20), work, max_concurrency=2):
+            await eventually(lambda: not tasks.which_children())
+            given += isinstance(result, Ok)
+            if given == 20:
+                gc.collect()
+                kept = len(crops)
+
+        assert kept <= 2
 
     async def test_items_fail(self, kind: str) -> None:
         """Items that raise while they are read end the stream with that."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.errors import BlockingInLoopError, InternalError
-from cortex_actors.runtime.threads import Threads
+from cortex_actors.runtime.threads import Threads, _Counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,6 +57,28 @@ class TestRun:
 
         assert (2, 3) == during
         assert (2, 2) == cancelled
+        assert (0, 0) == (threads.running, threads.waiting)
+
+    async def test_cancelled_as_it_begins(
+        self, threads: Threads, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A call that is cancelled just as its thread begins is counted once."""
+        there, release = threading.Event(), threading.Event()
+        begin = _Counted.__call__
+
+        def slowly(counted: _Counted) -> object:
+            there.set()
+            release.wait(5)
+            return begin(counted)
+
+        monkeypatch.setattr(_Counted, "__call__", slowly)
+        call = asyncio.ensure_future(threads.run(int))
+        await asyncio.to_thread(there.wait, 5)
+        call.cancel()
+        await asyncio.wait({call})
+        release.set()
+        await asyncio.to_thread(threads.close, wait=True)
+
         assert (0, 0) == (threads.running, threads.waiting)
 
 
