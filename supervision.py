@@ -207,16 +207,17 @@ class ChildSpec:
 class Report:
     """One thing that happened to a child.
 
-    started: it runs, at first or by a call. exited: it has ended, by itself or stopped; `reason`
-    is why. restarted: a strategy has started it again. start_error: it did not start. gave_up:
-    its end was one too many, so the supervisor ends. shutdown_error: it did not stop as it was
-    asked to; `reason` is "abandoned" when it survived `kill`.
+    started: it runs, at first or by a call. exited: it has ended, by itself or stopped; `reason` is
+    why. restarted: a strategy has started it again. start_error: it did not start. gave_up: its end
+    was one too many, so the supervisor ends. shutdown_error: it did not stop as it was asked to;
+    `reason` is "abandoned" when it survived `kill`. `handle` is its latest life, if it had one.
     """
 
     supervisor: str
     child: Hashable
     kind: Happening
     reason: object = None
+    handle: Handle | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -777,7 +778,7 @@ class Supervisor:
     def _tell(self, kind: Happening, child: _Child, reason: object = None) -> None:
         try:
             if self._report is not None:
-                self._report(Report(self.name, child.spec.id, kind, reason))
+                self._report(Report(self.name, child.spec.id, kind, reason, child.handle))
         except Exception:
             log.exception("the report hook of supervisor %s failed", self.name)
 
@@ -860,7 +861,6 @@ def _is_orderly(reason: object) -> bool:
 
 
 def _is_accepted(spec: ChildSpec, reason: object) -> bool:
-    """Tell whether a child that was to stop ended as it should have."""
     expected = "killed" if spec.shutdown == BRUTAL_KILL else "shutdown"
     return reason == expected or (spec.restart != "permanent" and _is_orderly(reason))
 

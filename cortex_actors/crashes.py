@@ -43,6 +43,11 @@ class Restart:
     at: int
 
 
+def who(report: Report) -> str:
+    """Return the name of the child a report is about; those of a template share one id."""
+    return str(getattr(report.handle, "name", report.child))
+
+
 class Crashes:
     """Hears every report of a tree and can say over whom a supervisor gave up."""
 
@@ -52,8 +57,6 @@ class Crashes:
         #: The last crash below each supervisor, and which of them gave up because of it.
         self._last: dict[str, str] = {}
         self._gave_up: set[str] = set()
-        #: Crashed children of a template, whose reports do not tell them apart.
-        self._fallen: dict[str, object] = {}
         #: The last crash of each name and their number, the name that crashed last at the end.
         self._crashes: dict[str, tuple[Crash, int]] = {}
         self._restarts: dict[str, deque[Restart]] = {}
@@ -72,17 +75,13 @@ class Crashes:
         """Return the last restarts of a supervisor, oldest first."""
         return list(self._restarts.get(supervisor, ()))
 
-    def name(self, child: str, reason: object) -> None:
-        """Say who it is that the next report with that reason is about."""
-        self._fallen[child] = reason
-
     def reason(self, supervisor: str) -> str | None:
         """Return over whose crashes a supervisor gave up; None while it has not."""
         return self._last.get(supervisor) if supervisor in self._gave_up else None
 
     def take(self, report: Report) -> str:
         """Remember a report; return its reason in words."""
-        child, reason = str(report.child), _words(report.reason)
+        child, reason = who(report), _words(report.reason)
         match report.kind:
             case "gave_up":
                 self._gave_up.add(report.supervisor)
@@ -101,17 +100,16 @@ class Crashes:
 
     def _blame(self, report: Report, child: str, reason: str) -> None:
         """Remember who ended, if it was not in order."""
-        who = next((name for name, why in self._fallen.items() if why is report.reason), child)
-        self._fallen.pop(who, None)
         if report.reason not in ORDERLY:
-            self._note_crash(who, reason)
-            self._last[report.supervisor] = f"{report.supervisor}/{who} crashed too often: {reason}"
+            self._note_crash(child, reason)
+            text = f"{report.supervisor}/{child} crashed too often: {reason}"
+            self._last[report.supervisor] = text
 
-    def _note_crash(self, who: str, reason: str) -> None:
+    def _note_crash(self, child: str, reason: str) -> None:
         """Remember a crash, and forget the oldest of too many."""
-        times = self.count(who) + 1
-        self._crashes.pop(who, None)
-        self._crashes[who] = Crash(reason, self._now()), times
+        times = self.count(child) + 1
+        self._crashes.pop(child, None)
+        self._crashes[child] = Crash(reason, self._now()), times
         if len(self._crashes) > NAMES_LIMIT:
             del self._crashes[next(iter(self._crashes))]
 

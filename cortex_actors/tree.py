@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import supervision
 from cortex_actors import topics
-from cortex_actors.crashes import Crashes
+from cortex_actors.crashes import Crashes, who
 from cortex_actors.domain.payload import Life
 from cortex_actors.drawing import render
 from cortex_actors.errors import UnknownActor
@@ -136,7 +136,7 @@ class Tree:
         self._live: dict[str, supervision.Supervisor] = {}
         self._crashes = Crashes(clock.now)
         names = Names()
-        self.watchers = Watchers(names, self._crashes, lambda: self._live["watchers"])
+        self.watchers = Watchers(names, lambda: self._live["watchers"])
         world = World(
             home,
             settings,
@@ -249,5 +249,5 @@ class Tree:
             topic = topics.ACTOR_CRASHED
         reason = self._crashes.take(report)
         if topic is not None:
-            life = Life(str(report.child), reason)
+            life = Life(who(report), reason)
             self.bus.announce(self.bus.event(topic, life, source=report.supervisor))

@@ -16,7 +16,6 @@ from cortex_actors.watching.watcher import Watcher
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cortex_actors.crashes import Crashes
     from cortex_actors.domain.project import Project
     from cortex_actors.runtime.names import Names
     from cortex_actors.runtime.supervised import ActorHandle
@@ -26,12 +25,9 @@ if TYPE_CHECKING:
 class Watchers:
     """Starts and ends watchers, one for each project however often it is asked to."""
 
-    def __init__(
-        self, names: Names, crashes: Crashes, supervisor: Callable[[], supervision.Supervisor]
-    ) -> None:
+    def __init__(self, names: Names, supervisor: Callable[[], supervision.Supervisor]) -> None:
         """Have none; `supervisor` gives the one whose children they are now."""
         self._names = names
-        self._crashes = crashes
         self._supervisor = supervisor
         self._handles: dict[str, ActorHandle] = {}
         self._starting: set[str] = set()
@@ -92,11 +88,5 @@ class Watchers:
         if self._names.whereis(name) is not None:
             name = f"watcher({project.name}-{project.id[4:10]})"
         handle = await start_actor(self._names, name, Watcher, project, parts())
-        handle.ref.on_end(partial(self._on_end, name, handle))
         self._handles[project.id] = handle
         return handle
-
-    def _on_end(self, name: str, handle: ActorHandle) -> None:
-        """Say which watcher crashed: its report names only the template."""
-        if isinstance(handle.ref.life.reason, Exception):
-            self._crashes.name(name, handle.ref.life.reason)

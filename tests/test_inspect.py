@@ -89,6 +89,8 @@ class TestActor:
         (tmp_path / "atlas").mkdir()
         await tree.cortex.add_project(str(tmp_path / "atlas"))
         await eventually(lambda: tree.parts.names.whereis("watcher(atlas)") is not None)
+        said: list[tuple[str, object]] = []
+        tree.bus.subscribe("actor:*", lambda event: said.append((event.topic, event.payload)))
         tree.crash("watcher(atlas)")
         await eventually(lambda: 1 == tree._crashes.count("watcher(atlas)"))
         await eventually(lambda: tree.parts.names.whereis("watcher(atlas)") is not None)
@@ -97,6 +99,9 @@ class TestActor:
         assert ("Watcher", "watchers", 1) == tuple(
             found[key] for key in ("class", "supervisor", "restarts")
         )
+        assert ["watcher(atlas)"] * 2 == [getattr(payload, "name", "") for _, payload in said]
+        above = await tree.cortex.inspect("watchers")
+        assert ["watcher(atlas)"] == [each["child"] for each in above["recent_restarts"]]
 
     async def test_unknown(self, tree: Tree) -> None:
         """A name that nobody has is refused, with those there are."""

@@ -29,6 +29,11 @@ class ActorHandle:
     def __init__(self, ref: AsyncioRef[Any]) -> None:
         self.ref = ref
 
+    @property
+    def name(self) -> str:
+        """The name it was started under; a report of its supervisor may know only its template."""
+        return self.ref.life.label
+
     async def stop(self, timeout: float | None) -> None:
         """Ask the actor to end after what it was sent before, and wait until it has.
 

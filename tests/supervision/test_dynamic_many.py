@@ -59,7 +59,7 @@ class TestMany:
 class TestForgotten:
     async def test_nothing_kept(self, lab: Lab, quiet: Any) -> None:
         """A child that is forgotten keeps nothing at all, its handle included."""
-        top = await lab.top(strategy="dynamic").start()
+        top = await lab.top(strategy="dynamic", report=None).start()
         await top.start_child(lab.spec("a", restart="transient"))
         toy = lab.toys.pop("a")
         toy.end("normal")

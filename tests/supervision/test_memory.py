@@ -96,7 +96,7 @@ class TestStartParameters:
 
     async def test_of_the_ended(self, lab: Lab, quiet: Any) -> None:
         """Nothing of a thousand temporary children that came and went is left."""
-        top = await lab.top().start()
+        top = await lab.top(report=None).start()
         toys = []
         for n in range(1000):
             await top.start_child(lab.spec(f"c{n}", restart="temporary"))

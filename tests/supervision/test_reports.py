@@ -25,6 +25,17 @@ class TestReports:
             Report("top", "a", "exited", "shutdown"),
         ] == lab.reports
 
+    async def test_which_life(self, lab: Lab) -> None:
+        """A report has the life it is about, which tells the children of a template apart."""
+        pool = await lab.pool().start()
+        handles = [(await pool.start_child((name,))).handle for name in "xy"]
+        await pool.terminate_child(handles[0])
+        await pool.stop(None)
+
+        assert [("t", handles[0]), ("t", handles[1])] == [
+            (report.child, report.handle) for report in lab.reports if report.kind == "exited"
+        ]
+
     async def test_giving_up(self, lab: Lab, end: Any) -> None:
         """What leads to giving up is reported before it, and the stops of the others after it."""
         top = await lab.top(lab.spec("a"), lab.spec("b"), intensity=1).start()
