@@ -147,7 +147,7 @@ class Service:
         """Open the socket, tell everybody, and wait for the end."""
         await self._control.open()
         self._owner.say(lock.State.RUNNING)
-        await self._say(topics.DAEMON_READY, "")
+        self._say(topics.DAEMON_READY, "")
         self._logs.write("info", f"ready, pid {os.getpid()}", actor="daemon", version=__version__)
         self._systemd.ready(RUNNING)
         ready()
@@ -162,7 +162,7 @@ class Service:
         self._systemd.stopping(f"stopping: {self.reason}")
         self._control.drain()
         self._logs.write("info", "stopping", actor="daemon", reason=self.reason)
-        await self._say(topics.DAEMON_STOPPING, self.reason)
+        self._say(topics.DAEMON_STOPPING, self.reason)
         stopping = asyncio.ensure_future(self._tree.stop(TREE_STOP))
         hurry = asyncio.ensure_future(self._hurried.wait())
         await asyncio.wait({stopping, hurry}, timeout=TREE_STOP, return_when=FIRST_COMPLETED)
@@ -186,9 +186,10 @@ class Service:
         await asyncio.wait({task}, timeout=CALLED_OFF)
         return None
 
-    async def _say(self, topic: str, reason: str) -> None:
-        """Announce our own state to whoever listens."""
-        await self._tree.bus.publish(topic, Life("daemon", reason), source="daemon")
+    def _say(self, topic: str, reason: str) -> None:
+        """Announce our own state to whoever listens, waiting for nobody: a stop must go on."""
+        bus = self._tree.bus
+        bus.announce(bus.event(topic, Life("daemon", reason), source="daemon"))
 
     async def _beat(self) -> None:
         """Watch the loop, and tell systemd's watchdog that it turns."""
