@@ -1,18 +1,23 @@
-"""A journal whose commits the test lets through."""
+"""A journal whose commits the test lets through, and an event to commit."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING
 
+from cortex_actors import topics
+from cortex_actors.domain.payload import FileChanged
 from cortex_actors.testing import ManualClock, MemoryJournal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cortex_actors.bus.bus import Bus
     from cortex_actors.bus.journal import Delivery, Outcome
     from cortex_actors.domain.event import Event
     from cortex_actors.domain.payload import Payload
+
+CHANGE = FileChanged("prj_1", "/a")
 
 
 class Gated(MemoryJournal):
@@ -37,3 +42,8 @@ class Gated(MemoryJournal):
         self.asked.set()
         await self.gate.wait()
         return await super().settle(delivery, outcome)
+
+
+async def change(bus: Bus) -> Event[Payload]:
+    """Publish that a file has changed."""
+    return await bus.publish(topics.FILE_CHANGED, CHANGE, source="test")

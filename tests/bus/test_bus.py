@@ -6,37 +6,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors import topics
-from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.journal import Delivery, Outcome
 from cortex_actors.bus.switchboard import CUSTOM_NAMES
-from cortex_actors.domain.payload import Custom, FileChanged, Life, Payload
+from cortex_actors.domain.payload import Custom, Life, Payload
 from cortex_actors.errors import BadInput, LedgerDown, UnknownTopic
-from cortex_actors.testing import ManualClock
-from tests.bus.gated import Gated
+from tests.bus.gated import CHANGE, Gated, change
 
 if TYPE_CHECKING:
+    from cortex_actors.bus.bus import Bus
     from cortex_actors.domain.event import Event
-
-CHANGE = FileChanged("prj_1", "/a")
-
-
-@pytest.fixture
-def journal() -> Gated:
-    """Give a journal whose gate is open."""
-    journal = Gated(ManualClock())
-    journal.gate.set()
-    return journal
-
-
-@pytest.fixture
-def bus(journal: Gated) -> Bus:
-    """Give a bus on that journal."""
-    return Bus(journal, ManualClock())
-
-
-async def change(bus: Bus) -> Event[Payload]:
-    """Publish that a file has changed."""
-    return await bus.publish(topics.FILE_CHANGED, CHANGE, source="test")
 
 
 class TestPublish:

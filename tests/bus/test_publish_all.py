@@ -9,37 +9,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors import topics
-from cortex_actors.bus.bus import Bus
 from cortex_actors.domain.payload import FileChanged, Life, Payload
 from cortex_actors.errors import LedgerDown, MailboxFull, UnknownTopic
-from cortex_actors.testing import ManualClock, eventually
-from tests.bus.gated import Gated
+from cortex_actors.testing import eventually
+from tests.bus.gated import CHANGE, Gated, change
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cortex_actors.bus.bus import Bus
     from cortex_actors.domain.event import Event
-
-CHANGE = FileChanged("prj_1", "/a")
-
-
-@pytest.fixture
-def journal() -> Gated:
-    """Give a journal whose gate is open."""
-    journal = Gated(ManualClock())
-    journal.gate.set()
-    return journal
-
-
-@pytest.fixture
-def bus(journal: Gated) -> Bus:
-    """Give a bus on that journal."""
-    return Bus(journal, ManualClock())
-
-
-async def change(bus: Bus) -> Event[Payload]:
-    """Publish that a file has changed."""
-    return await bus.publish(topics.FILE_CHANGED, CHANGE, source="test")
 
 
 class TestPublishAll:

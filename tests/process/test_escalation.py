@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,19 +10,7 @@ from cortex_actors.client import Client
 from cortex_actors.errors import DaemonDown, UnknownActor
 from tests.process.commands import PATIENCE, Commands, until
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def cortex(tmp_home: Path) -> Iterator[Commands]:
-    """Give the command line of a home of its own."""
-    commands = Commands(tmp_home)
-    yield commands
-    commands.clean_up()
 
 
 def crash_for_ever(client: Client, name: str) -> bool:

@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from tests.process.commands import PATIENCE, Commands
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def cortex(tmp_home: Path) -> Iterator[Commands]:
-    """Give the command line of a home of its own."""
-    commands = Commands(tmp_home)
-    yield commands
-    commands.clean_up()
 
 
 class TestStart:

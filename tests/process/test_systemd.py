@@ -74,14 +74,6 @@ class Manager:
 
 
 @pytest.fixture
-def cortex(tmp_home: Path) -> Iterator[Commands]:
-    """Give the command line of a home of its own."""
-    commands = Commands(tmp_home)
-    yield commands
-    commands.clean_up()
-
-
-@pytest.fixture
 def manager(cortex: Commands) -> Iterator[Manager]:
     """Give a manager that every daemon started from now on speaks to."""
     found = Manager(str(cortex.home / "notify"))
