@@ -174,10 +174,18 @@ class TestGivesUp:
 
 class TestWatchers:
     async def project(self, tree: Tree, root: Path) -> Project:
-        """Follow a project behind the watchlist's back."""
+        """Follow a project behind the watchlist's back, once it has looked for the first time.
+
+        A look that began before would find a watcher of a project it does not know, and end it.
+        """
+        await eventually(lambda: not self.looking())
         project = Project.at(str(root), 1)
         await tree.parts.records.write(lambda c: projects.add(c, project))
         return project
+
+    def looking(self) -> bool:
+        """Return whether the watchlist looks which watchers there should be."""
+        return any("agree" in task.get_name() for task in asyncio.all_tasks())
 
     def count(self, tree: Tree) -> int:
         """Return how many watchers run."""
