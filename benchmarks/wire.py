@@ -32,8 +32,10 @@ WARM = 500
 class Server:
     """A daemon in another process, with the hashing embedder; ends with the block."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, transient: bool = True) -> None:
         """Prepare a home; the daemon starts when it is first needed."""
+        # Made before anything is measured.
+        self._requests = [_request(number, transient=transient) for number in range(100)]
         self._folder = tempfile.TemporaryDirectory(prefix="cx-")
         self._home = Home.of(self._folder.name)
         self._rounds: list[list[float]] = []
@@ -73,7 +75,7 @@ class Server:
         self._publish(self._socket, WARM)
 
     def publish(self) -> int:
-        """Publish transient events, each when the one before it was acknowledged."""
+        """Publish events, each when the one before it was acknowledged."""
         assert self._socket is not None, "start() comes first"
         _keep([0], _FIRST_CORE)
         try:
@@ -96,11 +98,16 @@ class Server:
             return None
         return min(sorted(each)[len(each) * 99 // 100] for each in self._rounds) * 1e6
 
+    def percentiles(self) -> tuple[float, float]:
+        """Return the seconds that half of the publishes and 99 of 100 stayed below, of all."""
+        took = sorted(seconds for each in self._rounds for seconds in each)
+        return took[len(took) // 2], took[len(took) * 99 // 100]
+
     def _publish(self, to: socket.socket, times: int) -> list[float]:
         """Return the seconds each publish took."""
         took: list[float] = []
         for number in range(times):
-            request = REQUESTS[number % len(REQUESTS)]
+            request = self._requests[number % len(self._requests)]
             begun = time.perf_counter()
             to.sendall(request)
             answer = self._answers.readline()
@@ -123,10 +130,10 @@ class Server:
         )
 
 
-def _request(number: int) -> bytes:
+def _request(number: int, *, transient: bool) -> bytes:
     """Return one request as a line."""
     payload = {"path": f"projects/{number}/CLAUDE.md", "sha256": "0" * 64}
-    params = {"topic": "custom:bench", "payload": payload, "transient": True}
+    params = {"topic": "custom:bench", "payload": payload, "transient": transient}
     request = {"jsonrpc": "2.0", "id": number, "method": "publish", "params": params}
     return json.dumps(request).encode() + b"\n"
 
@@ -143,6 +150,12 @@ def _keep(threads: list[int], cores: set[int]) -> None:
             os.sched_setaffinity(thread, cores)
 
 
+def cpu_seconds(pid: int) -> float:
+    """Return the CPU seconds another process has taken; 0 where they cannot be had."""
+    clock = _cpu_clock(pid)
+    return 0.0 if clock is None else time.clock_gettime(clock)
+
+
 def _cpu_clock(pid: int | None) -> int | None:
     """Return the clock of another process's CPU time, as Linux numbers it; None elsewhere."""
     if pid is None or not sys.platform.startswith("linux"):
@@ -153,6 +166,3 @@ def _cpu_clock(pid: int | None) -> int | None:
 #: The cores we may use, and the one on which the socket is measured.
 _CORES = os.sched_getaffinity(0) if sys.platform.startswith("linux") else set()
 _FIRST_CORE = {min(_CORES, default=0)}
-
-#: What is sent, made before anything is measured.
-REQUESTS = [_request(number) for number in range(100)]

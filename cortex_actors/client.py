@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from cortex_actors import errors
 from cortex_actors.errors import (
+    AnswerLost,
     BadInput,
     CortexError,
     DaemonDown,
@@ -129,7 +130,7 @@ class Client:
                 f"the daemon for {self.home.root} ended before it answered {method}; "
                 "whether it was done is not known: see cortex status and cortex logs"
             )
-            raise DaemonDown(message)
+            raise AnswerLost(message)
         return _message(line)
 
     def _result(self, message: Answer) -> Answer:

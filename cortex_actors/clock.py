@@ -76,6 +76,11 @@ def ulid(at: int) -> str:
     return _head(at // 1_000) + os.urandom(_RANDOM).translate(_CHARACTER).decode()
 
 
+def moment(at: int) -> str:
+    """Return what the ULIDs of a wall-clock time (UTC microseconds) begin with, to compare ids."""
+    return _head(max(0, at) // 1_000)
+
+
 def iso(at: int) -> str:
     """Return a wall-clock time as ISO 8601 text in UTC, to the second."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at / SECOND))

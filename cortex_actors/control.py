@@ -12,14 +12,11 @@ A crash loses the requests in hand: their clients see the connection end.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
-import socket
-import stat
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors import rpc
+from cortex_actors import doorstep, rpc
 from cortex_actors.connection import Connection
 from cortex_actors.errors import (
     BadInput,
@@ -34,8 +31,9 @@ from cortex_actors.peer import peer
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
+    from cortex_actors.follower import Follower
     from cortex_actors.home import Home
-    from cortex_actors.logs import Follower, LogStream
+    from cortex_actors.logs import LogStream
 
 #: Connections at once; more are refused, so that a leaking client cannot use up descriptors.
 CONNECTIONS = 128
@@ -71,6 +69,8 @@ class Control:
         self._draining = False
         self._closing = False
         self._server: asyncio.Server | None = None
+        #: Our socket's file; one of that name may be another daemon's by the time we close.
+        self._socket: tuple[int, int] | None = None
         self._connections: set[asyncio.Task[None]] = set()
         #: Those that work on a request rather than wait for one.
         self._busy: set[asyncio.Task[None]] = set()
@@ -82,13 +82,14 @@ class Control:
         Raises `ConfigurationError` when the socket cannot be made.
         """
         try:
-            sock = _listen(self._home)
+            sock = doorstep.listen(self._home)
         except OSError as error:
             message = (
                 f"cannot listen on {self._home.socket}: {error.strerror or error}; "
                 "choose a shorter home with --home"
             )
             raise ConfigurationError(message) from error
+        self._socket = doorstep.identity(self._home)
         loop = asyncio.get_running_loop()
         self._server = await loop.create_unix_server(
             lambda: Connection(self._serve, self._at_once), sock=sock
@@ -102,9 +103,9 @@ class Control:
         """Stop listening, let requests in hand end for `timeout` seconds, and hang up."""
         self._closing = True
         if self._server is not None:
+            # Before the socket is closed: until then nobody else's can have its inode.
+            doorstep.remove(self._home, self._socket)
             self._server.close()
-            with contextlib.suppress(OSError):
-                self._home.socket.unlink()
         for follower in self._followers:
             follower.close()
         if self._busy:
@@ -218,11 +219,11 @@ class Control:
         except BadInput as error:
             await connection.send(rpc.failure(request.id, error, code=rpc.INVALID_PARAMS))
             return
-        if follow:
-            follower = self._logs.follow(wanted, last=last)
+        if follow or wanted.since or wanted.since_at:
+            follower = self._logs.follow(wanted, last=last, go_on=follow)
             sent = await self._follow(follower, connection)
         else:
-            records = self._logs.recent(wanted, last=last)
+            records = self._logs.recent(wanted, last=LAST if last is None else last)
             await connection.send(b"".join(rpc.notice("logs", r.encoded) for r in records))
             sent = len(records)
         await connection.send(rpc.success(request.id, {"sent": sent}))
@@ -234,7 +235,7 @@ class Control:
         ended.add_done_callback(lambda _: follower.close())
         sent = 0
         try:
-            while (batch := await follower.take()).records:
+            async for batch in follower:
                 lines = [rpc.notice("logs", record.encoded) for record in batch.records]
                 if batch.dropped:
                     lines.insert(0, rpc.notice("logs", json.dumps({"dropped": batch.dropped})))
@@ -247,30 +248,11 @@ class Control:
             await asyncio.gather(ended, return_exceptions=True)
 
 
-def _listen(home: Home) -> socket.socket:
-    """Return the socket, bound so that at no moment anyone else could connect."""
-    folder = home.socket.parent
-    if folder != home.root and folder.stat().st_uid != os.getuid():
-        raise OSError(f"{folder} belongs to another user")
-    with contextlib.suppress(FileNotFoundError):
-        if stat.S_ISSOCK(home.socket.lstat().st_mode):
-            home.socket.unlink()
-    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    sock.setblocking(False)  # noqa: FBT003 - takes no keywords
-    mask = os.umask(0o177)
-    try:
-        sock.bind(str(home.socket))
-        home.socket.chmod(0o600)
-    except OSError:
-        sock.close()
-        raise
-    finally:
-        os.umask(mask)
-    return sock
+def _wishes(params: dict[str, Any]) -> tuple[Filter, int | None, bool]:
+    """Return the filter, how many old records (None: all since when) and whether to follow.
 
-
-def _wishes(params: dict[str, Any]) -> tuple[Filter, int, bool]:
-    """Return the filter, how many old records and whether to follow; raises `BadInput`."""
+    Raises `BadInput`.
+    """
     params = {name: value for name, value in params.items() if value is not None}
     kinds = {"level": str, "actor": str, "topic": str, "since": int, "since_at": int}
     for name, value in params.items():
@@ -279,4 +261,5 @@ def _wishes(params: dict[str, Any]) -> tuple[Filter, int, bool]:
             wanted = f"it must be {kind.__name__}" if kind else "there is no such parameter"
             raise BadInput(f"cannot show logs with {name}={value!r}: {wanted}")
     chosen = {name: params[name] for name in kinds if name in params}
-    return Filter(**chosen), params.get("last", LAST), params.get("follow", False)
+    last = None if chosen.get("since") or chosen.get("since_at") else LAST
+    return Filter(**chosen), params.get("last", last), params.get("follow", False)

@@ -8,63 +8,35 @@ from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cortex_actors import __version__, lookup, topics
-from cortex_actors.domain.payload import Custom, FileChanged, Ids, ScanRequested
+from cortex_actors.domain.payload import Ids, ScanRequested
 from cortex_actors.domain.project import Project
-from cortex_actors.errors import BadInput, Refused, UnknownProject
-from cortex_actors.parsers.dialect import dialect_of
-from cortex_actors.storage import journal, projects
+from cortex_actors.errors import BadInput, Refused
+from cortex_actors.letters import Letters
+from cortex_actors.publishing import Publishing
+from cortex_actors.storage import projects
+from cortex_actors.storage.append import store
+from cortex_actors.storage.events import Wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Callable
 
-    from cortex_actors.bus.bus import Bus
-    from cortex_actors.clock import Clock
+    from cortex_actors.deskparts import Parts
     from cortex_actors.domain.event import Event
-    from cortex_actors.domain.hit import Recall
     from cortex_actors.domain.payload import Payload
-    from cortex_actors.home import Home
-    from cortex_actors.storage.records import Connection, Records
+    from cortex_actors.storage.records import Connection
 
 T = TypeVar("T")
 
 #: What the front desk is called as the source of an event.
 SOURCE = "cortex"
 
-#: Characters of a source: every record of the log in memory holds one, and there are thousands.
-SOURCE_LIMIT = 200
-
 #: The variable that allows verbs which exist to break things on purpose.
 DEBUG = "CORTEX_DEBUG"
-
-
-class Ask(Protocol):
-    """Asks the federation."""
-
-    def __call__(self, text: str, limit: int, project_id: str | None) -> Awaitable[Recall]:
-        """Return what the stores know."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What the front desk is handed; everything behind an actor's name is a callable."""
-
-    home: Home
-    clock: Clock
-    bus: Bus
-    records: Records
-    model: str
-    recall: Ask
-    #: What `status` counts in the ledger; like the two below, answered soon or not at all.
-    counts: Callable[[], Awaitable[Mapping[str, Any]]]
-    embedder: Callable[[], Awaitable[Mapping[str, Any]]]
-    index: Callable[[], Awaitable[Mapping[str, Any]]]
-    tree: Callable[[], Mapping[str, Any]]
-    crash: Callable[[str], None]
-    inspect: Callable[[str], Mapping[str, Any]]
 
 
 class Cortex:
@@ -73,6 +45,8 @@ class Cortex:
     def __init__(self, parts: Parts) -> None:
         """Begin to count the uptime."""
         self._parts = parts
+        self._publishing = Publishing(parts.bus, parts.records)
+        self._letters = Letters(parts.records, parts.wake)
         self._started_at = parts.clock.now()
         self._begun = parts.clock.monotonic()
         #: Milliseconds the loop is late; the daemon puts its gauge here.
@@ -84,12 +58,14 @@ class Cortex:
         While the ledger restarts, the numbers are left out.
         """
         parts = self._parts
-        ledger, model, index = await asyncio.gather(
+        ledger, model, index, failing, kept = await asyncio.gather(
             lookup.guarded(parts.counts()),
             lookup.guarded(parts.embedder()),
             lookup.guarded(parts.index()),
+            lookup.guarded(parts.failing()),
+            parts.kept(),
         )
-        reasons = lookup.reasons(ledger, model, index)
+        reasons = lookup.reasons(ledger, model, index) + lookup.failures(failing)
         return {
             "state": "degraded" if reasons else "running",
             "reasons": reasons,
@@ -101,6 +77,7 @@ class Cortex:
             **({} if ledger.get("state") == "away" else ledger),
             "model": model,
             "index": index,
+            **kept,
             "loop_lag_ms": round(self.loop_lag(), 3),
         }
 
@@ -115,25 +92,17 @@ class Cortex:
         *,
         source: str = "client",
         transient: bool = False,
+        idempotency_key: str | None = None,
     ) -> dict[str, Any]:
         """Say an event for another process; return once it is durable, unless it is transient.
 
-        Raises `UnknownTopic`, `BadInput` for the payload, `Refused` for a topic that only the
-        daemon may say, `UnknownProject` for a path under no project.
+        Said again under an idempotency key, it is the first event, with `"duplicate": true`.
+        Raises `UnknownTopic`, `BadInput` for the payload or the key, `Refused` for a topic that
+        only the daemon may say, `UnknownProject` for a path under no project.
         """
-        if topics.find(topic).owner_only:
-            message = (
-                f"refused to publish {topic}: only the daemon says it; the topics you may say are "
-                "listed by: cortex topics"
-            )
-            raise Refused(message)
-        _refuse_misshapen(topic, payload, source)
-        given = await self._completed(topic, payload)
-        said = topics.parse(topic, given)
-        if isinstance(said, FileChanged):
-            await self._admit(said)
-        event = await self._parts.bus.publish(topic, said, source=source, durable=not transient)
-        return {"id": event.id, "topic": topic, "seq": event.seq}
+        return await self._publishing.publish(
+            topic, payload, source=source, transient=transient, key=idempotency_key
+        )
 
     def publish_now(
         self,
@@ -142,18 +111,47 @@ class Cortex:
         *,
         source: str = "client",
         transient: bool = False,
+        idempotency_key: str | None = None,
     ) -> dict[str, Any] | None:
         """Do what `publish` does, if nobody has to be waited for; else None, and nothing is said.
 
         That is so for a transient event of another process's own, while every mailbox has room.
         Raises `BadInput` as `publish` does.
         """
-        if transient is not True or topics.find(topic).payload is not Custom:
+        if idempotency_key is not None:
             return None
-        _refuse_misshapen(topic, payload, source)
-        said = Custom(dict(payload))
-        event = self._parts.bus.publish_now(topic, said, source=source)
-        return None if event is None else {"id": event.id, "topic": topic, "seq": None}
+        return self._publishing.publish_now(topic, payload, source=source, transient=transient)
+
+    async def events(
+        self,
+        topic: str | None = None,
+        waiting: bool = False,  # noqa: FBT001, FBT002 - named by every client
+        dead: bool = False,  # noqa: FBT001, FBT002 - as above
+        since: int = 0,
+        limit: int = 20,
+    ) -> dict[str, Any]:
+        """Return the newest stored events, newest first, and who has still to handle them.
+
+        `topic` is a shell pattern, `since` a number. Raises `BadInput` for a limit out of range.
+        """
+        return await self._letters.listed(
+            Wanted(topic=topic, waiting=waiting, dead=dead, since=since, limit=limit)
+        )
+
+    async def event(self, event: str) -> dict[str, Any]:
+        """Return one event, by id or number, with payload and tracebacks. Raises `NotFound`."""
+        return await self._letters.shown(event)
+
+    async def replay(self, events: list[str]) -> dict[str, Any]:
+        """Put dead letters back as if they had never been tried, by id or number, or `all`.
+
+        Raises `NotFound`, and nothing is changed, for what is no dead letter.
+        """
+        return await self._letters.replay(events)
+
+    async def discard(self, events: list[str]) -> dict[str, Any]:
+        """Drop dead letters for good, by id or number, or `all`. Raises as `replay` does."""
+        return await self._letters.discard(events)
 
     async def topics(self) -> dict[str, Any]:
         """Return the catalogue of topics."""
@@ -225,6 +223,23 @@ class Cortex:
         """
         return dict(self._parts.inspect(name))
 
+    async def backup(self, to: str | None = None) -> dict[str, Any]:
+        """Copy the ledger while it is in use, into `backups/` or to an absolute path.
+
+        Raises `StorageFull`, `BadInput` for a path that is taken, `LedgerDown`.
+        """
+        if to is not None and not Path(to).is_absolute():
+            raise BadInput(f"cannot copy the ledger to {to}: give an absolute path")
+        return dict(await self._parts.backup(to))
+
+    async def reload(self) -> dict[str, Any]:
+        """Read the settings again and start anew whoever was handed what changed.
+
+        Returns the keys that are followed now, who was started again, and the keys that only a
+        restart of the daemon can follow. Raises `ConfigurationError`, and then nothing changed.
+        """
+        return dict(await self._parts.reload())
+
     async def crash(self, name: str) -> dict[str, Any]:
         """Make an actor crash, to see it come back. Raises `Refused` unless `CORTEX_DEBUG=1`."""
         if os.environ.get(DEBUG) != "1":
@@ -236,29 +251,6 @@ class Cortex:
         self._parts.crash(name)
         return {"crashed": name}
 
-    async def _completed(self, topic: str, payload: dict[str, Any]) -> dict[str, Any]:
-        """Return a payload with what follows from it: a path has one name and tells its project."""
-        path = payload.get("path")
-        if topic != topics.FILE_CHANGED or not isinstance(path, str):
-            return payload
-        given = {**payload, "path": await asyncio.to_thread(lookup.place, path)}
-        if "project_id" not in given:
-            given["project_id"] = (await self._project(given["path"])).id
-        return given
-
-    async def _admit(self, payload: FileChanged) -> None:
-        """Raise for a path that is no instruction file, or not of the project it is said of."""
-        project = await self._project(payload.path)
-        if project.id != payload.project_id:
-            message = f"{payload.path} lies in the project {project.id}, not {payload.project_id}"
-            raise UnknownProject(message)
-        if dialect_of(payload.path.removeprefix(project.root).lstrip("/")) is None:
-            message = (
-                f"{payload.path} is not the name of an instruction file; "
-                "docs/cli.md lists them under cortex init"
-            )
-            raise BadInput(message)
-
     async def _project(self, path: str) -> Project:
         """Return the followed project that a path, a name or an id means."""
         return await self._parts.records.read(lambda c: lookup.project(c, path))
@@ -268,18 +260,9 @@ class Cortex:
         event = self._parts.bus.event(topic, Ids((project_id,)), source=SOURCE)
 
         def unit(connection: Connection) -> tuple[T, list[Event[Payload]]]:
-            return work(connection), journal.store(connection, [event])
+            return work(connection), store(connection, [event])
 
         given, stored = await self._parts.records.write(unit)
         for each in stored:
             self._parts.bus.announce(each)
         return given
-
-
-def _refuse_misshapen(topic: str, payload: object, source: object) -> None:
-    """Raise `BadInput` for what another process may send in place of an object or a short text."""
-    if not (isinstance(payload, dict) and isinstance(source, str)):
-        raise BadInput(f"cannot publish {topic}: its payload must be an object, its source a text")
-    if len(source) > SOURCE_LIMIT:
-        message = f"cannot publish {topic}: its source has {len(source)} characters, "
-        raise BadInput(f"{message}the limit is {SOURCE_LIMIT}; say who speaks, in short")

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
+
+from cortex_actors.errors import CortexError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,6 +62,8 @@ class Crashes:
         #: The last crash of each name and their number, the name that crashed last at the end.
         self._crashes: dict[str, tuple[Crash, int]] = {}
         self._restarts: dict[str, deque[Restart]] = {}
+        #: The first crash with an error that ends the daemon; None without one.
+        self.fatal: CortexError | None = None
 
     def last(self, name: str) -> Crash | None:
         """Return the last crash of an actor or a supervisor; None if it had none."""
@@ -82,6 +86,8 @@ class Crashes:
     def take(self, report: Report) -> str:
         """Remember a report; return its reason in words."""
         child, reason = who(report), _words(report.reason)
+        if self.fatal is None and _is_fatal(report.reason):
+            self.fatal = report.reason
         match report.kind:
             case "gave_up":
                 self._gave_up.add(report.supervisor)
@@ -117,6 +123,11 @@ class Crashes:
         """Remember a restart."""
         kept = self._restarts.setdefault(supervisor, deque(maxlen=RESTARTS_LIMIT))
         kept.append(Restart(child, self._now()))
+
+
+def _is_fatal(reason: object) -> TypeGuard[CortexError]:
+    """Tell whether nothing may be restarted after such an end."""
+    return isinstance(reason, CortexError) and reason.ends_daemon
 
 
 def _words(reason: object) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import atexit
 import contextlib
 import faulthandler
 import logging
@@ -29,10 +30,10 @@ from cortex_actors.clock import Clock, SystemClock
 from cortex_actors.errors import ConfigurationError, CortexError, InternalError
 from cortex_actors.home import Home
 from cortex_actors.logs import LogStream, StreamHandler
+from cortex_actors.signals import Signals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import FrameType
 
     from cortex_actors.service import Service, Tree
     from cortex_actors.settings import Settings
@@ -40,14 +41,11 @@ if TYPE_CHECKING:
 #: Seconds a stop may take as a whole; `cortex stop` kills after 10.
 WHOLE_STOP = 9.5
 
-#: Seconds the interpreter has to end after that.
-LEAVE = 5
+#: Seconds that threads which still work have to end after that.
+LINGER = 2
 
 #: What is written to the pipe of whoever started us.
 READY = b"READY\n"
-
-#: Signals that ask us to stop.
-_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 #: Loggers whose lines of level INFO are wanted; of all others only warnings.
 _OURS = ("cortex", "cortex_actors", "pykka", "supervision")
@@ -62,7 +60,7 @@ def main(argv: Sequence[str] | None = None, *, grow: Grow | None = None) -> int:
     faulthandler.enable()
     faulthandler.register(signal.SIGUSR1)
     os.umask(0o077)
-    signals = _Signals()
+    signals = Signals()
     home = Home.of(options.home)
     try:
         home.create()
@@ -74,27 +72,35 @@ def main(argv: Sequence[str] | None = None, *, grow: Grow | None = None) -> int:
     except Exception as error:  # noqa: BLE001 - the last place where a fault can be explained
         traceback.print_exc()
         code = _explain(f"the daemon failed inside: {error!r}", InternalError.exit_code)
-    if signals.count > 1:
-        # Asked twice: threads that still work are not waited for.
+    with contextlib.suppress(OSError):
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(code)
-    _leave()
+    # Asked twice: threads that still work are not waited for.
+    signals.leave(code)
+    _leave(code)
     return code
 
 
-def _leave() -> None:
-    """Have the kernel end what hangs from here on, such as a thread that is waited for.
+def _leave(code: int) -> None:
+    """End as soon as no thread works any more, and after some seconds whatever they do.
 
-    The last resort must not look at an interpreter that comes apart: it can hang in that itself.
+    All is written: nothing is gained by taking the interpreter apart, which takes long on a busy
+    machine and can hang. Threads that are waited for in vain are shown with every stack.
     """
+
+    def end(_number: int, _frame: object) -> None:
+        faulthandler.dump_traceback()
+        os._exit(code)
+
     faulthandler.cancel_dump_traceback_later()
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(LEAVE)
+    signal.signal(signal.SIGALRM, end)
+    signal.alarm(LINGER)
+    # Called when the threads have ended.
+    atexit.register(os._exit, code)
 
 
 def _owned(
-    owner: lock.Lock, options: argparse.Namespace, *, grow: Grow | None, signals: _Signals
+    owner: lock.Lock, options: argparse.Namespace, *, grow: Grow | None, signals: Signals
 ) -> int:
     """Live with the lock held, and leave in it how the life ended."""
     owner.take_over(started_at=SystemClock().now(), version=__version__)
@@ -106,7 +112,9 @@ def _owned(
         else:
             _explain(reason, code)
     except CortexError as error:
-        ending, reason = lock.State.STOPPED, str(error)
+        # Refused is stopped, too: nobody has to look what became of it.
+        ending = lock.State.CRASHED if error.ends_daemon else lock.State.STOPPED
+        reason = str(error)
         raise
     finally:
         owner.say(ending, reason)
@@ -119,7 +127,7 @@ def _lived(
     *,
     grow: Grow | None,
     owner: lock.Lock,
-    signals: _Signals,
+    signals: Signals,
 ) -> tuple[int, str]:
     """Open the log, run the loop, close the log; return the exit code and the reason."""
     _require_own_supervision()
@@ -133,8 +141,10 @@ def _lived(
         tree = (grow or _real())(home, chosen, clock, logs)
         service = _service(owner, tree, clock=clock, logs=logs)
         signals.hand_to(service)
-        code = await service.live(partial(_ready, options.ready_fd))
-        return code, service.reason
+        try:
+            return await service.live(partial(_ready, options.ready_fd)), service.reason
+        finally:
+            signals.take_back()
 
     try:
         return asyncio.run(life())
@@ -172,40 +182,6 @@ def _real() -> Grow:
     from cortex_actors.tree import grow  # noqa: PLC0415 - see above
 
     return grow
-
-
-class _Signals:
-    """Remembers a signal that comes before there is anything to stop."""
-
-    def __init__(self) -> None:
-        """Take the signals, except one that whoever started us (nohup) ignores."""
-        self.count = 0
-        self._early = 0
-        self._service: Service | None = None
-        self._taken = [n for n in _SIGNALS if signal.getsignal(n) is not signal.SIG_IGN]
-        for number in self._taken:
-            signal.signal(number, self._note)
-
-    def hand_to(self, service: Service) -> None:
-        """Let the service hear them from now on, and the one that came early."""
-        self._service = service
-        loop = asyncio.get_running_loop()
-        for number in self._taken:
-            loop.add_signal_handler(number, self._pass_on, number)
-        if self._early:
-            service.signalled(self._early)
-
-    def _note(self, number: int, _: FrameType | None) -> None:
-        """Keep the first; a second ends the process, which has nothing to lose yet."""
-        self.count += 1
-        self._early = number
-        signal.signal(number, signal.SIG_DFL)
-
-    def _pass_on(self, number: int) -> None:
-        """Tell the service."""
-        self.count += 1
-        if self._service:
-            self._service.signalled(number)
 
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:

@@ -17,6 +17,9 @@ class CortexError(Exception):
     #: What the command line exits with.
     exit_code: ClassVar[int] = 1
 
+    #: An actor that crashes with it ends the daemon, which exits with `exit_code`: no restart.
+    ends_daemon: ClassVar[bool] = False
+
 
 # The caller's input.
 
@@ -74,6 +77,10 @@ class DaemonDown(CortexError):
     exit_code = 69
 
 
+class AnswerLost(DaemonDown):
+    """The daemon ended before it answered: whether it did what it was asked is not known."""
+
+
 class DaemonStopping(DaemonDown):
     """The daemon is draining and takes no new work."""
 
@@ -129,6 +136,32 @@ class IndexDown(CortexError):
 
 class LedgerDown(CortexError):
     """The ledger cannot be read or written at the moment."""
+
+
+class StorageFull(LedgerDown):
+    """The disk of the ledger has no room (or the user no quota); nothing was written."""
+
+
+class StorageReadOnly(LedgerDown):
+    """The ledger lies on a disk that cannot be written at the moment."""
+
+
+class LedgerBusy(LedgerDown):
+    """Another process holds the ledger locked."""
+
+
+class DiskFault(LedgerDown):
+    """The disk failed, or the ledger is damaged: nothing may be acknowledged any more."""
+
+    exit_code = 70
+    ends_daemon = True
+
+
+class Superseded(LedgerDown):
+    """Another daemon owns the ledger; this one writes nothing any more."""
+
+    exit_code = 75
+    ends_daemon = True
 
 
 # The runtime.

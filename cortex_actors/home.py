@@ -6,6 +6,7 @@ fixed: other programs may rely on them.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,13 +41,13 @@ class Home:
         return cls(Path(chosen).expanduser().absolute(), Path(runtime) if runtime else None)
 
     def create(self) -> None:
-        """Make the folder and its parents, private to the user.
+        """Make the folder and its parents, private to the user; they last through a power cut.
 
         Raises `HomeUnwritable` when that is not possible, or the folder cannot be written.
         """
         try:
             for folder in (self.root, self.logs, self.socket.parent):
-                folder.mkdir(mode=HOME_MODE, parents=True, exist_ok=True)
+                _make(folder)
             probe = self.root / f".write-{os.getpid()}"
             probe.touch(mode=0o600)
             probe.unlink()
@@ -78,6 +79,11 @@ class Home:
         return self.root / "logs"
 
     @property
+    def backups(self) -> Path:
+        """The folder of the ledger's copies, and of the reports of recoveries."""
+        return self.root / "backups"
+
+    @property
     def index(self) -> Path:
         """The folder of the vector index's generations; may be deleted at any time."""
         return self.root / "index"
@@ -89,6 +95,28 @@ class Home:
         if len(os.fsencode(here)) <= SOCKET_PATH_LIMIT:
             return here
         return (self.runtime_dir or Path("/tmp")) / f"cortex-{_short(self.root)}" / "cortex.sock"  # noqa: S108 - the folder in it is private, made 0700
+
+
+def _make(folder: Path) -> None:
+    """Make a folder that is not there, and what it lies in; each name is synced.
+
+    Syncing the ledger keeps its name and its bytes, not the name of the folder it lies in: a power
+    cut soon after the first start could take the whole home.
+    """
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    folder.mkdir(mode=HOME_MODE, parents=True, exist_ok=True)
+    for each in missing:
+        _sync(each.parent)
+
+
+def _sync(folder: Path) -> None:
+    """Let the names in a folder last, where its file system and its mode allow that."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _short(root: Path) -> str:

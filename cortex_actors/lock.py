@@ -3,10 +3,12 @@
 A daemon is alive while it holds the flock of `cortex.lock`; never because of the process id written
 in it, which may long belong to another program. The kernel lets go of a flock when its owner ends,
 however it ends. The file's JSON only tells people more, so garbage in it does no harm; the file is
-never unlinked, because two processes could then lock two files of one name.
+never unlinked by us, because two processes could then lock two files of one name.
 
-The owner locks exclusively; whoever only looks takes a shared lock for a moment. A starter that
-finds shared locks alone waits for them to go; an exclusive one is another daemon.
+The owner locks exclusively; whoever only looks takes a shared lock for a moment. Besides daemons,
+commands that write the ledger of a daemon that is down hold the lock for moments, and write nothing
+into the file. A starter waits for both to go; a daemon, by what the file and the socket say, it
+does not wait for.
 
 Standard library only, because `cortex status` pays for it.
 """
@@ -16,7 +18,9 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import stat
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -26,7 +30,7 @@ from cortex_actors.errors import AlreadyRunning, HomeUnwritable
 if TYPE_CHECKING:
     from cortex_actors.home import Home
 
-#: Attempts to get a lock that others hold only to look, and the seconds between two: 2 s in all.
+#: Attempts to get a lock that others hold for moments, and the seconds between two: 2 s in all.
 ATTEMPTS, PAUSE = 200, 0.01
 
 #: Bytes of the file that are read; what the owner writes has some 200.
@@ -41,6 +45,10 @@ class State(StrEnum):
     #: Nobody holds the lock, but the last owner did not say goodbye.
     CRASHED = "crashed"
     STOPPED = "stopped"
+
+
+#: The states of a daemon that is there.
+HELD = frozenset({State.RUNNING, State.STARTING})
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +78,25 @@ class Lock:
         return self._fd
 
     def take_over(self, *, started_at: int, version: str) -> None:
-        """Write this process in as the owner that is starting.
+        """Write this process in as the owner that starts at `started_at` (UTC microseconds).
 
-        Args:
-            started_at: UTC microseconds.
-            version: the program's.
-
+        Raises `HomeUnwritable` when the disk refuses.
         """
         epoch = read(self.home).epoch + 1
-        self._write(LockInfo(os.getpid(), started_at, version, State.STARTING, "", epoch))
+        try:
+            self._write(LockInfo(os.getpid(), started_at, version, State.STARTING, "", epoch))
+        except OSError as error:
+            message = f"cannot write the lock {self.home.lock}: {error.strerror}; look at its disk"
+            raise HomeUnwritable(message) from error
 
     def say(self, state: State, reason: str = "") -> None:
-        """Write a new state, and why."""
-        self._write(replace(self.info, state=state, reason=reason))
+        """Write a new state, and why; a disk that refuses costs the words, nothing else.
+
+        So does a later owner: what it wrote stands.
+        """
+        if read(self.home).epoch <= self.info.epoch:
+            with suppress(OSError):
+                self._write(replace(self.info, state=state, reason=reason))
 
     def close(self) -> None:
         """Let go, unless a child inherited the descriptor: then the child is the owner."""
@@ -99,22 +113,21 @@ class Lock:
 
 
 def acquire(home: Home) -> Lock:
-    """Return the lock of a home that exists.
+    """Return the lock of a home that exists, waiting up to 2 s for whoever is no daemon.
 
     Raises `AlreadyRunning` naming the owner, or `HomeUnwritable`.
     """
-    try:
-        fd = os.open(home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        message = f"cannot open the lock {home.lock}: {error.strerror}; check who owns the folder"
-        raise HomeUnwritable(message) from error
-    if _exclusive(fd):
-        return Lock(home, fd)
-    os.close(fd)
-    owner = read(home)
-    whose = f"pid {owner.pid}" if owner.pid else "its pid is not written in the lock"
-    message = f'a daemon already runs for {home.root}, {whose}; end it with "cortex stop"'
-    raise AlreadyRunning(message)
+    for _ in range(ATTEMPTS):
+        fd = _opened(home, os.O_RDWR | os.O_CREAT)
+        if _try(fd, fcntl.LOCK_EX) and _is_lock(home, fd):
+            return Lock(home, fd)
+        # Lookers leave room for another shared lock; a file that was replaced is opened anew.
+        looked_at = _try(fd, fcntl.LOCK_SH)
+        os.close(fd)
+        if not looked_at and _is_daemon(home):
+            break
+        time.sleep(PAUSE)
+    raise AlreadyRunning(_refusal(home))
 
 
 def from_fd(home: Home, fd: int) -> Lock:
@@ -123,8 +136,7 @@ def from_fd(home: Home, fd: int) -> Lock:
     Raises `AlreadyRunning` when the descriptor is not this home's lock, or not held.
     """
     try:
-        ours = os.path.samestat(os.fstat(fd), home.lock.stat())
-        held = ours and _try(fd, fcntl.LOCK_EX)
+        held = _is_lock(home, fd) and _try(fd, fcntl.LOCK_EX)
     except OSError:
         held = False
     if not held:
@@ -138,10 +150,13 @@ def from_fd(home: Home, fd: int) -> Lock:
 def read(home: Home) -> LockInfo:
     """Return what the lock file says, without taking the lock; never raises."""
     try:
-        with home.lock.open("rb") as file:
-            text = file.read(READ_LIMIT).decode()
+        fd = _opened(home, os.O_RDONLY)
+        try:
+            text = os.pread(fd, READ_LIMIT, 0).decode()
+        finally:
+            os.close(fd)
         found, _ = json.JSONDecoder().raw_decode(text)
-    except (OSError, ValueError, RecursionError):
+    except (HomeUnwritable, OSError, ValueError, RecursionError):
         return LockInfo()
     return _info(found) if isinstance(found, dict) else LockInfo()
 
@@ -149,31 +164,92 @@ def read(home: Home) -> LockInfo:
 def state(home: Home) -> State:
     """Return whether the home's daemon is alive, by trying its lock for a moment."""
     try:
-        fd = os.open(home.lock, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
+        fd = _opened(home, os.O_RDONLY)
+    except HomeUnwritable:
         return State.STOPPED
     try:
         free = _try(fd, fcntl.LOCK_SH)
     finally:
         os.close(fd)
-    said = read(home).state
-    if free:
-        # Garbage says nothing about how the last owner ended.
-        ended_badly = said in {State.STARTING, State.RUNNING, State.CRASHED}
+    said = read(home)
+    if free or (said.pid and not _lives(said.pid)):
+        # Held by somebody else than who wrote it: a command that is done in a moment. And garbage
+        # says nothing about how the last owner ended.
+        ended_badly = said.state in {State.STARTING, State.RUNNING, State.CRASHED}
         return State.CRASHED if ended_badly else State.STOPPED
-    return State.STARTING if said == State.STARTING else State.RUNNING
+    return State.STARTING if said.state == State.STARTING else State.RUNNING
 
 
-def _exclusive(fd: int) -> bool:
-    """Take the lock, waiting only while others merely look; say whether it is ours."""
-    for _ in range(ATTEMPTS):
-        if _try(fd, fcntl.LOCK_EX):
+def _opened(home: Home, how: int) -> int:
+    """Return a descriptor of the lock file; raises `HomeUnwritable` for what can be none."""
+    try:
+        # A pipe in its place must not keep us waiting for somebody to write into it.
+        fd = os.open(home.lock, how | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
+    except OSError as error:
+        advice = "remove it" if home.lock.is_dir() else "check who owns the folder and the file"
+        message = f"cannot open the lock {home.lock}: {error.strerror}; {advice}"
+        raise HomeUnwritable(message) from error
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise HomeUnwritable(f"the lock {home.lock} is no file; remove it")
+    return fd
+
+
+def _is_lock(home: Home, fd: int) -> bool:
+    """Say whether a descriptor is that of the file that has the lock's name now."""
+    try:
+        return os.path.samestat(os.fstat(fd), home.lock.stat())
+    except OSError:
+        return False
+
+
+def _is_daemon(home: Home) -> bool:
+    """Say whether it is a daemon that holds the lock, as far as can be told."""
+    said = read(home)
+    alive = said.state in HELD and _lives(said.pid)
+    return alive or _listens(home)
+
+
+def _lives(pid: int) -> bool:
+    """Say whether a process has that number."""
+    if pid <= 0:
+        return False
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        # Somebody else's.
+        return True
+    return True
+
+
+def _listens(home: Home) -> bool:
+    """Say whether somebody listens on the home's socket."""
+    import socket  # noqa: PLC0415 - only where the file does not tell
+
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.setblocking(False)  # noqa: FBT003 - takes no keywords
+        try:
+            sock.connect(str(home.socket))
+        except BlockingIOError:
+            # Its queue of callers is full.
             return True
-        if not _try(fd, fcntl.LOCK_SH):
+        except OSError:
             return False
-        fcntl.flock(fd, fcntl.LOCK_UN)
-        time.sleep(PAUSE)
-    return False
+    return True
+
+
+def _refusal(home: Home) -> str:
+    """Return why the lock is not to be had, and what to do."""
+    if not _is_daemon(home):
+        return (
+            f"another command holds the lock {home.lock}, such as a restore; wait for its end, or "
+            f"find it with: fuser {home.lock}"
+        )
+    owner = read(home)
+    whose = f"pid {owner.pid}" if owner.pid else "its pid is not written in the lock"
+    return f'a daemon already runs for {home.root}, {whose}; end it with "cortex stop"'
 
 
 def _try(fd: int, kind: int) -> bool:

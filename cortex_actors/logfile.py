@@ -32,8 +32,15 @@ FILE_BYTES = 10 * 1024 * 1024
 #: and waking a thread costs more than a line.
 GATHER = 0.005
 
+#: The one key of a log's last line, when it was closed.
+CLOSED = "closed"
+
 #: Files kept, the current one included.
 FILES = 5
+
+#: Numbers left out after an end without a word: so many records may have been shown to followers
+#: and not have reached the file, and no number is ever given twice.
+LEAP = 2 * QUEUE_LIMIT
 
 #: Bytes at a file's end in which its last number is looked for; longer than any line.
 _TAIL = 256 * 1024
@@ -57,11 +64,14 @@ class LineWriter:
         self._limit = limit
         self._waiting: deque[str] = deque()
         self._lost = 0
+        #: Lines queued, and lines of those that were written or refused by the disk.
+        self._put = self._done = 0
         self._closed = False
         #: Whether the thread waits to be woken, rather than writing or letting lines gather.
         self._asleep = False
         self._ending = threading.Event()
-        self._wake = threading.Condition()
+        lock = threading.RLock()
+        self._wake, self._written = threading.Condition(lock), threading.Condition(lock)
         # A daemon thread: a sink that blocks for ever must not keep the process alive.
         self._thread = threading.Thread(target=self._run, name="cortex-log", daemon=True)
         self._thread.start()
@@ -75,9 +85,16 @@ class LineWriter:
                 self._lost += 1
                 return
             self._waiting.append(line)
+            self._put += 1
             if self._asleep:
                 self._asleep = False
                 self._wake.notify()
+
+    def settle(self, timeout: float = 1.0) -> bool:
+        """Wait until what was put so far is written; say whether that came in time."""
+        with self._written:
+            put = self._put
+            return self._written.wait_for(lambda: self._done >= put, timeout)
 
     def close(self, timeout: float = 1.0) -> bool:
         """Write what is queued and end; say whether that was done within `timeout` seconds."""
@@ -92,12 +109,16 @@ class LineWriter:
         """Hand over everything that waits, until closed and empty."""
         while taken := self._take():
             lines, lost = taken
+            missed = 0
             try:
                 self._sink.write(lines, lost)
             except (OSError, ValueError):
                 # A full disk or a closed pipe: counted, and told once it works again.
-                with self._wake:
-                    self._lost += lost + len(lines)
+                missed = lost + len(lines)
+            with self._written:
+                self._lost += missed
+                self._done += len(lines)
+                self._written.notify_all()
         with suppress(OSError, ValueError):
             self._sink.close()
 
@@ -163,8 +184,7 @@ class RotatingFile:
     def _rotate(self) -> None:
         """Number the older files up, which drops the oldest, and begin a new one."""
         self._file.close()
-        names = _names(self._path, self._files)
-        for newer, older in reversed(list(pairwise(names))):
+        for newer, older in reversed(list(pairwise(names(self._path, self._files)))):
             with suppress(FileNotFoundError):
                 newer.replace(older)
         self._file = self._open()
@@ -187,15 +207,21 @@ class Terminal:
 
 
 def objects(path: Path, files: int = FILES) -> Iterator[dict[str, object]]:
-    """Yield the objects in a log, its older files first; lines that cannot be read are skipped."""
-    for name in reversed(_names(path, files)):
+    """Yield the objects in a log, its older files first.
+
+    Lines that cannot be read are skipped, and so are those that say that a log was closed.
+    """
+    for name in reversed(names(path, files)):
         with suppress(FileNotFoundError), name.open("rb") as file:
-            yield from (found for line in file if (found := _object(line)) is not None)
+            for line in file:
+                found = decoded(line)
+                if found is not None and found.keys() != {CLOSED}:
+                    yield found
 
 
 def last_number(path: Path) -> int:
     """Return the greatest `seq` near the end of a log; 0 when there is none."""
-    for candidate in _names(path, 2):
+    for candidate in names(path, 2):
         with suppress(OSError), candidate.open("rb") as file:
             file.seek(max(0, file.seek(0, 2) - _TAIL))
             numbers = [_number(line) for line in file.read().splitlines()]
@@ -204,12 +230,21 @@ def last_number(path: Path) -> int:
     return 0
 
 
-def _names(path: Path, files: int) -> list[Path]:
+def ended_well(path: Path) -> bool:
+    """Say whether a log was closed by whoever wrote it last, or is new."""
+    with suppress(OSError), path.open("rb") as file:
+        file.seek(max(0, file.seek(0, 2) - _TAIL))
+        lines = file.read().splitlines()
+        return not lines or (decoded(lines[-1]) or {}).keys() == {CLOSED}
+    return True
+
+
+def names(path: Path, files: int = FILES) -> list[Path]:
     """Return the file and the names of its older ones, newest first."""
     return [path, *(path.with_name(f"{path.name}.{number}") for number in range(1, files))]
 
 
-def _object(line: bytes) -> dict[str, object] | None:
+def decoded(line: bytes) -> dict[str, object] | None:
     """Return a line's JSON object, or None for anything else."""
     try:
         found = json.loads(line)
@@ -220,6 +255,6 @@ def _object(line: bytes) -> dict[str, object] | None:
 
 def _number(line: bytes) -> int:
     """Return a line's `seq`; 0 when it has none."""
-    found = _object(line)
+    found = decoded(line)
     number = found.get("seq") if found else None
     return number if isinstance(number, int) else 0

@@ -1,23 +1,42 @@
 """The log stream: what happens, as records that people and programs can follow.
 
 Every record goes to a ring in memory, to every follower whose filter lets it pass, and to
-`logs/cortex.ndjson` (see `logfile` for what a crash loses). Nothing here blocks or raises: a
+`logs/cortex.ndjson` (see `logfile` for what a crash loses). Writing never blocks or raises: a
 follower that reads slowly loses its oldest records and is told how many. Records carry a `seq` that
-goes on across restarts, so a reader can say where it stopped.
+goes on across restarts and is given once, so a reader can say where it stopped.
+
+Whoever sends the stream on, such as Server-Sent Events, needs no more than this, where the id of an
+event is the `seq` of its batch's last record and `Last-Event-ID` is `since`:
+
+```
+async for batch in stream.follow(Filter(since=last_event_id), last=None):
+    send(batch.id, batch.records, batch.dropped)
+```
 """
 
 from __future__ import annotations
 
-import asyncio
+import json
 import logging
 import sys
 import threading
 from collections import deque
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import replace
+from itertools import islice
 from typing import IO, TYPE_CHECKING
 
-from cortex_actors.logfile import LineWriter, RotatingFile, Terminal, last_number, objects
+from cortex_actors import loghistory
+from cortex_actors.follower import FOLLOWER_LIMIT, Follower
+from cortex_actors.logfile import (
+    CLOSED,
+    LEAP,
+    LineWriter,
+    RotatingFile,
+    Terminal,
+    ended_well,
+    last_number,
+    objects,
+)
 from cortex_actors.logrecord import FIXED, LEVELS, Filter, Record, line, made, record_of
 
 if TYPE_CHECKING:
@@ -29,78 +48,11 @@ if TYPE_CHECKING:
 #: Records kept in memory.
 RING = 5_000
 
-#: Records that may wait for one follower, and how many it is given at once.
-FOLLOWER_LIMIT, BATCH = 1_000, 200
+#: Records of the ring that a follower which is behind is offered at once.
+STEP = FOLLOWER_LIMIT
 
 #: What the standard library puts on every `LogRecord`; anything else was given with `extra=`.
 _STANDARD = {*vars(logging.makeLogRecord({})), "message", "asctime", "taskName"}
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """What a follower is given at once; both parts are empty at the end of the stream."""
-
-    records: tuple[Record, ...] = ()
-    #: Records lost just before these, because the reader was slow.
-    dropped: int = 0
-
-
-class Follower:
-    """One reader's own bounded queue; made by `LogStream.follow`, read on that loop."""
-
-    def __init__(self, stream: LogStream, wanted: Filter, *, limit: int = FOLLOWER_LIMIT) -> None:
-        self._stream = stream
-        self._wanted = wanted
-        self._limit = limit
-        self._queue: deque[Record] = deque()
-        self._dropped = 0
-        self._ended = False
-        self._woken = asyncio.Event()
-        self._loop = asyncio.get_running_loop()
-
-    async def take(self) -> Batch:
-        """Return what waits, at most 200 records; an empty batch says that the stream ended."""
-        while True:
-            await self._woken.wait()
-            with self._stream.guard:
-                batch = self._cut()
-                # A wake may be late, for records that an earlier batch took along.
-                if batch.records or self._ended:
-                    return batch
-
-    def close(self) -> None:
-        """End the stream for this reader; what waits can still be taken."""
-        self._stream.forget(self)
-
-    def offer(self, record: Record) -> None:
-        """Queue a record that passes; called under the stream's guard, from any thread."""
-        if not self._wanted.passes(record):
-            return
-        if len(self._queue) >= self._limit:
-            self._queue.popleft()
-            self._dropped += 1
-        self._queue.append(record)
-        if len(self._queue) == 1:
-            self._wake()
-
-    def end(self) -> None:
-        """Let the reader find the end after what waits; called under the stream's guard."""
-        self._ended = True
-        self._wake()
-
-    def _cut(self) -> Batch:
-        """Take what waits from the queue, and sleep again once it is empty."""
-        count = min(len(self._queue), BATCH)
-        batch = Batch(tuple(self._queue.popleft() for _ in range(count)), self._dropped)
-        self._dropped = 0
-        if not self._queue and not self._ended:
-            self._woken.clear()
-        return batch
-
-    def _wake(self) -> None:
-        """Wake the reader on its own loop, which may have ended before it."""
-        with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._woken.set)
 
 
 class LogStream:
@@ -113,14 +65,17 @@ class LogStream:
         self._clock = clock
         self._ring: deque[Record] = deque(maxlen=RING)
         self._followers: set[Follower] = set()
-        self._seq = last_number(path)
+        self._behind: set[Follower] = set()
+        #: The last number of earlier lives, the one before our first, and the last we gave.
+        self._before = last_number(path)
+        self._begin = self._seq = self._before + (0 if ended_well(path) else LEAP)
         self._file = LineWriter(RotatingFile(path))
         self._echo = LineWriter(Terminal(echo)) if echo else None
 
     @property
     def followers(self) -> int:
         """How many readers follow."""
-        return len(self._followers)
+        return len(self._followers) + len(self._behind)
 
     def write(
         self, level: str, text: str, *, actor: str, topic: str | None = None, **fields: object
@@ -136,14 +91,61 @@ class LogStream:
         if self._echo:
             self._echo.put(line(record))
 
-    def follow(self, wanted: Filter, *, last: int = 10) -> Follower:
-        """Return a follower that begins with the `last` records that pass; misses none after."""
-        follower = Follower(self, wanted)
+    def follow(self, wanted: Filter, *, last: int | None = 10, go_on: bool = True) -> Follower:
+        """Return a follower that misses nothing from now on, and before that what is asked for.
+
+        That is the `last` records in memory that pass; or, where `wanted` says since when, the
+        `last` of those in memory and in the files, None for all of them; what is gone is counted.
+        A `since` that was never given is another log's: everything of this life is shown. Without
+        `go_on` the stream ends where it would begin to wait.
+        """
+        asked = wanted.since or wanted.since_at
         with self.guard:
-            for record in select(self._ring, wanted, last=min(last, FOLLOWER_LIMIT)):
-                follower.offer(record)
-            self._followers.add(follower)
+            if wanted.since > self._seq and go_on:
+                wanted = replace(wanted, since=self._begin)
+            keep = None if last is None else min(last, RING if asked else FOLLOWER_LIMIT)
+            limit = max(FOLLOWER_LIMIT, keep or 0)
+            follower = Follower(self, wanted, limit=limit, keep=keep, go_on=go_on)
+            self._behind.add(follower)
+            if keep is not None and not asked:
+                for record in select(self._ring, wanted, last=keep):
+                    follower.offer(record)
+                self._catch_up(follower)
         return follower
+
+    def load(self, follower: Follower) -> int | None:
+        """Offer a follower that is behind what comes next from memory.
+
+        Returns None, or before which number the files have to be read first.
+        """
+        with self.guard:
+            if self._before <= follower.after < self._begin:
+                # Between two lives lie numbers that nobody was given.
+                follower.after = self._begin
+            oldest = self._ring[0].seq if self._ring else self._seq + 1
+            begin = follower.after + 1 - oldest
+            if begin < 0:
+                return oldest
+            for record in islice(self._ring, begin, begin + STEP):
+                follower.offer(record)
+                follower.after = record.seq
+            if begin + STEP >= len(self._ring):
+                self._catch_up(follower)
+            return None
+
+    def page(self, wanted: Filter, *, after: int, before: int) -> loghistory.Page:
+        """Return the next records in the files with `after` < `seq` < `before`; blocks.
+
+        What is not there is told as dropped, so that a reader always gets on.
+        """
+        self._file.settle()
+        found = loghistory.page(self.path, wanted, after=after, before=before)
+        if found.last > after:
+            return found
+        missing = before - after - 1
+        if after < self._before:
+            missing -= min(before - 1, self._begin) - self._before
+        return loghistory.Page((), before - 1, missing if after else 0)
 
     def recent(self, wanted: Filter, *, last: int = 10) -> list[Record]:
         """Return the last records in memory that pass."""
@@ -154,15 +156,27 @@ class LogStream:
         """End one follower."""
         with self.guard:
             self._followers.discard(follower)
+            self._behind.discard(follower)
             follower.end()
 
     def close(self, timeout: float = 1.0) -> bool:
         """End all followers and write what is queued; say whether that was done in time."""
         with self.guard:
-            for follower in set(self._followers):
+            for follower in self._followers | self._behind:
                 self.forget(follower)
+            self._file.put(json.dumps({CLOSED: self._seq}))
         done = self._file.close(timeout)
         return (self._echo is None or self._echo.close(timeout)) and done
+
+    def _catch_up(self, follower: Follower) -> None:
+        """Push a follower every record from now on, or end it; called under the guard."""
+        if follower.go_on:
+            self._behind.discard(follower)
+            self._followers.add(follower)
+            follower.caught_up()
+        else:
+            follower.caught_up()
+            self.forget(follower)
 
 
 class StreamHandler(logging.Handler):

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from cortex_actors.domain.project import innermost
 from cortex_actors.errors import BadInput, CortexError, NotFound, UnknownProject
 from cortex_actors.pipeline import reading
-from cortex_actors.storage import indexing, journal, principles
+from cortex_actors.storage import backups, indexing, journal, principles, reports
 from cortex_actors.storage import insights as insight_rows
 from cortex_actors.storage import projects as project_rows
 
 if TYPE_CHECKING:
     from cortex_actors.domain.project import Project
+    from cortex_actors.home import Home
     from cortex_actors.storage.records import Connection
     from cortex_actors.topics import Topic
 
@@ -86,13 +87,33 @@ def reasons(
     found = []
     if counted.get("state") == "away":
         found.append(f"ledger: {counted['reason']}")
+    writing = counted.get("writing", {})
+    if writing.get("state") == "failing":
+        found.append(f"ledger: for {writing['for_s']:.0f} s now: {writing['reason']}")
     if model.get("state") != "ready":
         found.append(f"model: {model.get('reason') or model.get('state')}")
     if index.get("state") != "ready":
         found.append(f"index: {index.get('reason') or index.get('state')}")
     if counted.get("dead"):
-        found.append(f"events: {counted['dead']} could not be handled and were set aside")
+        found.append(
+            f"events: {counted['dead']} could not be handled and were set aside; "
+            "see cortex events --dead"
+        )
     return found
+
+
+def failures(failing: Mapping[str, Any]) -> list[str]:
+    """Return which jobs of the schedule failed when they ran last, a sentence each."""
+    if failing.get("state") == "away":
+        return []
+    return [f"{job}: {why}" for job, why in failing.items()]
+
+
+def kept(home: Home, now: int) -> dict[str, Any]:
+    """Return the newest backup, and what the last recovery of this week did (on a thread)."""
+    copies = [each for each in backups.listed(home.backups) if not each.migrated]
+    newest = {"at": copies[0].at, "path": str(copies[0].path)} if copies else None
+    return {"backup": newest, "recovery": reports.latest(home.backups, now)}
 
 
 def left_out(connection: Connection, model: str) -> list[dict[str, Any]]:

@@ -5,24 +5,24 @@ Actors are handed callables that find other actors by name at each use; nobody h
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cortex_actors import lookup
 from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.consumer import Desk
-from cortex_actors.cortex import Cortex, Parts
 from cortex_actors.domain.payload import plain
 from cortex_actors.embedding.cache import Cache
 from cortex_actors.embedding.pool import Pool
 from cortex_actors.federation.federation import Federation
 from cortex_actors.federation.roster import Roster
 from cortex_actors.federation.store import LocalStore
+from cortex_actors.frontdesk import front_desk
 from cortex_actors.pipeline.accumulator import Accumulator
 from cortex_actors.pipeline.organiser import Organiser
 from cortex_actors.pipeline.reconciler import Reconciler
 from cortex_actors.runtime.threads import Threads
+from cortex_actors.schedule.scheduler import Scheduler
 from cortex_actors.storage import indexing
 from cortex_actors.storage.indexer import Indexer
 from cortex_actors.storage.journal import LedgerJournal
@@ -33,7 +33,7 @@ from cortex_actors.watching.watcher import WatcherParts
 from cortex_actors.watching.watchlist import Watchlist
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from cortex_actors.bus.subscription import Deliver
     from cortex_actors.clock import Clock
@@ -50,9 +50,6 @@ if TYPE_CHECKING:
 
 #: Threads that look at files: sweeps and large parses, of all projects together.
 FILE_THREADS = 4
-
-#: Seconds `status` waits for one actor: it must answer while a branch restarts.
-STATUS_TIMEOUT = 2.0
 
 #: Characters of a payload that a log line shows; the event itself is in the ledger.
 TEXT_LIMIT = 300
@@ -84,16 +81,16 @@ class World:
     draw: Callable[[], Mapping[str, Any]]
     crash: Callable[[str], None]
     inspect: Callable[[str], Mapping[str, Any]]
+    reload: Callable[[], Awaitable[Mapping[str, Any]]]
     outside: Outside
 
 
 class Assembly:
-    """Every part of one daemon, made once; `make` starts an actor's every life."""
+    """Every part of one daemon; `make` starts an actor's next life, as the settings are then."""
 
     def __init__(self, world: World) -> None:
         """Put the parts together; nothing runs yet."""
         self._world = world
-        self._settings = world.settings
         self._clock = world.clock
         self.names = world.names
         self.threads = Threads("files", FILE_THREADS)
@@ -106,8 +103,15 @@ class Assembly:
         )
         self._embed = self.names.method("cache", Cache.embed, timeout=None)
         self.hints = outside.hints(world.clock, world.settings.watching)
+        self.adopt(world.settings)
+        self.cortex = front_desk(world, self.bus, records=self.records, model=self.model)
+
+    def adopt(self, settings: Settings) -> None:
+        """Hand these settings to every life that begins from now on."""
+        self._settings = settings
+        self.hints.adopt(settings.watching)
         self.watching = WatcherParts(
-            self.bus, world.clock, self.records, self.threads, world.settings.watching, self.hints
+            self.bus, self._clock, self.records, self.threads, settings.watching, self.hints
         )
         self.make: dict[str, Callable[[], AsyncioActor]] = {
             **self._storage(),
@@ -115,8 +119,8 @@ class Assembly:
             **self._pipeline(),
             **self._federation(),
             **self._watching(),
+            **self._schedule(),
         }
-        self.cortex = self._front_desk()
 
     @property
     def model(self) -> str:
@@ -221,39 +225,18 @@ class Assembly:
             )
         }
 
-    def _front_desk(self) -> Cortex:
-        """Return the verbs."""
-        describe = self.names.method("cache", Cache.describe, timeout=STATUS_TIMEOUT)
-        index = self.names.method("vectors", Vectors.describe, timeout=STATUS_TIMEOUT)
-
-        async def embedder() -> dict[str, Any]:
-            found = asdict(await describe())
-            return {"id": found.pop("model_id"), **found, "state": str(found["state"])}
-
-        soon = Records(self.names, timeout=STATUS_TIMEOUT)
-
-        async def counts() -> dict[str, Any]:
-            return await soon.read(partial(lookup.counts, model=self.model))
-
-        async def index_state() -> dict[str, Any]:
-            return asdict(await index())
-
-        return Cortex(
-            Parts(
-                home=self._world.home,
+    def _schedule(self) -> dict[str, Callable[[], AsyncioActor]]:
+        """Return how the schedule branch's actor is made."""
+        return {
+            "scheduler": partial(
+                Scheduler,
+                self._world.home,
+                self.records,
                 clock=self._clock,
-                bus=self.bus,
-                records=self.records,
-                model=self.model,
-                recall=self.names.method("federation", Federation.recall, timeout=None),
-                counts=counts,
-                embedder=embedder,
-                index=index_state,
-                tree=self._world.draw,
-                crash=self._world.crash,
-                inspect=self._world.inspect,
+                settings=self._settings.schedule,
+                keep_days=self._settings.events.keep_days,
             )
-        )
+        }
 
     def _desk(self, name: str) -> Desk:
         """Return what a consumer is handed."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
+    from cortex_actors.errors import CortexError
     from cortex_actors.logs import LogStream
 
 #: Seconds the tree has to stop; the socket and the log need little, and `cortex stop` kills at 10.
@@ -61,6 +62,10 @@ class Tree(Protocol):
     @property
     def bus(self) -> Bus:
         """Where its life is announced."""
+
+    @property
+    def fatal(self) -> CortexError | None:
+        """The error over which it ended at once: the daemon exits with that one's code."""
 
     async def start(self) -> object:
         """Start every branch."""
@@ -141,6 +146,9 @@ class Service:
             await self._drain()
             beating.cancel()
             self._freeze.close()
+        if (fatal := self._tree.fatal) is not None:
+            self.reason = str(fatal)
+            return fatal.exit_code
         return 0 if self._asked.is_set() else 1
 
     async def _serve(self, ready: Callable[[], None]) -> None:
@@ -152,7 +160,7 @@ class Service:
         self._systemd.ready(RUNNING)
         ready()
         if ended := await self._unless_asked(self._tree.exited()):
-            self.reason = f"the tree gave up: {ended.result()}"
+            self.reason = str(self._tree.fatal or f"the tree gave up: {ended.result()}")
             self._logs.write("critical", self.reason, actor="daemon")
 
     async def _drain(self) -> None:

@@ -111,6 +111,11 @@ class StorageSettings(Section):
     group_units: int = Field(64, ge=1)
     #: Milliseconds a unit waits for others to share its fsync.
     group_ms: float = Field(5.0, ge=0)
+    #: Seconds to wait for the ledger while another process holds it locked.
+    busy_timeout_s: float = Field(5.0, gt=0)
+    #: Megabytes that are kept free on the ledger's disk for finishing what is in hand; below it new
+    #: work is refused. 0 uses the disk up.
+    low_water_mb: int = Field(50, ge=0)
     #: Rows the indexer hands to the vector index at once.
     index_batch: int = Field(500, ge=1, le=5_000)
     #: Seconds the vector index may take to answer, at most 100: the watchdog allows it 120.
@@ -125,6 +130,23 @@ class EventsSettings(Section):
     #: Seconds a consumer rests after its first, second ... crash on an event; the rest is longer
     #: than the supervisor's window, so one poison event can never bring a branch down.
     pauses_s: tuple[Pause, ...] = Field((1.0, 5.0, 30.0, 120.0), min_length=1)
+    #: Days for which handled events and finished runs are kept; what waits and dead letters stay.
+    keep_days: float = Field(30, gt=0)
+
+
+class ScheduleSettings(Section):
+    """What is done by the clock, and how many backups are kept."""
+
+    #: Seconds between two backups of the ledger; one that nobody wrote is not copied again.
+    backup_every_s: float = Field(3_600, gt=0)
+    #: Seconds between two times that what was handled long ago is deleted (events.keep_days).
+    prune_every_s: float = Field(3_600, gt=0)
+    #: Seconds between two checks of the whole ledger.
+    check_every_s: float = Field(604_800, gt=0)
+    #: Hours of which the newest backup is kept, counting those that have one.
+    keep_hourly: int = Field(24, ge=1)
+    #: Days of which the newest backup is kept, counting those that have one.
+    keep_daily: int = Field(7, ge=0)
 
 
 class Settings(BaseSettings):
@@ -141,6 +163,7 @@ class Settings(BaseSettings):
     watching: WatchingSettings = WatchingSettings()
     storage: StorageSettings = StorageSettings()
     events: EventsSettings = EventsSettings()
+    schedule: ScheduleSettings = ScheduleSettings()
 
     @classmethod
     def settings_customise_sources(

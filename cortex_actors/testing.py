@@ -18,9 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cortex_actors import settings, topics
+from cortex_actors.bus.idempotency import refuse_other
 from cortex_actors.bus.journal import Delivery, Failure, Outcome, Rest
+from cortex_actors.bus.lanes import project_of
 from cortex_actors.clock import SECOND, SystemClock
-from cortex_actors.domain.payload import Payload, merged
+from cortex_actors.domain.payload import Payload, merged, plain
 from cortex_actors.home import Home
 from cortex_actors.logs import LogStream
 from cortex_actors.simulated_loop import SimulatedLoop
@@ -111,12 +113,21 @@ class MemoryJournal:
         self._waiting: dict[str, list[Event[Payload]]] = defaultdict(list)
         self._attempts: dict[tuple[str, int], int] = {}
         self._due: dict[tuple[str, int], int] = {}
+        self._keys: dict[str, Event[Payload]] = {}
         self.events: list[Event[Payload]] = []
         self.dead: list[tuple[str, Event[Payload], str]] = []
 
     async def append(self, events: Sequence[Event[Payload]]) -> list[Event[Payload]]:
         """Store events with a delivery for each consumer; return them with their `seq`."""
         return [self._store(event) for event in events]
+
+    async def append_once(self, event: Event[Payload], key: str) -> Event[Payload]:
+        """Store an event, or return the first one that was said under that idempotency key."""
+        if first := self._keys.get(key):
+            refuse_other(event, key, topic=first.topic, payload=plain(first.payload))
+            return replace(first, duplicate=True)
+        self._keys[key] = self._store(event)
+        return self._keys[key]
 
     async def next(
         self, consumer: str, in_hand: Collection[Delivery] = ()
@@ -129,6 +140,9 @@ class MemoryJournal:
             for event in self._waiting[consumer]
             if event.seq not in taken and (event.topic, _key(event)) not in busy
         ]
+        waiting = self._waiting[consumer]
+        held = [e for e in waiting if e.seq not in taken and (e.topic, _key(e)) in busy]
+        free = [event for event in free if not any(_goes_past(event, each) for each in held)]
         if not free:
             return None
         ahead = max(self._due.get((consumer, e.seq or 0), 0) for e in self._waiting[consumer])
@@ -238,6 +252,16 @@ async def temporary_cortex(**sections: object) -> AsyncIterator[Tree]:
         finally:
             await tree.stop(8)
             logs.close()
+
+
+def _goes_past(event: Event[Payload], held: Event[Payload]) -> bool:
+    """Tell whether an event is a later one of a withheld one's project."""
+    project = project_of(held.payload)
+    return (
+        project is not None
+        and (event.seq or 0) > (held.seq or 0)
+        and (project == project_of(event.payload))
+    )
 
 
 def _key(event: Event[Payload]) -> str | None:

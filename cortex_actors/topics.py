@@ -234,7 +234,7 @@ def key_of(name: str, payload: shape.Payload) -> str | None:
     fields = find(name).key
     if fields is None:
         return None
-    plain = shape.plain(payload)
     if len(fields) < 2:  # noqa: PLR2004 - nothing to tell apart
-        return "".join(str(plain[field]) for field in fields)
+        return "".join(str(getattr(payload, field)) for field in fields)
+    plain = shape.plain(payload)
     return json.dumps([plain[field] for field in fields])

@@ -17,9 +17,11 @@ cortex                    rest_for_one
     ├── federation        rest_for_one
     │   ├── roster
     │   └── federation
-    └── watching          rest_for_one
-        ├── watchers      simple_one_for_one
-        └── watchlist
+    ├── watching          rest_for_one
+    │   ├── watchers      simple_one_for_one
+    │   └── watchlist
+    └── schedule          one_for_one
+        └── scheduler
 ```
 
 Children start from top to bottom and stop in reverse; a watcher for each project joins `watchers`
@@ -31,7 +33,6 @@ with `TREE` and with the live tree.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import supervision
@@ -43,16 +44,19 @@ from cortex_actors.errors import UnknownActor
 from cortex_actors.inspection import inspect
 from cortex_actors.outside import Outside
 from cortex_actors.parts import Assembly, World, scribe
+from cortex_actors.reload import Reload, places
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.supervised import start_actor
 from cortex_actors.runtime.watchdog import Watchdog
+from cortex_actors.storage import turns
 from cortex_actors.watchers import Watchers
 
 if TYPE_CHECKING:
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
     from cortex_actors.cortex import Cortex
+    from cortex_actors.errors import CortexError
     from cortex_actors.home import Home
     from cortex_actors.logs import LogStream
     from cortex_actors.settings import Settings
@@ -84,6 +88,7 @@ TREE: Final = Branch(
                     "rest_for_one",
                     (Branch("watchers", "simple_one_for_one", ()), "watchlist"),
                 ),
+                Branch("schedule", "one_for_one", ("scheduler",)),
             ),
         ),
     ),
@@ -133,6 +138,7 @@ class Tree:
         """Put every part together."""
         self._clock = clock
         self._outside = outside
+        self._home = home
         self._live: dict[str, supervision.Supervisor] = {}
         self._crashes = Crashes(clock.now)
         names = Names()
@@ -147,9 +153,17 @@ class Tree:
             self.draw,
             self.crash,
             self.inspect,
+            self.reload,
             outside,
         )
         self.parts = Assembly(world)
+        self._reload = Reload(
+            home,
+            settings,
+            adopt=self.parts.adopt,
+            places=places(TREE),
+            branch=self._live.__getitem__,
+        )
         self.bus.subscribe("*", scribe(logs))
         self.supervisor = self._make(TREE)
         self._watchdog = Watchdog(names)
@@ -164,9 +178,19 @@ class Tree:
         """The topics."""
         return self.parts.bus
 
+    @property
+    def fatal(self) -> CortexError | None:
+        """Return the error over which the tree ended at once, or that its stop ran into."""
+        return self._crashes.fatal or turns.fault(self._home.ledger)
+
     async def start(self) -> Tree:
         """Start every branch; raises `StartError` when one does not start."""
-        await self.supervisor.start()
+        try:
+            await self.supervisor.start()
+        except supervision.StartError as error:
+            if self.fatal is not None:
+                raise self.fatal from error
+            raise
         self._watchdog.start()
         return self
 
@@ -179,6 +203,7 @@ class Tree:
             self.supervisor.kill()
             await self.supervisor.exited()
         finally:
+            await self._reload.settled()
             self.parts.hints.close()
             self.parts.threads.close()
 
@@ -200,6 +225,10 @@ class Tree:
         """Return what an actor or a supervisor is at; raises `UnknownActor`."""
         root, now = self.supervisor.snapshot(), self._clock.now()
         return inspect(name, root, names=self.parts.names, crashes=self._crashes, now=now)
+
+    async def reload(self) -> dict[str, Any]:
+        """Follow the settings as they are in the file now; see `Reload`."""
+        return await self._reload()
 
     def crash(self, name: str) -> None:
         """Make an actor crash; raises `UnknownActor`."""
@@ -229,7 +258,11 @@ class Tree:
 
     def _actor(self, name: str) -> supervision.ChildSpec:
         """Return how an actor is started."""
-        start = partial(start_actor, self.parts.names, name, self.parts.make[name])
+
+        async def start() -> supervision.Handle:
+            # Looked up for each life: a reload hands the next one other settings.
+            return await start_actor(self.parts.names, name, self.parts.make[name])
+
         return supervision.ChildSpec(name, start)
 
     def _branch(self, branch: Branch) -> supervision.ChildSpec:
@@ -248,6 +281,8 @@ class Tree:
         if report.kind == "exited" and report.reason not in ("normal", "shutdown"):
             topic = topics.ACTOR_CRASHED
         reason = self._crashes.take(report)
+        if self.fatal is not None:
+            self.supervisor.kill()
         if topic is not None:
             life = Life(who(report), reason)
             self.bus.announce(self.bus.event(topic, life, source=report.supervisor))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from cortex_actors import settings, topics
 from cortex_actors.bus.subscription import PATIENCE
-from cortex_actors.bus.switchboard import CUSTOM_NAMES, FORGOTTEN
+from cortex_actors.bus.switchboard import CUSTOM_NAMES
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.tree import INTENSITY, PERIOD, TREE, Branch
 
@@ -66,8 +66,8 @@ def topics_page() -> str:
 def _hearing() -> list[str]:
     """Return what docs/topics.md says of names, patterns and order."""
     return [
-        f"At most {CUSTOM_NAMES:,} custom names may be in use; one that nobody has said for",
-        f"{FORGOTTEN / 60:.0f} minutes, and nobody subscribes to by its name, is let go.",
+        f"At most {CUSTOM_NAMES:,} custom names are kept in memory; one more takes the place of",
+        "the one that was said longest ago, unless somebody subscribes to that by its name.",
         "",
         "## Hearing",
         "",

@@ -10,9 +10,11 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 from collections import deque
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from cortex_actors import topics
+from cortex_actors.bus.commits import AT_ONCE, Commits, Late, Said, drop_answer
+from cortex_actors.bus.idempotency import refuse_key
 from cortex_actors.bus.size import refuse_too_large
 from cortex_actors.bus.subscription import Deliver, Mailbox, Subscription
 from cortex_actors.bus.switchboard import Switchboard
@@ -23,21 +25,15 @@ from cortex_actors.errors import DaemonStopping, DeadlineExceeded, InternalError
 from cortex_actors.runtime.guards import loop_here, refuse_to_block
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterable, Sequence
+    from collections.abc import Iterable
 
     from cortex_actors.bus.journal import Delivery, Journal, Outcome
     from cortex_actors.runtime.names import Names
 
 T = TypeVar("T")
 
-#: Events of one commit: others write, too, and wait for it.
-AT_ONCE = 500
-
 #: Seconds a thread waits for what it publishes, unless it says otherwise.
 THREAD_TIMEOUT = 60.0
-
-#: Deliveries that found no room, in the order of their events.
-Late = list[tuple[Subscription, Event[Payload]]]
 
 
 class Bus:
@@ -50,24 +46,36 @@ class Bus:
         """Begin with no receivers; durable events go to the journal first."""
         self._journal = journal
         self._clock = clock
-        self._board = Switchboard(clock)
+        self._board = Switchboard()
         self._loop = loop_here()
-        self._committing: set[asyncio.Task[Any]] = set()
+        self._commits = Commits(journal, self._say)
 
     async def publish(
-        self, topic: str, payload: Payload, *, source: str, durable: bool = True
+        self,
+        topic: str,
+        payload: Payload,
+        *,
+        source: str,
+        durable: bool = True,
+        idempotency_key: str | None = None,
     ) -> Event[Payload]:
         """Say an event; for a durable topic, return only once it is committed.
 
-        `durable=False` says it to those who listen now and to nobody else. Returns when every
-        mailbox that wants its publishers to wait has room. Raises `UnknownTopic` for a name
-        outside the catalogue and `BadInput` for a payload that is too large.
+        `durable=False` says it to those who listen now and to nobody else. What is said again under
+        an idempotency key is not said: the first event comes back, as a `duplicate`. Returns when
+        every mailbox that wants its publishers to wait has room. Raises `UnknownTopic` for a name
+        outside the catalogue, `BadInput` for a payload that is too large and for a key that cannot
+        be used or stands for another topic or payload.
         """
         found = topics.find(topic)
         self._admit(found, payload)
+        if idempotency_key is not None:
+            refuse_key(topic, idempotency_key, durable=durable and found.durable)
         event = self.event(topic, payload, source=source)
+        if idempotency_key is not None:
+            return (await _told(self._commits.add_once(event, idempotency_key)))[0]
         if durable and found.durable:
-            return (await self._commit([event]))[0]
+            return (await _told(self._commits.add([event])))[0]
         if late := self._say(event):
             await _deliver_late(late)
         return event
@@ -100,7 +108,7 @@ class Bus:
         events = [self.event(topic, payload, source=source) for topic, payload in pairs]
         stored: list[Event[Payload]] = []
         for start in range(0, len(events), AT_ONCE):
-            stored += await self._commit(events[start : start + AT_ONCE])
+            stored += await _told(self._commits.add(events[start : start + AT_ONCE]))
         return stored
 
     def publish_from_thread(
@@ -138,7 +146,7 @@ class Bus:
 
     async def settle(self, delivery: Delivery, outcome: Outcome) -> None:
         """Commit what a handler wants done; return once what it says has been said."""
-        await asyncio.shield(self._kept(self._settle(delivery, outcome)))
+        await asyncio.shield(self._commits.keep(self._settle(delivery, outcome)))
 
     def event(self, topic: str, payload: Payload, *, source: str) -> Event[Payload]:
         """Return a new event that has not been said yet."""
@@ -173,7 +181,7 @@ class Bus:
         return subscription
 
     def _admit(self, topic: topics.Topic, payload: Payload) -> None:
-        """Raise `BadInput` for a payload that is too large or one custom name too many."""
+        """Raise `BadInput` for a payload that is too large; note a custom name."""
         self._loop = self._loop or loop_here()
         refuse_too_large(topic.name, payload)
         if topic.payload is Custom:
@@ -193,47 +201,26 @@ class Bus:
                 subscription.hurt(event, error)
         return late
 
-    async def _commit(self, events: Sequence[Event[Payload]]) -> list[Event[Payload]]:
-        """Store events and tell them; return when those who had no room have them.
-
-        A caller that ends leaves no stored event nobody is told about; but nobody waits for room
-        in its place.
-        """
-        storing = self._kept(self._store(events))
-        try:
-            stored, late = await asyncio.shield(storing)
-        except asyncio.CancelledError:
-            storing.add_done_callback(_drop_late)
-            raise
-        if late:
-            await _deliver_late(late)
-        return stored
-
-    def _kept(self, work: Coroutine[None, None, T]) -> asyncio.Task[T]:
-        """Begin a commit and its signals, which go on whatever becomes of the caller."""
-        task = asyncio.get_running_loop().create_task(work)
-        self._committing.add(task)
-        task.add_done_callback(self._on_committed)
-        return task
-
-    def _on_committed(self, task: asyncio.Task[Any]) -> None:
-        """Let a commit go; one that failed after its caller had gone has nobody to tell."""
-        self._committing.discard(task)
-        if not task.cancelled():
-            task.exception()
-
     async def _settle(self, delivery: Delivery, outcome: Outcome) -> None:
         """Commit an outcome, then tell those who hear what it says."""
         for event in await self._journal.settle(delivery, outcome):
             self.announce(event)
 
-    async def _store(self, events: Sequence[Event[Payload]]) -> tuple[list[Event[Payload]], Late]:
-        """Commit events together, then tell those who hear them; transient ones are only told."""
-        durable = [event for event in events if topics.find(event.topic).durable]
-        written = await self._journal.append(durable) if durable else []
-        stored = {event.id: event for event in written}
-        told = [stored.get(event.id, event) for event in events]
-        return told, [late for event in told for late in self._say(event)]
+
+async def _told(storing: asyncio.Future[Said]) -> list[Event[Payload]]:
+    """Return what was stored and said, when those who had no room have it.
+
+    A caller that ends leaves no stored event nobody is told about; but nobody waits for room in
+    its place.
+    """
+    try:
+        stored, late = await storing
+    except asyncio.CancelledError:
+        storing.add_done_callback(drop_answer)
+        raise
+    if late:
+        await _deliver_late(late)
+    return stored
 
 
 async def _deliver_late(late: Late) -> None:
@@ -253,11 +240,4 @@ async def _in_order(subscription: Subscription, events: list[Event[Payload]]) ->
             waiting.popleft()
     finally:
         for event in waiting:
-            subscription.drop(event)
-
-
-def _drop_late(storing: asyncio.Task[tuple[list[Event[Payload]], Late]]) -> None:
-    """Drop what found no room after a commit whose caller had ended."""
-    if not storing.cancelled() and storing.exception() is None:
-        for subscription, event in storing.result()[1]:
             subscription.drop(event)

@@ -12,8 +12,9 @@ import traceback
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from cortex_actors.bus.journal import Delivery, Failure, Journal, Outcome, Rest
-from cortex_actors.errors import ActorAway, DeadlineExceeded, LedgerDown, MailboxFull, Stuck
+from cortex_actors.bus.journal import AWAY, Delivery, Failure, Journal, Outcome, Rest
+from cortex_actors.bus.lanes import Lanes, Place
+from cortex_actors.errors import MailboxFull, Stuck
 from cortex_actors.runtime.actor import AsyncioActor
 
 if TYPE_CHECKING:
@@ -27,14 +28,15 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("cortex.bus")
 
-#: Whom a handler asked was away or slow: no fault of the event's.
-AWAY = (LedgerDown, ActorAway, DeadlineExceeded)
-
 #: Seconds before a consumer looks again when the ledger could not be read or written.
 LEDGER_PAUSE = 1.0
 
 #: Seconds between two looks when nothing wakes it: a commit whose answer was lost woke nobody.
 IDLE = 30.0
+
+
+#: Characters of a traceback that are kept: its end, which says what happened.
+TRACE_LIMIT = 16_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,8 @@ class Consumer(AsyncioActor):
     #: Topic -> name of the method that handles it.
     hears: ClassVar[Mapping[str, str]] = {}
 
-    #: Deliveries that may be in hand at once, never two of one key; 1 keeps the order of events.
+    #: Deliveries that may be in hand at once, never two of one key. Those of one project commit in
+    #: the order of their events, however many there are.
     concurrency: ClassVar[int] = 1
 
     def __init__(self, desk: Desk) -> None:
@@ -74,7 +77,8 @@ class Consumer(AsyncioActor):
         super().__init__()
         self.desk = desk
         self._woken = False
-        self._in_hand: dict[asyncio.Task[None], Delivery] = {}
+        self._in_hand: dict[asyncio.Task[None], tuple[Delivery, Place]] = {}
+        self._lanes = Lanes()
         self._timer: asyncio.Task[None] | None = None
 
     async def on_start(self) -> None:  # type: ignore[override]  # Pykka has it plain
@@ -99,8 +103,9 @@ class Consumer(AsyncioActor):
         """
         if not isinstance(error, Stuck):
             return
-        for task, delivery in list(self._in_hand.items()):
-            if task.get_name() == error.task:
+        for task, (delivery, place) in list(self._in_hand.items()):
+            if task.get_name() == error.task and not place.waits:
+                self._lanes.give_back(place)
                 task.cancel()
                 trace = "\n".join((*error.stack, f"Stuck: {error}"))
                 await self.desk.journal.fail(delivery, self._failure(delivery, trace))
@@ -131,38 +136,51 @@ class Consumer(AsyncioActor):
     async def _turn(self) -> None:
         """Take one delivery in hand; ask for another turn, so that asks and stops get theirs."""
         self._woken = False
-        if len(self._in_hand) >= self.concurrency:
+        if len(self._in_hand) >= self.concurrency or self._lanes.halted:
             return
+        breaks = self._lanes.breaks
         try:
-            found = await self.desk.journal.next(self.desk.name, self._in_hand.values())
+            in_hand = [delivery for delivery, _ in self._in_hand.values()]
+            found = await self.desk.journal.next(self.desk.name, in_hand)
         except AWAY:
             self._later(LEDGER_PAUSE)
             return
-        if isinstance(found, Delivery):
-            # Named by its number: `on_failure` has to tell it from others.
-            name = f"{found.event.topic} {found.event.seq}"
-            task = self.spawn(self._handle(found), name=name, limit=self.message_limit)
-            self._in_hand[task] = found
-            task.add_done_callback(self._on_handled)
+        if breaks != self._lanes.breaks:
+            self.wake()
+        elif isinstance(found, Delivery):
+            self._take(found)
             self.wake()
         else:
             self._later(found.seconds if isinstance(found, Rest) else IDLE)
 
+    def _take(self, delivery: Delivery) -> None:
+        """Begin to handle a delivery."""
+        # Named by its number: `on_failure` has to tell it from others.
+        name = f"{delivery.event.topic} {delivery.event.seq}"
+        place = self._lanes.enter(delivery)
+        work = self._handle(delivery, place)
+        place.task = self.spawn(work, name=name, limit=self.message_limit)
+        self._in_hand[place.task] = delivery, place
+        place.task.add_done_callback(self._on_handled)
+
     def _on_handled(self, task: asyncio.Task[None]) -> None:
-        """Look for more; a handler that crashed has ended this actor."""
-        del self._in_hand[task]
-        if not task.cancelled() and task.exception() is None:
+        """Look for more; a handler that crashed has ended this actor, and nobody goes past it."""
+        _, place = self._in_hand.pop(task)
+        crashed = not task.cancelled() and task.exception() is not None
+        if not crashed and (place.given_back or not task.cancelled()):
+            self._lanes.leave(place)
             self.wake()
 
-    async def _handle(self, delivery: Delivery) -> None:
+    async def _handle(self, delivery: Delivery, place: Place) -> None:
         """Handle one delivery; while the ledger is away, rest instead."""
         try:
-            await self._attempt(delivery)
+            await self._attempt(delivery, place)
         except AWAY as error:
+            self._lanes.give_back(place)
             log.warning("%s will be tried again: %s", delivery.event.topic, error)
             await self.desk.clock.sleep(LEDGER_PAUSE)
 
-    async def _attempt(self, delivery: Delivery) -> None:
+    async def _attempt(self, delivery: Delivery, place: Place) -> None:
         """Run the handler and commit its outcome; on a crash record it and let it crash us.
 
         A crash that cannot be recorded is none: the next life would run into it without a rest.
@@ -170,7 +188,9 @@ class Consumer(AsyncioActor):
         handler = getattr(self, self.hears[delivery.event.topic])
         try:
             outcome: Outcome = await handler(delivery.event)
-            await self.desk.bus.settle(delivery, outcome)
+            await self._lanes.turn(place)
+            if not place.given_back:
+                await self.desk.bus.settle(delivery, outcome)
         except AWAY:
             raise
         except Exception:
@@ -183,7 +203,9 @@ class Consumer(AsyncioActor):
         settings = self.desk.settings
         pause = settings.pauses_s[min(delivery.attempts, len(settings.pauses_s) - 1)]
         final = delivery.attempts + 1 >= settings.max_deliveries
-        return Failure(trace, pause, final)
+        # Half a surrogate pair, or a megabyte of somebody's text, must not keep it from being kept.
+        text = trace.encode("utf-8", "backslashreplace").decode()
+        return Failure(text[-TRACE_LIMIT:], pause, final)
 
     def _later(self, seconds: float) -> None:
         """Wake again after a pause; there is one such timer at most."""

@@ -10,9 +10,14 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from cortex_actors.errors import ActorAway, DeadlineExceeded, LedgerDown
+
 if TYPE_CHECKING:
     from cortex_actors.domain.event import Event
     from cortex_actors.domain.payload import Payload
+
+#: Whom somebody asked was away or slow: no fault of the event's.
+AWAY = (LedgerDown, ActorAway, DeadlineExceeded)
 
 #: A unit of work: gets the ledger's connection inside the transaction; its value is dropped.
 #: (`Any`, because the bus must not know which database library is behind the port.)
@@ -68,13 +73,22 @@ class Journal(Protocol):
         Returns after the commit. An event whose id is already stored is not stored again.
         """
 
+    async def append_once(self, event: Event[Payload], key: str) -> Event[Payload]:
+        """Store an event as `append` does, unless one was said under that idempotency key.
+
+        Then nothing is stored and the first one is returned, as a `duplicate`; of several at the
+        same time, one is the first. A key is known as long as its event is kept. Raises `BadInput`
+        when the first one has another topic or payload.
+        """
+
     async def next(
         self, consumer: str, in_hand: Collection[Delivery] = ()
     ) -> Delivery | Rest | None:
         """Return what the consumer should handle now; None when nothing waits.
 
         Neither what is `in_hand` is handed out nor a repeat of it: a repeat waits, and is then
-        handled once more.
+        handled once more. Nor is a later event of a waiting repeat's project handed out, because
+        a project's events are handled in their order.
         """
 
     async def settle(self, delivery: Delivery, outcome: Outcome) -> list[Event[Payload]]:

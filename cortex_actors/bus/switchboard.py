@@ -14,34 +14,28 @@ from typing import TYPE_CHECKING, Any, cast
 from blinker import NamedSignal, Namespace
 
 from cortex_actors.bus.subscription import Deliver, Subscription, covers
-from cortex_actors.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import MethodType
 
-    from cortex_actors.clock import Clock
-
-#: Custom topic names that may be alive at once: a name costs a signal, and ids belong in payloads.
+#: Custom topic names that are kept at once: a name costs a signal. One more takes the place of the
+#: one that was said longest ago; refusing it would let one process silence all others.
 CUSTOM_NAMES = 1_000
-
-#: Seconds after which a custom name that nobody has said, or asks for by its name, is let go.
-FORGOTTEN = 3_600.0
 
 
 class Switchboard:
     """Keeps the subscriptions, and the topics in use with those that hear them."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self) -> None:
         """Connect nobody."""
-        self._clock = clock
         self._signals = Namespace()
         self._numbers = itertools.count()
         self._covers: dict[Subscription, Callable[[str], object]] = {}
         #: What `hearers` has found since the last change.
         self._found: dict[str, tuple[Subscription, ...]] = {}
-        #: Custom name -> when it was last said.
-        self._said: dict[str, float] = {}
+        #: The custom names that are kept; the one that was said longest ago comes first.
+        self._said: dict[str, None] = {}
 
     def __len__(self) -> int:
         """Return how many topics are in use."""
@@ -64,10 +58,12 @@ class Switchboard:
         return self._look_up(topic) if found is None else found
 
     def admit(self, name: str) -> None:
-        """Note that a custom name is said now. Raises `BadInput` for one name too many."""
-        if name not in self._said:
-            self._make_room(name)
-        self._said[name] = self._clock.monotonic()
+        """Note that a custom name is said now; another one may have to go for it."""
+        if name in self._said:
+            del self._said[name]
+        elif len(self._said) >= CUSTOM_NAMES:
+            self._make_room()
+        self._said[name] = None
 
     def _look_up(self, topic: str) -> tuple[Subscription, ...]:
         """Ask a topic's signal for its receivers, and keep the answer until somebody subscribes.
@@ -81,20 +77,16 @@ class Switchboard:
         found = self._found[topic] = tuple(sorted(subscriptions, key=attrgetter("number")))
         return found
 
-    def _make_room(self, name: str) -> None:
-        """Let go of names that are not in use any more; raise when there are too many still."""
+    def _make_room(self) -> None:
+        """Let go of the name that was said longest ago, of those that nobody asks for by name.
+
+        Its receivers hear it all the same when it comes back: they are looked up anew.
+        """
         wanted = {subscription.pattern for subscription in self._covers}
-        late = self._clock.monotonic() - FORGOTTEN
-        for old in [each for each, at in self._said.items() if at <= late and each not in wanted]:
-            del self._said[old]
-            self._signals.pop(old, None)
-            self._found.pop(old, None)
-        if len(self._said) >= CUSTOM_NAMES:
-            message = (
-                f"cannot publish {name}: {CUSTOM_NAMES} custom topics are in use already; "
-                "put what differs into the payload"
-            )
-            raise BadInput(message)
+        old = next((each for each in self._said if each not in wanted), next(iter(self._said)))
+        del self._said[old]
+        self._signals.pop(old, None)
+        self._found.pop(old, None)
 
     def _signal(self, topic: str) -> NamedSignal:
         """Return a topic's signal; a new one is connected to every pattern that covers it."""

@@ -12,7 +12,9 @@ import typer
 
 from cortex_actors.cli import (
     actor,
+    backup,
     demo,
+    events,
     fast,
     foreground,
     insights,
@@ -39,6 +41,7 @@ _QUICK = {
     "start": "Start the daemon in the background.",
     "stop": "Stop the daemon.",
     "restart": "Stop the daemon if it runs, and start it.",
+    "reload": "Follow the settings as they are now.",
     "status": "Say whether the daemon runs and how it is.",
     "publish": "Say an event on a topic.",
 }
@@ -61,5 +64,17 @@ for _name, _about in _QUICK.items():
         context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
     )(_quick(_name))
 
-for _module in (foreground, logs, show, actor, projects, insights, recall, demo, service):
+for _module in (
+    foreground,
+    logs,
+    show,
+    events,
+    actor,
+    projects,
+    insights,
+    recall,
+    backup,
+    demo,
+    service,
+):
     _module.register(app)

@@ -112,8 +112,8 @@ def _daemon(home: Home, say: Say) -> Iterator[None]:
         say(f"started a daemon, pid {child.pid}, in {took:.2f} s")
         yield
     finally:
-        seconds = lifecycle.end(home, timeout=lifecycle.STOP_TIMEOUT)
-        say("stopped the daemon" + (f" in {seconds:.2f} s" if seconds is not None else ""))
+        ended = lifecycle.end(home, timeout=lifecycle.STOP_TIMEOUT)
+        say("stopped the daemon" + (f" in {ended.took:.2f} s" if ended is not None else ""))
 
 
 def _learnt(client: Client, folders: list[Path], *, clock: Clock, say: Say) -> Answer:

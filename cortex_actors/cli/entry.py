@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 #: Commands that are answered without Typer, Rich, pydantic or asyncio: half a second less.
-FAST = frozenset({"status", "start", "stop", "restart", "publish"})
+FAST = frozenset({"status", "start", "stop", "restart", "reload", "publish"})
 
 #: Commands whose name is two words.
 GROUPS = frozenset({"actor", "service"})

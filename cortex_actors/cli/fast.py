@@ -1,24 +1,18 @@
-"""The quick commands' options, and `status` and `publish` themselves; standard library only."""
+"""The quick commands' options, and `status` itself; standard library only."""
 
 from __future__ import annotations
 
-import argparse
 import json
-import re
 from contextlib import suppress
-from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from cortex_actors import lock
-from cortex_actors.cli import lifecycle
+from cortex_actors.cli import lifecycle, publish, reload
+from cortex_actors.cli.options import Parser, command
+from cortex_actors.cli.process import is_paused
 from cortex_actors.client import Client
-from cortex_actors.errors import (
-    BadInput,
-    DaemonDown,
-    DeadlineExceeded,
-    UnknownTopic,
-    UsageError,
-)
+from cortex_actors.clock import iso
+from cortex_actors.errors import DaemonDown, DeadlineExceeded
 from cortex_actors.home import Home
 
 if TYPE_CHECKING:
@@ -27,14 +21,11 @@ if TYPE_CHECKING:
 #: `status` answers with LSB's numbers: 2 (a stale pid file) cannot happen here.
 RUNNING, CRASHED, STOPPED, SILENT = 0, 1, 3, 4
 
+#: What is said of a daemon that did not say why it ended.
+_WORDLESS = "it ended without a word: it was killed, or the machine went down"
+
 #: Seconds `status` waits for an answer.
 STATUS_TIMEOUT = 5.0
-
-#: Columns of `--help`.
-WIDTH = 100
-
-#: `key=text` or `key:=JSON`.
-_FIELD = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)(:?=)(.*)", re.DOTALL)
 
 _EXAMPLES = {
     "status": """  cortex status
@@ -45,19 +36,7 @@ _EXAMPLES = {
     "stop": """  cortex stop
   cortex stop --timeout 30""",
     "restart": """  cortex restart""",
-    "publish": """  cortex publish scan:requested
-  cortex publish custom:deployed version=1.4 replicas:=3
-  cortex publish custom:deployed --json '{"version": "1.4"}'
-  cortex publish custom:ping --transient""",
 }
-
-
-class _Parser(argparse.ArgumentParser):
-    """Raises instead of leaving the process."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise `UsageError`."""
-        raise UsageError(f"{message}; see: {self.prog} --help")
 
 
 def run(words: Sequence[str]) -> int:
@@ -70,9 +49,11 @@ def run(words: Sequence[str]) -> int:
         return 0
     home = Home.of(options.home)
     if words[0] == "status":
-        return status(home, as_json=options.json)
+        return status(home, timeout=options.timeout, as_json=options.json)
     if words[0] == "publish":
-        return publish(home, options)
+        return publish.run(home, options)
+    if words[0] == "reload":
+        return reload.run(home, options)
     if words[0] == "stop":
         return lifecycle.stop(home, timeout=options.timeout, as_json=options.json)
     if words[0] == "restart":
@@ -82,10 +63,10 @@ def run(words: Sequence[str]) -> int:
     return lifecycle.start(home, timeout=options.timeout, as_json=options.json)
 
 
-def status(home: Home, *, as_json: bool) -> int:
+def status(home: Home, *, timeout: float = STATUS_TIMEOUT, as_json: bool) -> int:
     """Say whether the daemon runs and how it is."""
     try:
-        found = Client(home, timeout=STATUS_TIMEOUT).call("status")
+        found = _with_lock(home, Client(home, timeout=timeout).call("status"))
         code = RUNNING
     except (DaemonDown, DeadlineExceeded):
         found, code = _without_answer(home)
@@ -96,36 +77,40 @@ def status(home: Home, *, as_json: bool) -> int:
     return code
 
 
-def publish(home: Home, options: argparse.Namespace) -> int:
-    """Say an event on a topic."""
-    payload = {**_object(options.json), **dict(_field(word) for word in options.fields)}
-    try:
-        event = Client(home).call(
-            "publish",
-            topic=options.topic,
-            payload=payload,
-            source=options.source,
-            transient=options.transient,
-        )
-    except UnknownTopic as error:
-        raise UnknownTopic(f"{error}{_near(options.topic)}") from None
-    number = "not stored" if event.get("seq") is None else f"seq {event['seq']}"
-    print(f"published {event['topic']}, {number}, {event['id']}")
-    return 0
+def _with_lock(home: Home, found: dict[str, Any]) -> dict[str, Any]:
+    """Return a status, degraded when the daemon that gave it has lost its lock."""
+    held = lock.state(home) in lock.HELD
+    if held or lifecycle.listener(home) is None:
+        return found
+    reason = f"its lock {home.lock} was removed, so a second daemon could start: cortex restart"
+    return {**found, "state": "degraded", "reasons": [*found.get("reasons", []), reason]}
 
 
 def _without_answer(home: Home) -> tuple[dict[str, Any], int]:
-    """Return what the lock says of a daemon that does not answer, and the exit code."""
+    """Return what is known of a daemon that does not answer, and the exit code."""
     state, said = lock.state(home), lock.read(home)
+    pid = lifecycle.listener(home)
+    if pid and state not in lock.HELD:
+        # It listens, so it lives; its lock was removed.
+        state = lock.State.RUNNING
     found: dict[str, Any] = {"state": state.value, "home": str(home.root)}
-    if said.pid:
-        found["pid"] = said.pid
-    if said.reason:
-        found["reason"] = said.reason
-    if state in {lock.State.RUNNING, lock.State.STARTING}:
-        found["reason"] = f"it holds the lock and does not answer; see {home.logs}/stderr.log"
+    if pid or said.pid:
+        found["pid"] = pid or said.pid
+    if state in lock.HELD:
+        found["reason"] = _silence(home, state, found.get("pid", 0))
         return found, SILENT
+    if reason := said.reason or (_WORDLESS if state is lock.State.CRASHED else ""):
+        found["reason"] = reason
     return found, CRASHED if state is lock.State.CRASHED else STOPPED
+
+
+def _silence(home: Home, state: lock.State, pid: int) -> str:
+    """Return why somebody who holds the lock may not answer."""
+    if is_paused(pid):
+        return f"it is paused (SIGSTOP): kill -CONT {pid} lets it go on, cortex stop ends it"
+    if state is lock.State.STARTING:
+        return "it is starting and does not answer yet"
+    return f"it holds the lock and does not answer; see {home.logs}/stderr.log"
 
 
 def _lines(found: dict[str, Any]) -> list[str]:
@@ -157,6 +142,12 @@ def _figures(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("index", _state(index)),
         ("loop lag", f"{found['loop_lag_ms']} ms"),
     ]
+    if found.get("backup"):
+        shown.append(("backup", iso(found["backup"]["at"])))
+    if found.get("recovery"):
+        from cortex_actors.storage.reports import sentence  # noqa: PLC0415 - seldom needed
+
+        shown.append(("recovery", sentence(found["recovery"])))
     if found.get("broken_files"):
         shown.insert(2, ("files", f"{found['broken_files']} cannot be read: cortex projects"))
     return shown
@@ -176,68 +167,25 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-def _object(text: str | None) -> dict[str, Any]:
-    """Return the JSON object given as text."""
-    found = _json(text, "--json") if text is not None else {}
-    if not isinstance(found, dict):
-        raise BadInput(f"--json must be an object like '{{\"key\": 1}}', not {text!r}")
-    return found
-
-
-def _field(word: str) -> tuple[str, Any]:
-    """Return one `key=text` or `key:=JSON`."""
-    match = _FIELD.fullmatch(word)
-    if match is None:
-        raise UsageError(f"cannot read {word!r}: write key=text, or key:=JSON for other values")
-    key, sign, value = match.groups()
-    return key, value if sign == "=" else _json(value, f"the field {key}")
-
-
-def _json(text: str, name: str) -> object:
-    """Return a JSON value. Raises `BadInput` naming where it stood."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"{name} is no JSON: {error}; it was {text[:80]!r}") from None
-
-
-def _near(name: str) -> str:
-    """Return the topics that look like the one that does not exist."""
-    import difflib  # noqa: PLC0415 - only for a mistyped topic
-
-    from cortex_actors.topics import TOPICS  # noqa: PLC0415 - as above
-
-    may_say = [topic.name for topic in TOPICS if not topic.owner_only]
-    near = difflib.get_close_matches(name, may_say, cutoff=0.6)
-    return f"; near it: {', '.join(near)}" if near else ""
-
-
-def _parser(name: str, about: str) -> _Parser:
-    """Return a command's parser with what all of them take."""
-    parser = _Parser(
-        f"cortex {name}",
-        description=about,
-        epilog=f"examples:\n{_EXAMPLES[name]}",
-        # With a width given, argparse does not look for the terminal's, which loads shutil (20 ms).
-        formatter_class=partial(argparse.RawDescriptionHelpFormatter, width=WIDTH),
-    )
-    parser.add_argument(
-        "--home", metavar="DIR", help="the daemon's folder (default: CORTEX_HOME, else XDG's)"
-    )
-    return parser
-
-
-def _status_parser() -> _Parser:
+def _status_parser() -> Parser:
     """Return the options of `status`."""
     about = "Say whether the daemon runs. Exit code: 0 runs, 1 crashed, 3 stopped, 4 silent."
-    parser = _parser("status", about)
+    parser = command("status", about, _EXAMPLES["status"])
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        default=STATUS_TIMEOUT,
+        metavar="S",
+        help="seconds until it is silent (default 5)",
+    )
     return parser
 
 
-def _start_parser(name: str = "start") -> _Parser:
+def _start_parser(name: str = "start") -> Parser:
     """Return the options of `start`."""
-    parser = _parser(name, "Start the daemon in the background and wait until it answers.")
+    about = "Start the daemon in the background and wait until it answers."
+    parser = command(name, about, _EXAMPLES[name])
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
         "--timeout", type=float, default=60.0, metavar="S", help="seconds to wait (default 60)"
@@ -245,7 +193,7 @@ def _start_parser(name: str = "start") -> _Parser:
     return parser
 
 
-def _restart_parser() -> _Parser:
+def _restart_parser() -> Parser:
     """Return the options of `restart`."""
     parser = _start_parser("restart")
     parser.description = "Stop the daemon if it runs, and start it."
@@ -259,27 +207,13 @@ def _restart_parser() -> _Parser:
     return parser
 
 
-def _stop_parser() -> _Parser:
+def _stop_parser() -> Parser:
     """Return the options of `stop`."""
-    parser = _parser("stop", "Let the daemon finish what it has in hand and end; kill it if late.")
+    about = "Let the daemon finish what it has in hand and end; kill it if late."
+    parser = command("stop", about, _EXAMPLES["stop"])
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
         "--timeout", type=float, default=10.0, metavar="S", help="seconds until kill (default 10)"
-    )
-    return parser
-
-
-def _publish_parser() -> _Parser:
-    """Return the options of `publish`."""
-    parser = _parser("publish", "Say an event; it is stored before the command returns.")
-    parser.add_argument("topic", help="for example file:changed, or your own: custom:name")
-    parser.add_argument("fields", nargs="*", metavar="key=text|key:=JSON", help="the payload")
-    parser.add_argument("--json", metavar="OBJECT", help="the payload, or its first part, as JSON")
-    parser.add_argument(
-        "--transient", action="store_true", help="tell only those who listen now; store nothing"
-    )
-    parser.add_argument(
-        "--source", default=f"cli:{lifecycle.user()}", help="who says it (default cli:USER)"
     )
     return parser
 
@@ -289,5 +223,6 @@ _PARSERS = {
     "start": _start_parser,
     "stop": _stop_parser,
     "restart": _restart_parser,
-    "publish": _publish_parser,
+    "reload": reload.parser,
+    "publish": publish.parser,
 }

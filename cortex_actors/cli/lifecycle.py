@@ -1,13 +1,11 @@
 """Starting and stopping the daemon's process; standard library only.
 
 `start` takes the lock itself and hands it down, so that of several starts at once exactly one wins
-and at no moment is the home without an owner. `stop` waits on a pidfd, which means this process and
-never another one that got its number.
+and at no moment is the home without an owner.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import select
@@ -16,9 +14,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from cortex_actors import __version__, lock
+from cortex_actors.cli.process import Process, found
 from cortex_actors.client import Client, known
 from cortex_actors.errors import CortexError, DaemonDown, DeadlineExceeded, InternalError
 
@@ -34,8 +33,8 @@ SHUTDOWN_TIMEOUT = 3.0
 #: Seconds a stop may take before the process is killed, unless the user says otherwise.
 STOP_TIMEOUT = 10.0
 
-#: Seconds between two looks at a process where there are no pidfds, and until a killed one is gone.
-POLL, KILLED = 0.05, 5.0
+#: Seconds until a killed process is gone.
+KILLED = 5.0
 
 #: Bytes after which `stderr.log` begins anew.
 STDERR_LIMIT = 1024 * 1024
@@ -88,18 +87,27 @@ def launch(home: Home, *, timeout: float) -> tuple[Child, float]:
 
 def stop(home: Home, *, timeout: float, as_json: bool) -> int:
     """Stop the daemon if it runs, and say how long it took."""
-    pid = lock.read(home).pid
-    took = end(home, timeout=timeout)
+    ended = end(home, timeout=timeout)
     if as_json:
-        found = {} if took is None else {"pid": pid, "took_s": round(took, 3)}
+        found = {} if ended is None else {"pid": ended.pid, "took_s": round(ended.took, 3)}
         print(json.dumps({"state": "stopped", **found}))
+    elif ended is None:
+        print("not running")
     else:
-        print("not running" if took is None else f"stopped, pid {pid}, in {took:.2f} s")
+        print(f"stopped, pid {ended.pid}, in {ended.took:.2f} s")
     return 0
 
 
-def end(home: Home, *, timeout: float) -> float | None:
-    """Stop the daemon and return the seconds it took; None when none was running.
+class Ended(NamedTuple):
+    """A daemon that was stopped."""
+
+    pid: int
+    #: Seconds.
+    took: float
+
+
+def end(home: Home, *, timeout: float) -> Ended | None:
+    """Stop the daemon and return what ended; None when none was running.
 
     Raises `DeadlineExceeded` after killing one that took longer than `timeout` seconds.
     """
@@ -121,13 +129,14 @@ def end(home: Home, *, timeout: float) -> float | None:
             f"{home.logs}/stderr.log may say what it was doing"
         )
         raise DeadlineExceeded(message)
-    return clock.monotonic() - begun
+    return Ended(process.pid, clock.monotonic() - begun)
 
 
 class Child:
     """A daemon's process that we start, detached from this terminal."""
 
     def __init__(self, home: Home, owner: lock.Lock) -> None:
+        self._home = home
         self._stderr = home.logs / "stderr.log"
         self._before = self._stderr.stat().st_size if self._stderr.exists() else 0
         if self._before > STDERR_LIMIT:
@@ -174,94 +183,52 @@ class Child:
             os.close(self._pipe)
 
     def reason(self) -> str:
-        """Return the last line it wrote to its standard error."""
+        """Return the last line it wrote to its standard error; on a full disk, to the lock."""
         with self._stderr.open("rb") as file:
             file.seek(self._before)
             lines = file.read().decode(errors="replace").split("\n")
         said = [line.strip() for line in lines if line.strip()]
+        if not said and (reason := lock.read(self._home).reason):
+            return reason
         if not said:
             return f"it gave no reason; see {self._stderr}"
         return said[-1].removeprefix("cortex: ")
 
 
-class Process(Protocol):
-    """One process that is not our child."""
-
-    pid: int
-
-    def send(self, number: int) -> None:
-        """Send it a signal, unless it has ended."""
-
-    def wait(self, timeout: float) -> bool:
-        """Wait for its end, and say whether it came in time."""
-
-
-class PidfdProcess:
-    """A process by its file descriptor: Linux."""
-
-    def __init__(self, pid: int) -> None:
-        self.pid = pid
-        self._fd = os.pidfd_open(pid)
-
-    def send(self, number: int) -> None:
-        """Send it a signal, unless it has ended."""
-        with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self._fd, number)
-
-    def wait(self, timeout: float) -> bool:
-        """Wait for its end, and say whether it came in time."""
-        return bool(select.select([self._fd], [], [], timeout)[0])
-
-
-class PolledProcess:
-    """A process by its number: where there are no pidfds."""
-
-    def __init__(self, pid: int) -> None:
-        self.pid = pid
-        os.kill(pid, 0)
-
-    def send(self, number: int) -> None:
-        """Send it a signal, unless it has ended."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, number)
-
-    def wait(self, timeout: float) -> bool:
-        """Look again and again until it is gone, and say whether that came in time."""
-        for _ in range(max(1, int(timeout / POLL))):
-            try:
-                os.kill(self.pid, 0)
-            except ProcessLookupError:
-                return True
-            time.sleep(POLL)
-        return False
-
-
 def _owner(home: Home) -> Process | None:
-    """Return the process that holds the lock; None when nobody does."""
-    alive = {lock.State.RUNNING, lock.State.STARTING}
-    if lock.state(home) not in alive:
+    """Return the process of the home's daemon; None when there is none."""
+    if (pid := owner(home)) is None:
         return None
-    pid = _pid(home)
-    try:
-        process = PidfdProcess(pid) if hasattr(os, "pidfd_open") else PolledProcess(pid)
-    except ProcessLookupError:
-        return None
-    # Looked at again with the process in hand: the number was its own while it held the lock.
-    return process if lock.state(home) in alive else None
+    process = found(pid)
+    # Looked at again with the process in hand: the number was its own while it was the owner.
+    return process if owner(home) == pid else None
 
 
-def _pid(home: Home) -> int:
-    """Return the owner's process id, from the kernel if it answers, else from the lock."""
-    with contextlib.suppress(CortexError):
-        if pid := Client(home, timeout=SHUTDOWN_TIMEOUT).pid():
-            return pid
-    if pid := lock.read(home).pid:
+def owner(home: Home) -> int | None:
+    """Return the process id of the home's daemon, from the kernel if it answers, else by the lock.
+
+    One whose lock was removed is found by its socket. None when there is no daemon; raises
+    `CortexError` when there is one and nothing tells which process it is.
+    """
+    if pid := listener(home):
+        return pid
+    if lock.state(home) not in lock.HELD:
+        return None
+    if (pid := lock.read(home).pid) > 0:
         return pid
     message = (
         f"cannot tell which process holds {home.lock}: its content was changed and the socket is "
         "silent; find it with: fuser " + str(home.lock)
     )
     raise CortexError(message)
+
+
+def listener(home: Home) -> int | None:
+    """Return the process id of whoever listens on the home's socket, as the kernel says."""
+    try:
+        return Client(home, timeout=SHUTDOWN_TIMEOUT).pid()
+    except CortexError:
+        return None
 
 
 def _environment() -> dict[str, str]:

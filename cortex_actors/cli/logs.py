@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Iterator
+import sys
 from datetime import datetime
 from typing import Annotated
 
 import typer
 
+from cortex_actors import topics
+from cortex_actors.cli.following import ASKED, Following
 from cortex_actors.cli.output import HomeOption, JsonOption, examples
 from cortex_actors.client import Client
 from cortex_actors.clock import SECOND, SystemClock
-from cortex_actors.errors import DaemonDown, UsageError
+from cortex_actors.errors import DaemonDown, UnknownTopic, UsageError
 from cortex_actors.home import Home
 from cortex_actors.logrecord import Filter, Record, line, record_of
 from cortex_actors.logs import RING, tail
+
+#: Records that are shown, unless asked otherwise.
+LAST = 10
+
+#: Characters that make a name a pattern.
+_WILD = frozenset("*?[")
 
 #: Seconds in the units of `--since 10m`.
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
@@ -28,6 +37,7 @@ def register(app: typer.Typer) -> None:
         epilog=examples(
             "cortex logs",
             "cortex logs -f",
+            "cortex logs -F",
             "cortex logs -n 50 --level warning",
             "cortex logs -f --topic 'file:*'",
             "cortex logs --actor 'watcher*' --since 10m",
@@ -39,6 +49,9 @@ def register(app: typer.Typer) -> None:
 def logs(
     *,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
+    reconnect: Annotated[
+        bool, typer.Option("--reconnect", "-F", help="As -f, and wait for a daemon that is gone.")
+    ] = False,
     last: Annotated[
         int | None, typer.Option("--last", "-n", min=0, help="How many (default 10).")
     ] = None,
@@ -54,12 +67,18 @@ def logs(
     home: HomeOption = None,
 ) -> None:
     """Show the log: from the daemon, or from its file while it is down."""
+    _refuse_unknown(topic)
     seq, at = moment(since, now=SystemClock().now())
     wanted = Filter(level.lower(), actor, topic, seq, at)
-    count = last if last is not None else RING if since else 10
+    count = last if last is not None or since else LAST
     place = Home.of(home)
-    for record in _records(place, wanted, count=count, follow=follow):
-        print(record.encoded if as_json else line(record), flush=follow)
+    if follow or reconnect:
+        following = Following(place, wanted, last=count)
+        records = following.for_ever() if reconnect else following.once()
+    else:
+        records = iter(_records(place, wanted, count=count))
+    for record in records:
+        print(record.encoded if as_json else line(record), flush=follow or reconnect)
 
 
 def moment(text: str | None, *, now: int) -> tuple[int, int]:
@@ -80,25 +99,37 @@ def moment(text: str | None, *, now: int) -> tuple[int, int]:
         raise UsageError(message) from None
 
 
-def _records(home: Home, wanted: Filter, *, count: int, follow: bool) -> Iterator[Record]:
-    """Yield records from the daemon, or from the files when it is down or forgot them."""
-    if not follow and count > RING:
-        yield from tail(home.logs / "cortex.ndjson", wanted, last=count)
-        return
-    client = Client(home)
+def _records(home: Home, wanted: Filter, *, count: int | None) -> list[Record]:
+    """Return records from the daemon, and from the files what it does not remember.
+
+    Without a daemon all of them come from the files.
+    """
+    path = home.logs / "cortex.ndjson"
+    most = sys.maxsize if count is None else count
     try:
-        found = client.stream(
-            "logs",
-            level=wanted.level,
-            actor=wanted.actor,
-            since=wanted.since,
-            since_at=wanted.since_at,
-            last=count,
-            follow=follow,
-            topic=wanted.topic,
-        )
-        yield from map(record_of, found)
+        found = [] if RING < most < sys.maxsize else _asked(home, wanted, count=count)
     except DaemonDown:
-        if follow:
-            raise
-        yield from tail(home.logs / "cortex.ndjson", wanted, last=count)
+        found = []
+    if found and (count is None or len(found) >= most):
+        return found
+    first = found[0].seq if found else sys.maxsize
+    older = [record for record in tail(path, wanted, last=most) if record.seq < first]
+    return [*older, *found][-most:] if most else []
+
+
+def _asked(home: Home, wanted: Filter, *, count: int | None) -> list[Record]:
+    """Return what the daemon answers."""
+    params = {name: getattr(wanted, name) for name in ASKED}
+    return [record_of(found) for found in Client(home).stream("logs", last=count, **params)]
+
+
+def _refuse_unknown(topic: str | None) -> None:
+    """Raise `UnknownTopic` with the ones near it for a name that no record can be about."""
+    if topic is None or set(topic) & _WILD:
+        return
+    try:
+        topics.find(topic)
+    except UnknownTopic as error:
+        near = difflib.get_close_matches(topic, [each.name for each in topics.TOPICS])
+        shown = f"; near it: {', '.join(near)}" if near else ""
+        raise UnknownTopic(f"{error}{shown}") from None

@@ -42,6 +42,8 @@ StartLimitBurst=5
 Type=notify
 NotifyAccess=main
 ExecStart={command}
+# Reads cortex.toml again; an error in it changes nothing.
+ExecReload={reload}
 {environment}\
 # As `cortex start` does: a module that lies in the folder it is started from is never imported.
 WorkingDirectory=/
@@ -128,8 +130,6 @@ def unit(home: Home) -> Unit:
     if set(sys.executable) & set("\"'\\"):
         message = f"systemd runs no program called {sys.executable}; install cortex in a folder "
         raise BadInput(message + "without quotes and backslashes in its name")
-    # ":" keeps systemd from taking "$" for a variable.
-    words = [f":{sys.executable}", "-m", "cortex_actors", "run", "--home", str(home.root)]
     writable = ["%h", _quoted(str(home.root))]
     if not home.socket.is_relative_to(home.root):
         writable.append("%t")
@@ -138,12 +138,20 @@ def unit(home: Home) -> Unit:
             marker=MARKER,
             home_line=f"{_HOME}{home.root}",
             name=NAME,
-            command=" ".join(_quoted(word) for word in words),
+            command=_command("run", home),
+            reload=_command("reload", home),
             environment=_environment(),
             writable=" ".join(writable),
             private_tmp=_private_tmp(home),
         )
     )
+
+
+def _command(verb: str, home: Home) -> str:
+    """Return the words that run one of our commands for a home."""
+    # ":" keeps systemd from taking "$" for a variable.
+    words = [f":{sys.executable}", "-m", "cortex_actors", verb, "--home", str(home.root)]
+    return " ".join(_quoted(word) for word in words)
 
 
 def _environment() -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 P_co = TypeVar("P_co", covariant=True)
@@ -24,3 +24,6 @@ class Event(Generic[P_co]):
     #: Who said it: an actor's name, or what another process calls itself.
     source: str
     seq: int | None = None
+    #: True when the same was said before under one idempotency key: this is the first event, and
+    #: nobody was told of it again.
+    duplicate: bool = field(default=False, compare=False)

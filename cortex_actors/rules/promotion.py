@@ -87,7 +87,7 @@ def requirements(
         Requirement(Need.ACTIVE, insight.status.value, InsightStatus.ACTIVE.value, active),
         _at_least(Need.CONFIDENCE, insight.confidence, thresholds.confidence),
         _at_least(Need.OBSERVATIONS, insight.observation_count, thresholds.observations),
-        _at_least(Need.AGE, (now - insight.first_seen) / DAY, thresholds.age),
+        _at_least(Need.AGE, max(0, now - insight.first_seen) / DAY, thresholds.age),
         _none(Need.NO_CONTRADICTION, standing.open_contradictions),
         _none(Need.NOT_PROMOTED, standing.derivations),
         _at_least(Need.PROJECTS, len(insight.projects), thresholds.projects),

@@ -9,18 +9,23 @@ keeps   open files (lost on a crash: units of work that were not answered were n
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import math
 import os
-import threading
-from typing import TYPE_CHECKING, TypeVar
+import sqlite3
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from sqlalchemy import Connection, Engine, insert
 from sqlalchemy.exc import DBAPIError
 
-from cortex_actors.errors import LedgerDown
+from cortex_actors.errors import DeadlineExceeded, DiskFault, LedgerDown
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.overflow import Overflow
 from cortex_actors.runtime.threads import Threads
-from cortex_actors.storage import connection, schema
+from cortex_actors.storage import check, connection, faults, recovery, schema, turns
+from cortex_actors.storage.checkpoints import Checkpoints
+from cortex_actors.storage.ground import Ground
+from cortex_actors.storage.ledgerfile import MB, LedgerFile
 from cortex_actors.storage.migrate import migrate
 from cortex_actors.storage.writer import Limits, Writer
 
@@ -34,11 +39,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Seconds to wait for an earlier life of the ledger to close its file.
-TURN_TIMEOUT = 4.0
+#: Seconds a query may take, as long as anybody waits for it: an older view of the ledger keeps the
+#: log from beginning anew, so one that stays for ever would let it grow for ever.
+READ_LIMIT = 30.0
 
-#: File -> the lock its one writing connection holds.
-_TURNS: dict[Path, threading.Lock] = {}
+#: Seconds that queries get to end when the ledger does; SQLite breaks them off, Python may not.
+READS_END = 1.0
+
+#: Turns of the loop between a fault and the crash: whoever waits for an answer hears why.
+TURNS = 10
 
 
 class Ledger(AsyncioActor):
@@ -62,31 +71,51 @@ class Ledger(AsyncioActor):
         self._readers = Threads("ledger-reader", connection.READERS)
         self._reading: Engine
         self._writer: Writer
-        self._opened = self._ended = False
+        self._reads: set[asyncio.Task[Any]] = set()
+        self._loop: asyncio.AbstractEventLoop
+        self._opened = self._ended = self._closing = False
 
     async def on_start(self) -> None:  # type: ignore[override]  # Pykka has it plain
         """Open the ledger, migrate it, become its owner.
 
         Raises `StoreTooNew`, or `LedgerDown` when the file cannot be opened.
         """
+        self._loop = asyncio.get_running_loop()
         self.actor_ref.on_end(self._release)
         await self._readers.run(self._open)
 
     async def on_stop(self) -> None:  # type: ignore[override]  # Pykka has it plain
-        """Commit what was taken, then close the file."""
-        await self._readers.run(self._writer.join)
+        """Commit what was taken, then close the file, the readers first.
 
-    def write(self, unit: Callable[[Connection], T]) -> asyncio.Future[T]:
+        Only then is the connection that writes the last, which empties the log and removes it.
+        """
+        self._closing = True
+        if self._reads:
+            await asyncio.wait(self._reads, timeout=READS_END)
+        await self._readers.run(self._close)
+
+    def write(self, unit: Callable[[Connection], T], *, vital: bool = False) -> asyncio.Future[T]:
         """Run a unit of work in a transaction; answer after the commit.
 
         Whatever the unit raises goes to the caller and undoes only that unit. Raises `LedgerDown`
-        when the transaction itself fails: then nothing of it was kept.
+        when the transaction itself fails: then nothing of it was kept. `vital` work finishes what
+        is in hand and may use the last room on a disk (`storage.low_water_mb`).
         """
-        return asyncio.wrap_future(self._writer.submit(unit))
+        return asyncio.wrap_future(self._writer.submit(unit, vital=vital))
 
     def read(self, query: Callable[[Connection], T]) -> asyncio.Future[T]:
-        """Run a query that sees one moment of the ledger; writing in it is an error."""
-        return self.spawn(self._read(query), name="read")
+        """Run a query that sees one moment of the ledger; writing in it is an error.
+
+        Raises `DeadlineExceeded` after `READ_LIMIT` seconds, `LedgerDown` when it fails.
+        """
+        task = self.spawn(self._read(query), name="read")
+        self._reads.add(task)
+        task.add_done_callback(self._reads.discard)
+        return task
+
+    def describe(self) -> dict[str, Any]:
+        """Return since when writing fails and why, without touching the disk."""
+        return self._writer.gauge.describe()
 
     async def _read(self, query: Callable[[Connection], T]) -> T:
         """Run a query on a reading thread."""
@@ -94,41 +123,97 @@ class Ledger(AsyncioActor):
 
     def _query(self, query: Callable[[Connection], T]) -> T:
         """Run a query inside a read transaction (on a reading thread)."""
+        if self._closing:
+            raise LedgerDown(f"cannot read the ledger {self._home.ledger}: it is being closed")
         try:
             with self._reading.begin() as opened:
+                opened.info["until"] = self._clock.monotonic() + READ_LIMIT
                 return query(opened)
-        except DBAPIError as error:
-            message = f"cannot read the ledger {self._home.ledger}: {error.orig}"
-            raise LedgerDown(message) from error
+        except (DBAPIError, sqlite3.Error) as error:
+            self._refuse(error)
+
+    def _refuse(self, error: DBAPIError | sqlite3.Error) -> NoReturn:
+        """Raise what a failed query means; damage that a reader sees stops the writer, too."""
+        path = self._home.ledger
+        if faults.name_of(error) == "SQLITE_INTERRUPT":
+            message = f"a query of the ledger {path} was broken off after {READ_LIMIT:g} s"
+            raise DeadlineExceeded(message) from error
+        found = faults.of(error, path, doing="read")
+        if found is None:
+            cause = error.orig if isinstance(error, DBAPIError) else error
+            raise LedgerDown(f"cannot read the ledger {path}: {cause}") from error
+        if found.ends_daemon:
+            self._writer.poison(found)
+        raise found from error
+
+    def _is_over(self, info: dict[str, Any]) -> bool:
+        """Tell whether the query that runs on a reading connection must end."""
+        return self._closing or self._clock.monotonic() > info.get("until", math.inf)
+
+    def _on_fault(self, error: LedgerDown) -> None:
+        """Crash for good: the daemon ends, and the next start finds what was acknowledged."""
+        turns.close(self._home.ledger, error)
+        with contextlib.suppress(RuntimeError):  # the loop has ended before us
+            self._loop.call_soon_threadsafe(self._crash, error)
+        if isinstance(error, DiskFault):
+            check.suspect(self._home.ledger, str(error))
+
+    def _crash(self, error: LedgerDown) -> None:
+        """Crash with an error (on the loop); while it stops, the tree says it (`turns.fault`)."""
+
+        async def fail() -> None:
+            if self._reads:
+                await asyncio.wait(self._reads, timeout=READS_END)
+            for _ in range(TURNS):
+                await asyncio.sleep(0)
+            raise error
+
+        if not (self._ended or self._closing):
+            self.spawn(fail(), name="fault")
 
     def _open(self) -> None:
         """Open the file, migrate it, take the next epoch (on a thread: it waits for the disk)."""
-        path = self._home.ledger
-        turn = _turn(path)
-        writing = connection.writing(path)
+        path, settings = self._home.ledger, self._settings
+        turn = turns.take(path)
+        writing = connection.writing(path, settings.busy_timeout_s)
         try:
+            recovery.ready(self._home, self._clock)
             # First, because SQLite gives the files beside it the mode that this one has.
             path.touch(mode=0o600)
             path.chmod(0o600)
+            connection.settle(writing, path)
             migrate(writing, path)
             epoch = self._take_over(writing)
+            ground = self._ground(writing)
         except BaseException as error:
-            writing.dispose()
+            found = _unopened(error, path)
+            if isinstance(found, DiskFault) and not faults.is_damage(error):
+                turns.close(path, found)
+                connection.abandon(writing)
+            else:
+                writing.dispose()
             turn.release()
-            if not isinstance(error, (DBAPIError, OSError)):
+            if found is None:
                 raise
-            cause = error.orig if isinstance(error, DBAPIError) else error
-            message = (
-                f"cannot open the ledger {path}: {cause}; if it is damaged, move it away: a new "
-                "one is made, and projects are read again once they are followed (cortex init)"
-            )
-            raise LedgerDown(message) from error
-        limits = Limits(self._settings.group_units, self._settings.group_ms / 1_000)
-        self._reading = connection.reading(path)
-        self._writer = Writer(writing, epoch, limits=limits, clock=self._clock, closed=turn.release)
+            raise found from error
+        limits = Limits(settings.group_units, settings.group_ms / 1_000)
+        self._reading = connection.reading(path, self._is_over)
+        self._writer = Writer(
+            writing, epoch, limits=limits, clock=self._clock, closed=turn.release, ground=ground
+        )
         self._opened = True
         if self._ended:  # killed meanwhile: nobody else will close them
             self._shut()
+
+    def _ground(self, writing: Engine) -> Ground:
+        """Return what the writer knows of its file, which is open."""
+        path, settings = self._home.ledger, self._settings
+        return Ground(
+            path,
+            LedgerFile(path, low_water=settings.low_water_mb * MB),
+            Checkpoints(writing, path, busy_ms=round(settings.busy_timeout_s * 1_000)),
+            self._on_fault,
+        )
 
     def _take_over(self, writing: Engine) -> int:
         """Write the next epoch: from now on an earlier owner's writes land nowhere."""
@@ -146,20 +231,22 @@ class Ledger(AsyncioActor):
         if self._opened:
             self._shut()
 
+    def _close(self) -> None:
+        """Close the readers, then the writer, and wait for it (on a thread)."""
+        self._reading.dispose()
+        self._writer.join()
+
     def _shut(self) -> None:
         """Close both ends of the file; a second time does nothing."""
-        self._writer.close()
+        self._closing = True
         self._reading.dispose()
+        self._writer.close()
 
 
-def _turn(path: Path) -> threading.Lock:
-    """Wait until no other writing connection to a file is open in this process, and take the turn.
-
-    Raises `LedgerDown` when the one before does not end: after a kill its thread may hang in the
-    disk, and two connections that both checkpoint can lose pages.
-    """
-    turn = _TURNS.setdefault(path, threading.Lock())
-    if not turn.acquire(timeout=TURN_TIMEOUT):
-        message = f"cannot open the ledger {path}: its last connection has not ended; try again"
-        raise LedgerDown(message)
-    return turn
+def _unopened(error: BaseException, path: Path) -> LedgerDown | None:
+    """Return why a ledger does not open; None where it is not the disk's or SQLite's fault."""
+    found = faults.of(error, path, doing="open")
+    if found is None and isinstance(error, (DBAPIError, OSError)):
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        found = LedgerDown(f"cannot open the ledger {path}: {cause}")
+    return found

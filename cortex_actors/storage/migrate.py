@@ -6,22 +6,25 @@ migrate, because it costs a quarter of a second.
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cortex_actors.clock import SystemClock
 from cortex_actors.errors import StoreTooNew
+from cortex_actors.storage import backups
 from cortex_actors.storage.schema import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
 
-def migrate(engine: Engine, path: Path) -> int:
+def migrate(engine: Engine, path: Path, *, keep: bool = True) -> int:
     """Return the version found before; afterwards the ledger has this version.
 
-    A ledger with content is copied first to `cortex.db.v<N>` beside it. Raises `StoreTooNew` for a
-    ledger that a newer program wrote: opening it would damage it.
+    A ledger with content is copied first, as `backups/before-v<N>-<time>.db`, unless it is a copy
+    itself (`keep`). All migrations are one transaction: whatever goes wrong, or if the process is
+    killed, the ledger is as it was. Raises `StoreTooNew` for a ledger that a newer program wrote:
+    opening it would damage it; `StorageFull` when there is no room for the copy.
     """
     with engine.connect() as connection:
         found = int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
@@ -32,8 +35,8 @@ def migrate(engine: Engine, path: Path) -> int:
         )
         raise StoreTooNew(message)
     if found < SCHEMA_VERSION:
-        if found:
-            _copy(path, path.with_name(f"{path.name}.v{found}"))
+        if found and keep:
+            backups.before_migration(path, version=found, at=SystemClock().now())
         with engine.begin() as connection:
             _upgrade(connection)
             connection.exec_driver_sql(f"PRAGMA user_version = {SCHEMA_VERSION}")
@@ -50,12 +53,3 @@ def _upgrade(connection: Connection) -> None:
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
-
-
-def _copy(source: Path, target: Path) -> None:
-    """Copy a ledger with SQLite's own backup, which sees what still lies in the WAL."""
-    target.touch(mode=0o600)
-    with sqlite3.connect(source) as old, sqlite3.connect(target) as new:
-        old.backup(new)
-    new.close()
-    old.close()

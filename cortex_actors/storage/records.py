@@ -34,9 +34,9 @@ class Records:
         self._write: _Run = names.method(NAME, Ledger.write, timeout=timeout)
         self._read: _Run = names.method(NAME, Ledger.read, timeout=timeout)
 
-    async def write(self, unit: Callable[[Connection], T]) -> T:
+    async def write(self, unit: Callable[[Connection], T], *, vital: bool = False) -> T:
         """Run a unit of work; return its value after the commit. See `Ledger.write`."""
-        return cast("T", await self._write(unit))
+        return cast("T", await self._write(unit, vital=vital))
 
     async def read(self, query: Callable[[Connection], T]) -> T:
         """Run a query; return its value. See `Ledger.read`."""

@@ -15,7 +15,7 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from cortex_actors.errors import ChildProcessDown, CortexError, IndexDown
+from cortex_actors.errors import ChildProcessDown, CortexError, IndexDown, LedgerDown
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.child import ChildProcess
 from cortex_actors.runtime.overflow import Overflow
@@ -193,6 +193,16 @@ class Vectors(AsyncioActor):
         When it does not open, begin a new generation for the next try and return None: without an
         index the daemon is slower, and no reason to end.
         """
+        try:
+            return await self._open_current()
+        except LedgerDown as error:
+            log.warning("the index waits for the ledger: %s", error)
+            self._reason = str(error)
+            await self._discard()
+        return None
+
+    async def _open_current(self) -> ChildProcess | None:
+        """Do so; raises `LedgerDown` while the ledger cannot be read or written."""
         state = await self._records.read(indexing.state)
         if state is None or state.model != self._model:
             state = await self._records.write(lambda c: indexing.rebuild(c, self._model))

@@ -61,6 +61,10 @@ class Hints:
         #: The folders that are listened to now.
         self.folders: frozenset[str] = frozenset()
 
+    def adopt(self, settings: WatchingSettings) -> None:
+        """Follow other settings from the next round on."""
+        self._settings = settings
+
     def listen(self, project_id: str, folders: frozenset[str], wake: Callable[[], None]) -> None:
         """Wake somebody when something happens in those folders, instead of what was said last.
 

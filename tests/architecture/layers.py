@@ -16,20 +16,44 @@ if TYPE_CHECKING:
 #: Low to high. A module imports from lower rows and from its own folder; the package's top folder
 #: is the folder of the single files in it.
 ROWS: tuple[frozenset[str], ...] = (
-    frozenset({"errors", "clock", "home", "lock", "logfile", "logrecord", "peer"}),
+    frozenset({"errors", "clock", "home", "lock", "logfile", "loghistory", "logrecord", "peer"}),
     frozenset({"domain"}),
     frozenset({"rules", "parsers", "formatters"}),
     frozenset({"topics", "settings"}),
     frozenset({"runtime"}),
-    frozenset({"bus", "logs"}),
+    frozenset({"bus", "logs", "follower"}),
     frozenset({"storage"}),
     frozenset({"embedding", "judging", "pipeline", "memory", "federation", "watching", "schedule"}),
-    frozenset({"cortex", "lookup"}),
+    frozenset({"cortex", "deskparts", "letters", "lookup", "publishing"}),
     frozenset({"gateways"}),
-    frozenset({"outside", "parts", "crashes", "drawing", "inspection", "watchers", "tree"}),
+    frozenset(
+        {
+            "outside",
+            "parts",
+            "frontdesk",
+            "reload",
+            "crashes",
+            "drawing",
+            "inspection",
+            "watchers",
+            "tree",
+        }
+    ),
     frozenset({"heartbeat", "freeze", "systemd"}),
     frozenset({"simulated_loop", "simulation"}),
-    frozenset({"rpc", "connection", "control", "service", "daemon", "client", "testing"}),
+    frozenset(
+        {
+            "rpc",
+            "connection",
+            "doorstep",
+            "control",
+            "service",
+            "signals",
+            "daemon",
+            "client",
+            "testing",
+        }
+    ),
     frozenset({"cli"}),
     frozenset({"__main__"}),
 )
@@ -81,7 +105,17 @@ _PURE_LIBRARIES = frozenset({"cortex_actors", "numpy"})
 
 #: Who may know the supervision engine.
 _SUPERVISED = frozenset(
-    {"tree", "outside", "watchers", "crashes", "drawing", "inspection", "daemon", "testing"}
+    {
+        "tree",
+        "outside",
+        "watchers",
+        "reload",
+        "crashes",
+        "drawing",
+        "inspection",
+        "daemon",
+        "testing",
+    }
 )
 
 

@@ -143,10 +143,10 @@ class Stage:
         self.supervisors.append(root)
         return root
 
-    async def change(self, *paths: str) -> list[Event[Payload]]:
-        """Publish that files have changed."""
+    async def change(self, *paths: str, project: str = "prj_1") -> list[Event[Payload]]:
+        """Publish that files of a project have changed."""
         return [
-            await self.bus.publish(topics.FILE_CHANGED, FileChanged("prj_1", path), source="test")
+            await self.bus.publish(topics.FILE_CHANGED, FileChanged(project, path), source="test")
             for path in paths
         ]
 

@@ -111,7 +111,7 @@ class TestCallerGone:
         await asyncio.wait({task})
         del task
         journal.gate.set()
-        await eventually(lambda: not bus._committing)
+        await eventually(lambda: not bus._commits.running)
         gc.collect()
 
         assert [] == complaints

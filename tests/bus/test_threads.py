@@ -111,7 +111,7 @@ class TestRefused:
             await asyncio.to_thread(publish)
         journal.gate.set()
 
-        await eventually(lambda: 1 == len(journal.events) and not bus._committing)
+        await eventually(lambda: 1 == len(journal.events) and not bus._commits.running)
 
     def test_no_loop_yet(self) -> None:
         """Before the bus has a loop, a thread is told so."""

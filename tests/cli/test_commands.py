@@ -47,6 +47,11 @@ _ANSWERS: dict[str, dict[str, Any]] = {
     "add_project": {"id": "prj_1", "name": "atlas", "root": "/a", "new": True},
     "remove_project": {"id": "prj_1", "name": "atlas", "root": "/a"},
     "scan": {"id": "evt_1", "topic": "scan:requested", "seq": 7},
+    "reload": {
+        "changed": ["federation.k"],
+        "restarted": ["federation"],
+        "needs_restart": ["embedding.model"],
+    },
     "crash": {"crashed": "accumulator"},
     "insights": {
         "total": 14,
@@ -89,6 +94,11 @@ _SHOWN = {
     "init": ["following atlas (prj_1) in /a"],
     "remove /a": ["no longer following atlas (prj_1)"],
     "scan": ["reading all projects again, seq 7"],
+    "reload": [
+        "changed    federation.k",
+        "restarted  federation",
+        "embedding.model: followed after",
+    ],
     "actor crash accumulator": ["accumulator was told to crash"],
     "insights": ["1 of 14 insights", "Use [bold]tabs[/bold]. Always.", "/a/CLAUDE.md:3", "0.50"],
     "recall which port": [
@@ -158,6 +168,18 @@ class TestPrinting:
         assert "cortex init PATH" in capsys.readouterr().out
 
 
+class TestReload:
+    def test_nothing(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Settings that are as they were are said to be so."""
+        nothing: dict[str, Any] = {"changed": [], "restarted": [], "needs_restart": []}
+        monkeypatch.setitem(_ANSWERS, "reload", nothing)
+
+        assert 0 == entry.main(["reload"])
+        assert "nothing changed\n" == capsys.readouterr().out
+
+
 class TestTopics:
     def test_lists(self, capsys: pytest.CaptureFixture[str]) -> None:
         """The catalogue can be read without a daemon."""
@@ -194,6 +216,11 @@ class TestLogsFromTheFile:
 
         assert [17, 19] == [record["seq"] for record in found]
         assert [16, 18] == [record["n"] for record in found]
+
+    @pytest.mark.parametrize("topic", ["fiel:*", "custom:mine", "[x]"])
+    def test_possible_topics(self, topic: str) -> None:
+        """A pattern may match nothing, and so may a name of one's own."""
+        assert 0 == entry.main(["logs", "--topic", topic])
 
     def test_more_than_memory(self, capsys: pytest.CaptureFixture[str]) -> None:
         """More than the daemon remembers is read from the files."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cortex_actors import lock
 from cortex_actors.cli import entry
 from cortex_actors.home import Home
 
@@ -56,6 +57,7 @@ def serve(home: Home) -> Iterator[Serve]:
     """Give what starts a server with one answer for everything; it returns what was asked."""
     listener = socket.socket(socket.AF_UNIX)
     threads: list[threading.Thread] = []
+    locks: list[lock.Lock] = []
 
     def work(answer: dict[str, Any], asked: list[dict[str, Any]]) -> None:
         with suppress(OSError):
@@ -67,6 +69,7 @@ def serve(home: Home) -> Iterator[Serve]:
 
     def start(answer: dict[str, Any]) -> list[dict[str, Any]]:
         asked: list[dict[str, Any]] = []
+        locks.append(lock.acquire(home))
         listener.bind(str(home.socket))
         listener.listen()
         threads.append(threading.Thread(target=work, args=(answer, asked)))
@@ -77,14 +80,18 @@ def serve(home: Home) -> Iterator[Serve]:
     if threads:
         listener.shutdown(socket.SHUT_RDWR)
     listener.close()
+    for held in locks:
+        held.close()
     for thread in threads:
         thread.join(10)
 
 
 class TestQuickWay:
-    @pytest.mark.parametrize("words", [["status"], ["publish", "custom:x"], ["--version"]])
+    @pytest.mark.parametrize(
+        "words", [["status"], ["reload"], ["publish", "custom:x"], ["--version"]]
+    )
     def test_loads_little(self, tmp_home: Path, words: list[str]) -> None:
-        """`status`, `publish` and `--version` load the standard library's small modules alone."""
+        """The quickest commands load the standard library's small modules alone."""
         program = (
             "import sys\n"
             "from cortex_actors.cli import entry\n"
@@ -117,6 +124,8 @@ class TestErrors:
             (["publish", "custom:x", "--json", "{"], 65, "--json is no JSON"),
             (["publish", "custom:x", "--json", "[1]"], 65, "--json must be an object"),
             (["logs", "--since", "yesterday"], 64, "cannot read --since 'yesterday'"),
+            (["logs", "--topic", "file:chnaged"], 66, "near it: file:changed"),
+            (["logs", "--topic", "custom:Mine"], 66, "your own are custom:"),
             (["logs", "--level", "loud"], 65, "the levels are: debug"),
             (["publish", "custom:x"], 69, 'start one with "cortex start"'),
             (["recall", "x"], 69, 'start one with "cortex start"'),
@@ -171,7 +180,7 @@ class TestHelp:
             *(
                 name.split()
                 for name in (
-                    "start,stop,restart,status,publish,run,logs,tree,topics,init,projects,remove,"
+                    "start,stop,restart,reload,status,publish,run,logs,tree,topics,init,projects,remove,"
                     "scan,insights,recall,demo,actor,actor crash"
                 ).split(",")
             ),

@@ -72,11 +72,12 @@ def analyze(folder: Path, home: Home, *command: str) -> subprocess.CompletedProc
 
 class TestCommand:
     @pytest.mark.parametrize("root", ["/home/me/cortex", STRANGE])
-    def test_words(self, root: str) -> None:
-        """The command is this interpreter, running the daemon of that home, however it is named."""
-        command = words(setting(unit(Home(Path(root))).text, "ExecStart"))
+    @pytest.mark.parametrize(("name", "verb"), [("ExecStart", "run"), ("ExecReload", "reload")])
+    def test_words(self, root: str, name: str, verb: str) -> None:
+        """The commands are this interpreter's, for the daemon of that home, whatever its name."""
+        command = words(setting(unit(Home(Path(root))).text, name))
 
-        assert [f":{sys.executable}", "-m", "cortex_actors", "run", "--home", root] == command
+        assert [f":{sys.executable}", "-m", "cortex_actors", verb, "--home", root] == command
 
     def test_checkout(self) -> None:
         """A checkout that is not installed is found by the service, too."""
@@ -139,7 +140,7 @@ class TestTimes:
         """The daemon's own end comes before systemd's, and both before the watchdog's interval."""
         text = unit(Home(Path("/home/me"))).text
 
-        whole = daemon.WHOLE_STOP + daemon.LEAVE
+        whole = daemon.WHOLE_STOP + daemon.LINGER
         assert whole < seconds(text, "TimeoutStopSec") < seconds(text, "WatchdogSec")
 
     def test_useless_restarts(self) -> None:

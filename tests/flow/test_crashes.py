@@ -31,6 +31,7 @@ ACTORS = (
     "roster",
     "federation",
     "watchlist",
+    "scheduler",
     "watcher(atlas-api)",
 )
 

@@ -15,8 +15,10 @@ from cortex_actors.clock import SystemClock
 from cortex_actors.domain.event import Event
 from cortex_actors.domain.payload import Custom
 from cortex_actors.errors import BadInput
+from cortex_actors.follower import FOLLOWER_LIMIT
+from cortex_actors.logfile import LEAP
 from cortex_actors.logrecord import Filter, Record, line, record_of
-from cortex_actors.logs import FOLLOWER_LIMIT, RING, LogStream, StreamHandler, tail
+from cortex_actors.logs import RING, LogStream, StreamHandler, tail
 from cortex_actors.parts import scribe
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ class TestFile:
         """What was written is in the file, a line of JSON each."""
         stream.write("info", "read", actor="accumulator", topic="file:changed", new=3)
         stream.close()
-        found = json.loads(stream.path.read_text())
+        found = json.loads(stream.path.read_text().splitlines()[0])
 
         assert 1 == found["seq"]
         assert ("info", "accumulator", "file:changed", "read", 3) == tuple(
@@ -60,26 +62,30 @@ class TestFile:
         )
 
     def test_numbers_go_on(self, stream: LogStream) -> None:
-        """A new stream counts on where the file ends, even if its last line was cut short."""
+        """A new stream counts on where the file ends; after an end without a word, far above it."""
         stream.write("info", "one", actor="a")
         stream.close()
+        second = LogStream(stream.path, SystemClock())
+        second.write("info", "two", actor="a")
+        second.close()
         with stream.path.open("a") as file:
             file.write('{"seq": 99, "te')
-        after = LogStream(stream.path, SystemClock())
-        after.write("info", "two", actor="a")
-        after.close()
+        third = LogStream(stream.path, SystemClock())
+        third.write("info", "three", actor="a")
+        third.close()
 
-        assert [1, 2] == [r.seq for r in tail(stream.path, EVERYTHING, last=9)]
+        assert [1, 2, 2 + LEAP + 1] == [r.seq for r in tail(stream.path, EVERYTHING, last=9)]
 
     @pytest.mark.parametrize("text", ["a\nb", "\x1b[31mred", "\u202eleft", "\ud800", "\x85"])
     def test_one_line(self, stream: LogStream, text: str) -> None:
         """No text can break out of its line or move a terminal's cursor."""
         stream.write("info", text, actor="a", more=text)
         stream.close()
-        content = stream.path.read_bytes()
+        content, closed, _ = stream.path.read_bytes().split(b"\n")
 
+        assert {"closed": 1} == json.loads(closed)
         assert content.isascii()
-        assert b"\n" == bytes(c for c in content if c < 32)
+        assert b"" == bytes(c for c in content if c < 32)
         assert text == json.loads(content)["text"]
         assert line(record_of(json.loads(content))).isprintable()
 

@@ -87,9 +87,9 @@ class Commands:
         self("stop", "--timeout", "3")
 
 
-def until(condition: Callable[[], object], what: str) -> None:
+def until(condition: Callable[[], object], what: str, *, within: float = PATIENCE) -> None:
     """Look until a condition holds; fail after a while."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + within
     while not condition():
         assert time.monotonic() < end, f"never happened: {what}"
         time.sleep(0.02)

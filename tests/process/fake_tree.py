@@ -71,6 +71,7 @@ class Tree:
         self.cortex = Cortex(home)
         self._ended = asyncio.Event()
         self._logs = logs
+        self.fatal = None
 
     async def start(self) -> None:
         if FAKE == "slow-start":

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
+from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import pytest
@@ -12,7 +14,6 @@ from tests.process.commands import PATIENCE, Commands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.slow
 
@@ -64,9 +65,9 @@ class TestPublish:
         assert 77 == cortex("publish", "daemon:ready", "name=x").returncode
 
     def test_after_stop(self, cortex: Commands) -> None:
-        """Without a daemon `publish` ends with 69 and says how to start one."""
+        """Without a daemon `publish --no-offline` ends with 69 and says how to start one."""
         cortex("stop")
-        done = cortex("publish", "custom:ping")
+        done = cortex("publish", "custom:ping", "--no-offline")
 
         assert 69 == done.returncode
         assert 'start one with "cortex start"' in done.stderr
@@ -74,15 +75,20 @@ class TestPublish:
 
 class TestLogs:
     def test_slow_followers(self, cortex: Commands) -> None:
-        """Ten readers that read nothing neither stop the daemon nor one another."""
+        """Ten readers that read nothing stop nobody, and cost a bounded piece of memory."""
         readers = [_mute_follower(cortex.home) for _ in range(10)]
-        for _ in range(20):
-            _say(cortex.home, 100)
+        pid = cortex.status()["pid"]
+        _say(cortex.home, 1_000)
+        before = _memory(pid)
+        _say(cortex.home, 6_000)
+        grown = _memory(pid) - before
         found = cortex.status()
         for reader in readers:
             reader.close()
 
         assert 0 == found["code"]
+        # 5,000 records of 2 KB or so are kept, and what ten sockets hold.
+        assert 64 * 1024 > grown
         assert 0 == cortex("stop").returncode
 
     def test_daemon_stops(self, cortex: Commands) -> None:
@@ -122,6 +128,13 @@ class TestLogs:
 
         assert after
         assert all(before < json.loads(line)["seq"] for line in after)
+
+
+def _memory(pid: int) -> int:
+    """Return the KiB of memory that a process has; 0 where nobody tells."""
+    status = Path(f"/proc/{pid}/status")
+    found = re.findall(r"VmRSS:\s+(\d+)", status.read_text()) if status.exists() else ()
+    return int(found[0]) if found else 0
 
 
 def _mute_follower(home: Path) -> socket.socket:

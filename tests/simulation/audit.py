@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from cortex_actors import topics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from tests.simulation.disk import Disk
 
 #: `unit_now()` is the number of the unit of work that runs.
 TRIGGERS = """
@@ -43,6 +41,13 @@ SAYS = {
 }
 
 
+class Rows(Protocol):
+    """A ledger that can be asked: a simulated one, or a file."""
+
+    def query(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """Return what a query finds."""
+
+
 class Line(NamedTuple):
     """One thing that happened to a row."""
 
@@ -52,7 +57,7 @@ class Line(NamedTuple):
     seq: int
 
 
-def problems(disk: Disk, acknowledged: Iterable[str]) -> Iterator[str]:
+def problems(disk: Rows, acknowledged: Iterable[str]) -> Iterator[str]:
     """Yield every promise of the bus that a ledger does not keep."""
     lines = [Line(*row) for row in disk.query("SELECT unit, what, who, seq FROM audit ORDER BY n")]
     known = {each for (each,) in disk.query("SELECT id FROM events")}
@@ -65,9 +70,10 @@ def problems(disk: Disk, acknowledged: Iterable[str]) -> Iterator[str]:
     yield from _addressed(disk, lines)
     yield from _one_effect(disk, lines)
     yield from _in_order(disk, lines)
+    yield from _projects_in_order(disk, lines)
 
 
-def _handled_once(disk: Disk, lines: list[Line]) -> Iterator[str]:
+def _handled_once(disk: Rows, lines: list[Line]) -> Iterator[str]:
     """Yield deliveries that were handled twice, or never and do not wait for it either."""
     waiting = Counter(disk.query("SELECT consumer, seq FROM deliveries"))
     given = Counter((each.who, each.seq) for each in lines if each.what == "given")
@@ -80,7 +86,7 @@ def _handled_once(disk: Disk, lines: list[Line]) -> Iterator[str]:
     )
 
 
-def _addressed(disk: Disk, lines: list[Line]) -> Iterator[str]:
+def _addressed(disk: Rows, lines: list[Line]) -> Iterator[str]:
     """Yield events that were not given to somebody who hears their topic."""
     given = {(each.who, each.seq) for each in lines if each.what == "given"}
     for seq, topic in disk.query("SELECT seq, topic FROM events"):
@@ -89,7 +95,7 @@ def _addressed(disk: Disk, lines: list[Line]) -> Iterator[str]:
                 yield f"the event {seq} ({topic}) was never given to {who}"
 
 
-def _one_effect(disk: Disk, lines: list[Line]) -> Iterator[str]:
+def _one_effect(disk: Rows, lines: list[Line]) -> Iterator[str]:
     """Yield units of work whose acknowledgement and effects do not belong together."""
     topic = dict(disk.query("SELECT seq, topic FROM events"))
     units: dict[int, list[Line]] = defaultdict(list)
@@ -116,7 +122,7 @@ def _one_effect(disk: Disk, lines: list[Line]) -> Iterator[str]:
         )
 
 
-def _in_order(disk: Disk, lines: list[Line]) -> Iterator[str]:
+def _in_order(disk: Rows, lines: list[Line]) -> Iterator[str]:
     """Yield deliveries that overtook an earlier one of their consumer, topic and key."""
     rows = disk.query("SELECT seq, topic, payload FROM events")
     keys = {
@@ -131,3 +137,24 @@ def _in_order(disk: Disk, lines: list[Line]) -> Iterator[str]:
         if each.seq < last.get(place, 0):
             yield f"{place} handled {each.seq} after {last[place]}"
         last[place] = max(each.seq, last.get(place, 0))
+
+
+def _projects_in_order(disk: Rows, lines: list[Line]) -> Iterator[str]:
+    """Yield deliveries that overtook an earlier one of their consumer and project.
+
+    Of several events that were handled as one, the first counts.
+    """
+    rows = disk.query("SELECT seq, payload FROM events")
+    projects = {seq: json.loads(payload).get("project_id") for seq, payload in rows}
+    units: dict[tuple[int, str], list[int]] = defaultdict(list)
+    for each in lines:
+        if each.what == "gone":
+            units[each.unit, each.who].append(each.seq)
+    last: dict[tuple[str, str], int] = {}
+    for (_, who), seqs in units.items():
+        project = projects[max(seqs)]
+        if project is None:
+            continue
+        if min(seqs) < last.get((who, project), 0):
+            yield f"{who} handled {seqs} of {project} after {last[who, project]}"
+        last[who, project] = max(min(seqs), last.get((who, project), 0))

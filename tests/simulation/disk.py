@@ -108,8 +108,8 @@ class InlineWriter(Writer):
         self._is_due = self._is_over = False
         super().__init__(cast("Engine", opened), epoch, **how)
 
-    def submit(self, unit: Callable[[Connection], Any]) -> Future[Any]:
-        done = super().submit(unit)
+    def submit(self, unit: Callable[[Connection], Any], *, vital: bool = False) -> Future[Any]:
+        done = super().submit(unit, vital=vital)
         self._schedule()
         return done
 
@@ -151,9 +151,14 @@ class InlineWriter(Writer):
             self._is_over = True
             self._closed()
 
-    def _attempt(self, connection: Connection, job: _Job) -> None:
+    @contextmanager
+    def _transaction(self) -> Iterator[Connection]:
+        with self._opened.begin() as connection:
+            yield connection
+
+    def _attempt(self, connection: Connection, driver: sqlite3.Connection, job: _Job) -> None:
         self._disk.unit += 1
-        super()._attempt(connection, job)
+        super()._attempt(connection, driver, job)
 
     def _answer(self, pairs: list[tuple[_Job, _Job]]) -> None:
         if not self._opened.is_on:
@@ -193,9 +198,9 @@ class SimulatedLedger(Ledger):
 
 
 def _broken() -> OperationalError:
-    """Return what SQLite says when the disk is at fault."""
-    error = sqlite3.OperationalError("disk I/O error")
-    error.sqlite_errorname = "SQLITE_IOERR"
+    """Return what SQLite says when a disk cannot write for a while."""
+    error = sqlite3.OperationalError("database or disk is full")
+    error.sqlite_errorname = "SQLITE_FULL"
     return OperationalError("BEGIN", {}, error)
 
 

@@ -125,6 +125,9 @@ class SimulatedHints:
         self._ears = folders.ears = {}
         self.folders: frozenset[str] = frozenset()
 
+    def adopt(self, settings: object) -> None:
+        """Follow other settings: there is nothing in them for this."""
+
     def listen(self, project_id: str, folders: frozenset[str], wake: Callable[[], None]) -> None:
         """Wake somebody when something happens there."""
         self._ears[project_id] = Ear(folders, wake)

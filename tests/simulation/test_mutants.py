@@ -11,7 +11,7 @@ from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.consumer import LEDGER_PAUSE, Consumer
 from cortex_actors.errors import ActorAway
 from cortex_actors.runtime.names import Names
-from cortex_actors.storage import journal
+from cortex_actors.storage import append, journal
 from cortex_actors.storage.indexer import Indexer
 from cortex_actors.storage.schema import deliveries
 from cortex_actors.storage.writer import Writer
@@ -36,7 +36,7 @@ def acknowledges_without_the_work(plant: Plant) -> None:
 
     def settle(connection: Any, delivery: Any, outcome: Any) -> list[Any]:
         connection.execute(delete(deliveries).where(journal._of(delivery)))
-        return journal.store(connection, outcome.say)
+        return append.store(connection, outcome.say)
 
     plant.setattr(journal, "_settle", settle)
 

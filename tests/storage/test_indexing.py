@@ -156,7 +156,7 @@ class TestChanges:
         """An insight that is no longer active is told as gone, whatever was noted."""
         await store.says(HERE, "a")
         await store.write(
-            lambda c: c.exec_driver_sql("UPDATE insights SET status = 'superseded'").rowcount
+            lambda c: c.exec_driver_sql("UPDATE insights SET status = 'contradicted'").rowcount
         )
 
         assert [(id_of("a"), False)] == await told(store)

@@ -10,6 +10,8 @@ import pytest
 from cortex_actors.errors import ActorAway, LedgerDown, StoreTooNew
 from cortex_actors.storage import ledger as module
 from cortex_actors.storage import migrate as migrating
+from cortex_actors.storage import turns
+from cortex_actors.storage.version import SCHEMA_VERSION
 from cortex_actors.testing import eventually
 from tests.storage.support import Store, opened
 
@@ -69,18 +71,20 @@ class TestOpen:
         async with opened(tmp_path) as store:
             await store.write(lambda c: c.exec_driver_sql("PRAGMA user_version = 99"))
         before = (tmp_path / "cortex.db").read_bytes()
-        with pytest.raises(StoreTooNew, match="version 99, this program knows 1"):
+        with pytest.raises(StoreTooNew, match=f"version 99, this program knows {SCHEMA_VERSION}"):
             await store.open()
 
         assert before == (tmp_path / "cortex.db").read_bytes()
 
     async def test_not_a_ledger(self, tmp_path: Path) -> None:
-        """A file that is no database is an error that names it, and is not touched."""
+        """A file that is no database is put aside as it is, and a new ledger is begun."""
         (tmp_path / "cortex.db").write_bytes(b"my diary, not a database" * 100)
-        with pytest.raises(LedgerDown, match="cortex.db: file is not a database"):
-            await Store(tmp_path).open()
+        async with opened(tmp_path) as store:
+            rows = await store.rows("SELECT count(*) FROM events")
+        (aside,) = tmp_path.glob("cortex.db.corrupt-*")
 
-        assert b"my diary" == (tmp_path / "cortex.db").read_bytes()[:8]
+        assert [(0,)] == rows
+        assert b"my diary, not a database" * 100 == aside.read_bytes()
 
     async def test_no_folder(self, tmp_path: Path) -> None:
         """A home that is gone is an error, and the ledger opens once it is back."""
@@ -180,7 +184,7 @@ class TestEnd:
 
     async def test_thread_that_hangs(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """While an earlier thread hangs in the disk a second connection is not opened."""
-        monkeypatch.setattr(module, "TURN_TIMEOUT", 0.05)
+        monkeypatch.setattr(turns, "TURN_TIMEOUT", 0.05)
         store, unit = Store(tmp_path), Blocked()
         handle = await store.open()
         writing = asyncio.create_task(store.write(unit))

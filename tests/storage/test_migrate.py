@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import sqlite3
-import stat
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -59,24 +56,15 @@ class TestMigrate:
 
         assert [] == differences
 
-    def test_constraints(self, engine: Engine, path: Path) -> None:
-        """Primary keys, foreign keys and checks are the code's, too."""
+    def test_is_the_code_to_the_letter(self, engine: Engine, path: Path) -> None:
+        """Every table and index is made by the statement the code would make it with."""
         migrate(engine, path)
         made = opening.writing(path.with_name("made.db"))
         metadata.create_all(made)
-        tables = sorted(metadata.tables)
-        infos = [
-            [ask_rows(one, f"PRAGMA {what}({table})") for table in tables]
-            for what in ("table_info", "foreign_key_list")
-            for one in (engine, made)
-        ]
-        query = "SELECT sql FROM sqlite_master WHERE sql LIKE '%CHECK%'"
-        checks = [ask(one, query) for one in (engine, made)]
+        migrated, expected = statements(engine), statements(made)
         made.dispose()
 
-        assert infos[0] == infos[1]
-        assert infos[2] == infos[3]
-        assert len(checks[0]) == len(checks[1]) == 4
+        assert expected == migrated
 
     def test_all_or_nothing(
         self, engine: Engine, path: Path, monkeypatch: pytest.MonkeyPatch
@@ -106,28 +94,20 @@ class TestMigrate:
 
 
 class TestCopy:
-    def test_whole(self, engine: Engine, path: Path) -> None:
-        """The copy made before a migration has what still lies in the WAL, for the owner alone."""
-        migrate(engine, path)
-        ask(engine, "INSERT INTO owner VALUES (1, 42, 1, 1) RETURNING epoch")
-        target = path.with_name("cortex.db.v1")
-        module._copy(path, target)
-        with closing(sqlite3.connect(target)) as copy:
-            rows = copy.execute("SELECT epoch FROM owner").fetchall()
-            check = copy.execute("PRAGMA integrity_check").fetchall()
-
-        assert [(42,)] == rows
-        assert [("ok",)] == check
-        assert 0o600 == stat.S_IMODE(target.stat().st_mode)
-
     def test_new_ledger(self, engine: Engine, path: Path) -> None:
         """There is nothing to copy of a ledger that is new."""
         migrate(engine, path)
 
-        assert [] == list(path.parent.glob("*.v*"))
+        assert [] == list(path.parent.rglob("before-*"))
 
 
-def ask_rows(engine: Engine, sql: str) -> list[tuple[object, ...]]:
-    """Return the rows of a query, but for the text of defaults."""
+def statements(engine: Engine) -> dict[str, str]:
+    """Return what made each table and index, without what only looks different."""
+    query = (
+        "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name != 'alembic_version'"
+    )
     with engine.begin() as connection:
-        return sorted(tuple(row) for row in connection.exec_driver_sql(sql))
+        rows = connection.exec_driver_sql(query).all()
+    # A table that was renamed has its name, and those it refers to, in quotation marks.
+    plain = str.maketrans({'"': " ", "(": " ( ", ")": " ) ", ",": " , "})
+    return {name: " ".join(sql.translate(plain).split()) for name, sql in rows}

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy.exc import IntegrityError
 
 from cortex_actors.clock import SystemClock
-from cortex_actors.errors import LedgerDown
+from cortex_actors.errors import LedgerDown, StorageFull
 from cortex_actors.storage import connection as opening
 from cortex_actors.storage.migrate import migrate
 from cortex_actors.storage.writer import Limits, Writer
@@ -165,7 +165,7 @@ class TestFailure:
         writer.submit(run("PRAGMA max_page_count = 1000000")).exception(SOON)
         after = writer.submit(note("c")).result(SOON)
 
-        assert [LedgerDown] * 4 == errors
+        assert [StorageFull] * 4 == errors
         assert [] == kept
         assert 1 == after
 

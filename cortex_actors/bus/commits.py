@@ -1,0 +1,171 @@
+"""Commits: what is published in one turn of the loop is stored together.
+
+A way to the ledger and back costs more than the rows: with 64 publishers at a time, one unit of
+work for all of them gave three times the events a second of one for each (benchmarks/ledger.py).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from contextvars import Context
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from cortex_actors import topics
+from cortex_actors.bus.journal import AWAY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Sequence
+
+    from cortex_actors.bus.journal import Journal
+    from cortex_actors.bus.subscription import Subscription
+    from cortex_actors.domain.event import Event
+    from cortex_actors.domain.payload import Payload
+
+T = TypeVar("T")
+
+#: Events of one commit: others write, too, and wait for it.
+AT_ONCE = 500
+
+#: Deliveries that found no room, in the order of their events.
+Late: TypeAlias = "list[tuple[Subscription, Event[Payload]]]"
+
+#: Events as they were stored, and who had no room for them.
+Said: TypeAlias = "tuple[list[Event[Payload]], Late]"
+
+
+@dataclass(slots=True)
+class _Publish:
+    """Events of one publisher, who waits for them."""
+
+    events: Sequence[Event[Payload]]
+    done: asyncio.Future[Said]
+
+    def answer(self, told: list[Event[Payload]], late: Late) -> None:
+        """Answer the publisher; for one that has ended, count what found no room."""
+        if not self.done.done():
+            self.done.set_result((told, late))
+        else:
+            _drop(late)
+
+
+class Commits:
+    """Stores events and then says them, in the order in which they were added.
+
+    A commit that has begun goes on whatever becomes of its publishers.
+    """
+
+    def __init__(self, journal: Journal, say: Callable[[Event[Payload]], Late]) -> None:
+        """Store in that journal; `say` hands a stored event to its receivers."""
+        self._journal = journal
+        self._say = say
+        self._added: deque[_Publish] = deque()
+        self.running: set[asyncio.Task[Any]] = set()
+
+    def add(self, events: Sequence[Event[Payload]]) -> asyncio.Future[Said]:
+        """Store events with whatever else is added in this turn of the loop, and say them.
+
+        At most `AT_ONCE`. The future holds what failed, if the commit did. Who cancels it does not
+        stop the commit; nobody waits then for the receivers without room, who go without.
+        """
+        done: asyncio.Future[Said] = asyncio.get_running_loop().create_future()
+        if not self._added:  # its first step comes when everybody of this turn has added theirs
+            self._begin()
+        self._added.append(_Publish(events, done))
+        return done
+
+    def add_once(self, event: Event[Payload], key: str) -> asyncio.Future[Said]:
+        """Store an event under an idempotency key, and say it unless the key was known."""
+        done: asyncio.Future[Said] = asyncio.get_running_loop().create_future()
+        self.keep(self._store_once(_Publish([event], done), key))
+        return done
+
+    def keep(self, work: Coroutine[None, None, T]) -> asyncio.Task[T]:
+        """Begin a commit and its signals, which go on whatever becomes of the caller."""
+        task = asyncio.get_running_loop().create_task(work)
+        self.running.add(task)
+        task.add_done_callback(self._on_done)
+        return task
+
+    def _on_done(self, task: asyncio.Task[Any]) -> None:
+        """Let a commit go; one that failed after its caller had gone has nobody to tell."""
+        self.running.discard(task)
+        if not task.cancelled():
+            task.exception()
+
+    def _begin(self) -> None:
+        """Begin a commit on behalf of several: it belongs to no actor's turn."""
+        Context().run(self.keep, self._store_added())
+
+    async def _store_added(self) -> None:
+        """Store what was added, as many as may share a commit at a time."""
+        group = [self._added.popleft()]
+        size = len(group[0].events)
+        while self._added and size + len(self._added[0].events) <= AT_ONCE:
+            group.append(self._added.popleft())
+            size += len(group[-1].events)
+        if self._added:
+            self._begin()
+        await self._store(group)
+
+    async def _store(self, group: Sequence[_Publish]) -> None:
+        """Store a group in one commit and say it; what cannot be stored harms nobody else."""
+        events = [event for each in group for event in each.events]
+        durable = [event for event in events if topics.find(event.topic).durable]
+        try:
+            written = await self._journal.append(durable) if durable else []
+        except AWAY as error:
+            _fail(group, error)
+        except Exception as error:  # noqa: BLE001 - it goes to whom it belongs
+            if len(group) == 1:
+                _fail(group, error)
+            for each in group if len(group) > 1 else ():
+                await self._store([each])
+        except BaseException:  # the loop ends
+            for each in group:
+                each.done.cancel()
+            raise
+        else:
+            self._tell(group, written)
+
+    async def _store_once(self, publish: _Publish, key: str) -> None:
+        """Store one event under its key; one that was known is told to nobody."""
+        try:
+            stored = await self._journal.append_once(publish.events[0], key)
+        except Exception as error:  # noqa: BLE001 - it goes to whom it belongs
+            _fail([publish], error)
+        except BaseException:  # the loop ends
+            publish.done.cancel()
+            raise
+        else:
+            publish.answer([stored], [] if stored.duplicate else self._say(stored))
+
+    def _tell(self, group: Sequence[_Publish], written: Sequence[Event[Payload]]) -> None:
+        """Say what was stored, and what need not be, in order; answer the publishers."""
+        stored = {event.id: event for event in written}
+        for each in group:
+            told = [stored.get(event.id, event) for event in each.events]
+            late: Late = []
+            for event in told:
+                late += self._say(event)
+            each.answer(told, late)
+
+
+def _drop(late: Late) -> None:
+    """Count what found no room and is not waited for."""
+    for subscription, event in late:
+        subscription.drop(event)
+
+
+def drop_answer(done: asyncio.Future[Said]) -> None:
+    """Drop what found no room after a commit whose publisher had ended."""
+    if not done.cancelled() and done.exception() is None:
+        _drop(done.result()[1])
+
+
+def _fail(group: Sequence[_Publish], error: Exception) -> None:
+    """Tell every publisher of a group that nothing of theirs was stored."""
+    for each in group:
+        if not each.done.done():
+            each.done.set_exception(error)

@@ -1,0 +1,203 @@
+"""`backup` and `restore`: copies of the ledger."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cortex_actors import lock
+from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json, show_table
+from cortex_actors.client import Client
+from cortex_actors.clock import SECOND, SystemClock, iso
+from cortex_actors.errors import DaemonDown, NotFound, Refused
+from cortex_actors.home import Home
+from cortex_actors.storage import backups, replacement, restoring
+from cortex_actors.storage.copying import problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: Seconds a backup may take: as long as the disk does.
+PATIENCE = 21_600.0
+
+#: Bytes of a megabyte, as people count them.
+MB = 1_000_000
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command(
+        "backup",
+        epilog=examples(
+            "cortex backup", "cortex backup --to /media/disk/cortex.db", "cortex backup --list"
+        ),
+    )(backup)
+    app.command(
+        "restore",
+        epilog=examples(
+            "cortex restore", "cortex restore cortex-20260101T120000Z", "cortex restore --yes"
+        ),
+    )(restore)
+
+
+def backup(
+    to: Annotated[
+        Path | None, typer.Option("--to", help="A new file, or a folder, in place of backups/.")
+    ] = None,
+    listing: Annotated[bool, typer.Option("--list", help="Show which there are.")] = False,
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+) -> None:
+    """Copy the ledger, whether the daemon runs or not; with --list show the copies, checked."""
+    where = Home.of(home)
+    if listing:
+        _show(where, as_json=as_json)
+        return
+    target = None if to is None else str(to.expanduser().absolute())
+    try:
+        found = Client(where, timeout=PATIENCE).call("backup", to=target)
+    except DaemonDown:
+        found = _copied(where, target)
+    if as_json:
+        show_json(found)
+    else:
+        print(f"{found['path']}, {found['size'] / MB:.1f} MB, in {found['took_s']:.2f} s")
+
+
+def restore(
+    wanted: Annotated[
+        str, typer.Argument(metavar="[NAME|PATH|latest]", help="Which; the newest if left out.")
+    ] = restoring.LATEST,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+) -> None:
+    """Put a backup in the place of the ledger, which is kept aside; the daemon must be down."""
+    where = Home.of(home)
+    with _alone(where):
+        choice = restoring.choose(where, wanted)
+        if not as_json:
+            _compare(choice, where)
+        if not yes:
+            _confirm(choice)
+        aside = restoring.restore(where, choice, at=SystemClock().now())
+    if as_json:
+        show_json(
+            {
+                "restored": str(choice.path),
+                "replaced": None if aside is None else str(aside),
+                "schema": choice.version,
+                "backup": asdict(choice.backup),
+                "ledger": asdict(choice.ledger),
+                "missing": choice.missing,
+            }
+        )
+        return
+    print(f"restored {choice.path}")
+    if aside is not None:
+        print(f"the ledger before it is {aside}; delete it when you no longer need it")
+    print("go on with: cortex start")
+
+
+@contextmanager
+def _alone(home: Home) -> Iterator[None]:
+    """Hold the home's lock, so that no daemon starts meanwhile; raises `AlreadyRunning`."""
+    if not home.root.is_dir():
+        raise NotFound(f"there is no home at {home.root}; give one with --home or CORTEX_HOME")
+    held = lock.acquire(home)
+    try:
+        replacement.finish(home.ledger)
+        yield
+    finally:
+        held.close()
+
+
+def _copied(home: Home, to: str | None) -> dict[str, Any]:
+    """Copy the ledger of a daemon that is down."""
+    clock = SystemClock()
+    begun = clock.monotonic()
+    with _alone(home):
+        if to is None:
+            made = backups.take_now(home.ledger, home.backups, at=clock.now())
+        else:
+            made = backups.take_to(home.ledger, Path(to), at=clock.now())
+    took = round(clock.monotonic() - begun, 3)
+    return {"path": str(made.path), "size": made.size, "at": made.at, "took_s": took}
+
+
+def _show(home: Home, *, as_json: bool) -> None:
+    """Show the copies; each is checked, which takes as long as reading it."""
+    now, found = SystemClock().now(), backups.listed(home.backups)
+    rows = [
+        {
+            "name": each.path.name,
+            "path": str(each.path),
+            "at": each.at,
+            "size": each.size,
+            "age_s": round(max(0.0, (now - each.at) / SECOND)),
+            "problem": problem(each.path),
+        }
+        for each in found
+    ]
+    if as_json:
+        show_json({"backups": rows})
+        return
+    show_table(
+        f"{len(rows)} backups in {home.backups}",
+        ("backup", "made", "age", "size", "checked"),
+        [
+            (
+                row["name"],
+                iso(each.at),
+                _age(max(0.0, (now - each.at) / SECOND)),
+                f"{each.size / MB:.1f} MB",
+                row["problem"] or "good",
+            )
+            for row, each in zip(rows, found, strict=True)
+        ],
+        empty="there is no backup yet; make one with: cortex backup",
+    )
+
+
+def _compare(choice: restoring.Choice, home: Home) -> None:
+    """Say what a backup holds, and what would be missing."""
+    there, here = choice.backup, choice.ledger
+    print(f"{choice.path} is good, schema version {choice.version}")
+    rows: list[tuple[object, ...]] = [
+        (name, here.rows.get(name, "?"), there.rows.get(name, 0), choice.missing.get(name, ""))
+        for name in sorted(here.rows.keys() | there.rows.keys())
+        if here.rows.get(name) or there.rows.get(name)
+    ]
+    show_table(
+        f"in place of {home.ledger}",
+        ("rows of", "ledger", "backup", "missing"),
+        [*rows, ("last event", _seq(here), _seq(there), "")],
+        empty="",
+    )
+
+
+def _confirm(choice: restoring.Choice) -> None:
+    """Ask; raises `Refused` for no, and where nobody can be asked."""
+    if not sys.stdin.isatty():
+        message = f"refused to restore {choice.path} without being asked to"
+        raise Refused(f"{message}; where nobody can answer, say --yes")
+    if not typer.confirm("Put it in the place of the ledger?"):
+        raise Refused("nothing was restored")
+
+
+def _seq(found: restoring.Contents) -> object:
+    """Return the number of the last event, if it is known."""
+    return "?" if found.last_seq is None else found.last_seq
+
+
+def _age(seconds: float) -> str:
+    """Return an age in its largest unit."""
+    for unit, name in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= unit:
+            return f"{seconds / unit:.1f} {name}"
+    return f"{seconds:.0f} s"

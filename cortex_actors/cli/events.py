@@ -1,0 +1,158 @@
+"""`events`: what was said, who has still to handle it, and what becomes of dead letters."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from cortex_actors.cli.output import (
+    HomeOption,
+    JsonOption,
+    examples,
+    shortened,
+    show_json,
+    show_table,
+)
+from cortex_actors.client import Answer, Client
+from cortex_actors.clock import iso
+from cortex_actors.errors import UsageError
+from cortex_actors.logrecord import visible
+
+Names = list[str]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        "events",
+        epilog=examples(
+            "cortex events",
+            "cortex events --topic 'file:*' --limit 50",
+            "cortex events --dead",
+            "cortex events --id 21",
+            "cortex events --replay 21",
+            "cortex events --replay all",
+            "cortex events --discard evt_01M806R9PZAY78CBPJFYBR0AVQ",
+        ),
+    )(events)
+
+
+def events(
+    *,
+    topic: Annotated[str | None, typer.Option(help="Only topics of this shell pattern.")] = None,
+    waiting: Annotated[
+        bool, typer.Option("--waiting", help="Only what somebody has yet to handle.")
+    ] = False,
+    dead: Annotated[
+        bool, typer.Option("--dead", help="Only dead letters: tried too often.")
+    ] = False,
+    since: Annotated[int, typer.Option(min=0, help="Only after this seq.")] = 0,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many at most.")] = 20,
+    name: Annotated[
+        str | None,
+        typer.Option("--id", help="Show one, by id or seq, with its payload and tracebacks."),
+    ] = None,
+    replay: Annotated[
+        Names | None, typer.Option(help="Try a dead letter anew, by id or seq; or all.")
+    ] = None,
+    discard: Annotated[
+        Names | None, typer.Option(help="Drop a dead letter for good, by id or seq; or all.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do discard all of them.")] = False,
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+) -> None:
+    """List the newest stored events, or decide about those that could not be handled."""
+    if sum(bool(given) for given in (name, replay, discard)) > 1:
+        raise UsageError("say one of --id, --replay and --discard; see: cortex events --help")
+    client = Client(home)
+    if replay or discard:
+        _decide(client, replay or [], discard or [], yes=yes, as_json=as_json)
+    elif name:
+        _show(client.call("event", event=name), as_json=as_json)
+    else:
+        found = client.call(
+            "events", topic=topic, waiting=waiting, dead=dead, since=since, limit=limit
+        )
+        _list(found, as_json=as_json)
+
+
+def _list(found: Answer, *, as_json: bool) -> None:
+    """Print events, newest first."""
+    if as_json:
+        show_json(found)
+        return
+    show_table(
+        f"{found['waiting']} deliveries wait, {found['dead']} are dead letters",
+        ("seq", "at", "topic", "from", "state"),
+        [
+            (
+                each["seq"],
+                iso(each["at"]),
+                each["topic"],
+                shortened(each["source"], 40),
+                _state(each),
+            )
+            for each in found["events"]
+        ],
+        empty="no such event is stored",
+    )
+
+
+def _show(found: Answer, *, as_json: bool) -> None:
+    """Print one event whole."""
+    if as_json:
+        show_json(found)
+        return
+    rows = [(key, str(found[key])) for key in ("seq", "id", "topic", "source")]
+    rows.append(("at", iso(found["at"])))
+    if found["idempotency_key"] is not None:
+        rows.append(("key", found["idempotency_key"]))
+    rows += [("state", line) for line in _state(found).splitlines()]
+    rows.append(("payload", json.dumps(found["payload"])))
+    for key, value in rows:
+        print(visible(f"{key:<9}{value}"))
+    for each in found["consumers"]:
+        for line in (each["error"] or "").splitlines():
+            print(visible(f"{each['consumer']}: {line}"))
+
+
+def _decide(client: Client, replay: Names, discard: Names, *, yes: bool, as_json: bool) -> None:
+    """Replay or discard dead letters, and say how many."""
+    if discard == ["all"] and not yes:
+        raise UsageError("--discard all drops every dead letter for good: say --yes, too")
+    if replay:
+        found, done = client.call("replay", events=replay)["replayed"], "put back"
+    else:
+        found, done = client.call("discard", events=discard)["discarded"], "discarded"
+    if as_json:
+        show_json(found)
+        return
+    for each in found:
+        print(f"{done} {each['seq']} for {each['consumer']}")
+    if not found:
+        print("there are no dead letters")
+
+
+def _state(event: dict[str, Any]) -> str:
+    """Return who has still to handle an event, a line each; or that it is handled."""
+    return "\n".join(_standing(each) for each in event["consumers"]) or "handled"
+
+
+def _standing(each: dict[str, Any]) -> str:
+    """Return how one consumer stands to an event."""
+    tried = f"{each['attempts']} attempt{'s' * (each['attempts'] != 1)}"
+    if each["state"] == "dead":
+        return f"dead for {each['consumer']} after {tried} at {iso(each['at'])}: {_last(each)}"
+    if not each["attempts"]:
+        return f"waiting for {each['consumer']}"
+    again = f"next not before {iso(each['at'])}"
+    return f"waiting for {each['consumer']}, {tried}, {again}: {_last(each)}"
+
+
+def _last(each: dict[str, Any]) -> str:
+    """Return the last line of a traceback."""
+    lines = (each["error"] or "").strip().splitlines()
+    return shortened(lines[-1], 200) if lines else "no traceback"

@@ -1,0 +1,88 @@
+"""`publish` while no daemon runs: the event is written into the ledger, under the home's lock.
+
+The daemon that starts next finds it there and handles it, as it would after a crash.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from cortex_actors import lock, publishing
+from cortex_actors.cli import lifecycle
+from cortex_actors.clock import SystemClock
+from cortex_actors.errors import AlreadyRunning, AnswerLost, BadInput, DaemonDown
+from cortex_actors.storage import offline
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cortex_actors.home import Home
+
+#: Seconds to wait for a daemon that stops, or for others that publish like this; and for one that
+#: starts, as long as `cortex start` does.
+PATIENCE, START_PATIENCE = 10.0, 60.0
+
+#: Seconds between two tries.
+PAUSE = 0.05
+
+
+def publish(
+    home: Home,
+    online: Callable[[], dict[str, Any]],
+    *,
+    topic: str,
+    payload: dict[str, Any],
+    source: str,
+    idempotency_key: str | None = None,
+) -> dict[str, Any]:
+    """Store an event and return what its publisher is told, with `"offline": true`.
+
+    While somebody else has the lock, a daemon may be starting: then `online` is tried again. Raises
+    what publishing online raises, `DaemonDown` when neither works for too long, and what
+    `storage.offline.commit` raises.
+    """
+    _refuse_unwritable(topic, [payload, source, idempotency_key])
+    clock = SystemClock()
+    begun = clock.monotonic()
+    while True:
+        try:
+            # Not taken over: the file goes on telling how the last daemon ended.
+            held = lock.acquire(home)
+        except AlreadyRunning:
+            try:
+                return online()
+            except DaemonDown as error:
+                unsure = isinstance(error, AnswerLost) and idempotency_key is None
+                if unsure or clock.monotonic() - begun > _patience(home):
+                    raise
+            lifecycle.pause(PAUSE)
+            continue
+        with closing(held):
+            written = offline.commit(
+                home.ledger,
+                lambda connection: publishing.write(
+                    connection,
+                    topic,
+                    payload,
+                    source=source,
+                    key=idempotency_key,
+                    clock=clock,
+                ),
+            )
+        return {**written, "offline": True}
+
+
+def _patience(home: Home) -> float:
+    """Return how many seconds whoever has the lock now may take."""
+    return START_PATIENCE if lock.state(home) is lock.State.STARTING else PATIENCE
+
+
+def _refuse_unwritable(topic: str, values: list[object]) -> None:
+    """Raise `BadInput` for what the socket would not carry: no JSON, or half characters."""
+    try:
+        json.dumps(values, allow_nan=False, ensure_ascii=False).encode()
+    except ValueError as error:
+        message = f"cannot publish {topic}: it cannot be written as JSON in UTF-8: {error}"
+        raise BadInput(message) from None

@@ -1,0 +1,49 @@
+"""What the front desk is handed: the way to everybody whom a verb asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from cortex_actors.bus.bus import Bus
+    from cortex_actors.clock import Clock
+    from cortex_actors.domain.hit import Recall
+    from cortex_actors.home import Home
+    from cortex_actors.storage.records import Records
+
+
+class Ask(Protocol):
+    """Asks the federation."""
+
+    def __call__(self, text: str, limit: int, project_id: str | None) -> Awaitable[Recall]:
+        """Return what the stores know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the front desk is handed; everything behind an actor's name is a callable."""
+
+    home: Home
+    clock: Clock
+    bus: Bus
+    records: Records
+    model: str
+    recall: Ask
+    #: What `status` counts in the ledger; like the two below, answered soon or not at all.
+    counts: Callable[[], Awaitable[Mapping[str, Any]]]
+    embedder: Callable[[], Awaitable[Mapping[str, Any]]]
+    index: Callable[[], Awaitable[Mapping[str, Any]]]
+    #: Which jobs of the schedule failed last; the newest backup and recovery.
+    failing: Callable[[], Awaitable[Mapping[str, str]]]
+    kept: Callable[[], Awaitable[Mapping[str, Any]]]
+    #: Copies the ledger, into `backups/` or to a path.
+    backup: Callable[[str | None], Awaitable[Mapping[str, Any]]]
+    tree: Callable[[], Mapping[str, Any]]
+    crash: Callable[[str], None]
+    inspect: Callable[[str], Mapping[str, Any]]
+    reload: Callable[[], Awaitable[Mapping[str, Any]]]
+    #: Lets a consumer look into the journal.
+    wake: Callable[[str], object]

@@ -1,0 +1,165 @@
+"""What another process says: its shape is checked, what follows from it filled in, then stored.
+
+With a daemon by `Publishing`; without one by `write`, which keeps to the same rules.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from cortex_actors import lookup, topics
+from cortex_actors.bus.idempotency import refuse_key
+from cortex_actors.bus.size import refuse_too_large
+from cortex_actors.clock import Clock, ulid
+from cortex_actors.domain.event import Event
+from cortex_actors.domain.payload import Custom, FileChanged, Payload
+from cortex_actors.errors import BadInput, Refused, UnknownProject
+from cortex_actors.parsers.dialect import dialect_of
+from cortex_actors.storage.append import store
+from cortex_actors.storage.journal import store_once
+
+if TYPE_CHECKING:
+    from cortex_actors.bus.bus import Bus
+    from cortex_actors.domain.project import Project
+    from cortex_actors.storage.records import Connection, Records
+
+#: Characters of a source: every record of the log in memory holds one, and there are thousands.
+SOURCE_LIMIT = 200
+
+
+class Publishing:
+    """Says the events of other processes."""
+
+    def __init__(self, bus: Bus, records: Records) -> None:
+        """Say on the bus; projects are looked up in the ledger."""
+        self._bus = bus
+        self._records = records
+
+    async def publish(
+        self,
+        topic: str,
+        payload: dict[str, Any],
+        *,
+        source: str,
+        transient: bool,
+        key: str | None = None,
+    ) -> dict[str, Any]:
+        """Return once the event is durable, unless it is transient.
+
+        Raises `UnknownTopic`, `BadInput` for the payload or the idempotency key, `Refused` for a
+        topic that only the daemon may say, `UnknownProject` for a path under no project.
+        """
+        _refuse(topic, payload, source)
+        if _names_a_file(topic, payload):
+            given = await asyncio.to_thread(_placed, payload)
+            said: Payload = await self._records.read(lambda c: _addressed(c, given))
+        else:
+            said = topics.parse(topic, payload)
+        event = await self._bus.publish(
+            topic, said, source=source, durable=not transient, idempotency_key=key
+        )
+        return answer(event)
+
+    def publish_now(
+        self, topic: str, payload: dict[str, Any], *, source: str, transient: bool
+    ) -> dict[str, Any] | None:
+        """Do what `publish` does, if nobody has to be waited for; else None, and nothing is said.
+
+        That is so for a transient event of another process's own, while every mailbox has room.
+        Raises `BadInput` as `publish` does.
+        """
+        if transient is not True or topics.find(topic).payload is not Custom:
+            return None
+        _refuse_misshapen(topic, payload, source)
+        event = self._bus.publish_now(topic, Custom(dict(payload)), source=source)
+        return None if event is None else answer(event)
+
+
+def write(
+    connection: Connection,
+    topic: str,
+    payload: dict[str, Any],
+    *,
+    source: str,
+    key: str | None,
+    clock: Clock,
+) -> dict[str, Any]:
+    """Store an event while no daemon runs, in the caller's transaction; nobody is told.
+
+    Raises what `publish` raises. How many custom names are alive is not counted: only a daemon
+    keeps names.
+    """
+    _refuse(topic, payload, source)
+    if _names_a_file(topic, payload):
+        said: Payload = _addressed(connection, _placed(payload))
+    else:
+        said = topics.parse(topic, payload)
+    refuse_too_large(topic, said)
+    at = clock.now()
+    event: Event[Payload] = Event(f"evt_{ulid(at)}", topic, said, at, source)
+    if key is None:
+        return answer(store(connection, [event])[0])
+    refuse_key(topic, key, durable=True)
+    return answer(store_once(connection, event, key))
+
+
+def answer(event: Event[Payload]) -> dict[str, Any]:
+    """Return what its publisher is told of an event."""
+    told = {"id": event.id, "topic": event.topic, "seq": event.seq}
+    return {**told, "duplicate": True} if event.duplicate else told
+
+
+def _names_a_file(topic: str, payload: dict[str, Any]) -> bool:
+    """Tell whether a payload has a path, from which more follows."""
+    return topic == topics.FILE_CHANGED and isinstance(payload.get("path"), str)
+
+
+def _placed(payload: dict[str, Any]) -> dict[str, Any]:
+    """Return a payload whose path is the file's one name (on a thread)."""
+    return {**payload, "path": lookup.place(payload["path"])}
+
+
+def _addressed(connection: Connection, payload: dict[str, Any]) -> FileChanged:
+    """Return the change of a file, with the project that holds it where none is given.
+
+    Raises for a path that is no instruction file, or not of the project it is said of.
+    """
+    project = lookup.project(connection, payload["path"])
+    said = topics.parse(topics.FILE_CHANGED, {"project_id": project.id, **payload})
+    assert isinstance(said, FileChanged)  # noqa: S101 - a fact for mypy
+    _admit(said, project)
+    return said
+
+
+def _admit(payload: FileChanged, project: Project) -> None:
+    """Raise for a path that is no instruction file, or not of the project it is said of."""
+    if project.id != payload.project_id:
+        message = f"{payload.path} lies in the project {project.id}, not {payload.project_id}"
+        raise UnknownProject(message)
+    if dialect_of(payload.path.removeprefix(project.root).lstrip("/")) is None:
+        message = (
+            f"{payload.path} is not the name of an instruction file; "
+            "docs/cli.md lists them under cortex init"
+        )
+        raise BadInput(message)
+
+
+def _refuse(topic: str, payload: object, source: object) -> None:
+    """Raise for a topic that is not there, or not the caller's, and for what is misshapen."""
+    if topics.find(topic).owner_only:
+        message = (
+            f"refused to publish {topic}: only the daemon says it; the topics you may say are "
+            "listed by: cortex topics"
+        )
+        raise Refused(message)
+    _refuse_misshapen(topic, payload, source)
+
+
+def _refuse_misshapen(topic: str, payload: object, source: object) -> None:
+    """Raise `BadInput` for what another process may send in place of an object or a short text."""
+    if not (isinstance(payload, dict) and isinstance(source, str)):
+        raise BadInput(f"cannot publish {topic}: its payload must be an object, its source a text")
+    if len(source) > SOURCE_LIMIT:
+        message = f"cannot publish {topic}: its source has {len(source)} characters, "
+        raise BadInput(f"{message}the limit is {SOURCE_LIMIT}; say who speaks, in short")

@@ -1,0 +1,185 @@
+"""Reload: the settings are read again, and whoever was handed a section that changed starts anew.
+
+Nothing else is touched. An actor that is started again finishes what it has in hand or is handed it
+again, as after any restart; callers wait for its name. It is no failure, so it does not count
+against its supervisor's limit. A section with a key that only a new process can follow is left as
+it is as a whole, because half of a change is a state that nobody has asked for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+import supervision
+from cortex_actors import settings
+from cortex_actors.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from cortex_actors.home import Home
+    from cortex_actors.settings import Settings
+    from cortex_actors.tree import Branch
+
+log = logging.getLogger("cortex.reload")
+
+#: Section -> who is handed it, actors and branches of their own (a test holds this to what the
+#: parts are put together from).
+HANDED: Final[Mapping[str, tuple[str, ...]]] = {
+    "accumulation": ("accumulator",),
+    "reconciliation": ("reconciler",),
+    "embedding": ("cache", "pool"),
+    "federation": ("federation",),
+    "watching": ("watchers", "watchlist"),
+    "storage": ("ledger", "vectors", "indexer"),
+    "events": ("accumulator", "reconciler", "organiser", "watchlist", "scheduler"),
+    "schedule": ("scheduler",),
+}
+
+#: Keys of what is built once in a process: the model, and with it what every vector is compared to.
+FIXED: Final = frozenset({"embedding.provider", "embedding.model", "embedding.request_timeout_s"})
+
+#: A branch and one of its children.
+Place = tuple[str, str]
+
+
+class Reload:
+    """Reads the settings of a home and has them followed; one reload at a time."""
+
+    def __init__(
+        self,
+        home: Home,
+        chosen: Settings,
+        *,
+        adopt: Callable[[Settings], None],
+        places: Sequence[Place],
+        branch: Callable[[str], supervision.Supervisor],
+    ) -> None:
+        """Begin with the settings that are followed now.
+
+        `adopt` has every life that begins from then on follow others; `places` are all children of
+        the tree in the order of their start, and `branch` gives the supervisor of one.
+        """
+        self._home = home
+        self._chosen = chosen
+        self._adopt = adopt
+        self._places = places
+        self._branch = branch
+        self._turn = asyncio.Lock()
+        self._tasks: set[asyncio.Task[dict[str, Any]]] = set()
+
+    async def __call__(self) -> dict[str, Any]:
+        """Follow the settings as they are in the file now; return what came of it.
+
+        A caller that is cancelled does not leave an actor ended. Raises `ConfigurationError`, and
+        then nothing has changed.
+        """
+        task = asyncio.create_task(self._reload(), name="reload")
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        return await asyncio.shield(task)
+
+    async def settled(self) -> None:
+        """Wait for the reloads that are under way, once their supervisors have ended."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _reload(self) -> dict[str, Any]:
+        """Do it, when it is our turn."""
+        async with self._turn:
+            before, fresh = self._chosen, await asyncio.to_thread(settings.load, self._home)
+            keys = changed(before, fresh)
+            held = {_section(key) for key in keys if key in FIXED}
+            followed = [key for key in keys if _section(key) not in held]
+            waiting = [key for key in keys if _section(key) in held]
+            sections = {_section(key) for key in followed}
+            affected = self._handed(sections)
+            after = before.model_copy(update={name: getattr(fresh, name) for name in sections})
+            if followed:
+                await self._follow(before, after, affected)
+                log.info("the settings were read again: %s", ", ".join(followed))
+            restarted = [child for _, child in affected]
+            return {"changed": followed, "restarted": restarted, "needs_restart": waiting}
+
+    async def _follow(self, before: Settings, after: Settings, places: Sequence[Place]) -> None:
+        """Start children again with new settings, or with those before if one does not start."""
+        self._use(after)
+        try:
+            await self._again(places)
+        except supervision.StartError as error:
+            self._use(before)
+            await self._back(places)
+            message = (
+                f"{error.child} does not start with the new settings: {error}; the old ones are "
+                f"followed again: mend {self._home.settings}"
+            )
+            raise ConfigurationError(message) from error
+
+    async def _again(self, places: Sequence[Place]) -> None:
+        """End children, the last first, and start them in order; raises `StartError`.
+
+        A child that runs when it is its turn was started by its supervisor meanwhile, and so was
+        every child of a branch that has ended; both follow the new settings already.
+        """
+        for name, child in reversed(places):
+            with suppress(supervision.ChildError, supervision.NotRunningError):
+                await self._branch(name).terminate_child(child)
+        for name, child in places:
+            with suppress(supervision.ChildError, supervision.NotRunningError):
+                await self._branch(name).restart_child(child)
+
+    async def _back(self, places: Sequence[Place]) -> None:
+        """Start children again as they were; what fails now is a failure of its branch."""
+        try:
+            await self._again(places)
+        except supervision.StartError:
+            log.exception("a child did not come back after a reload: its branch begins anew")
+            for name in {name for name, _ in places}:
+                self._branch(name).kill()
+
+    def _use(self, chosen: Settings) -> None:
+        """Have every life that begins from now on follow these."""
+        self._adopt(chosen)
+        self._chosen = chosen
+
+    def _handed(self, sections: Iterable[str]) -> list[Place]:
+        """Return where those stand who are handed one of the sections, in the tree's order."""
+        wanted = {child for section in sections for child in HANDED.get(section, ())}
+        return [place for place in self._places if place[1] in wanted]
+
+    def _done(self, task: asyncio.Task[dict[str, Any]]) -> None:
+        """Forget a reload; its error was somebody's who may have gone."""
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()
+
+
+def places(branch: Branch) -> list[Place]:
+    """Return what is handed anything below a branch, each with its own branch's name, in order.
+
+    That is every actor, and a branch whose children come and go.
+    """
+    found: list[Place] = []
+    for child in branch.children:
+        if isinstance(child, str):
+            found.append((branch.name, child))
+        else:
+            found += places(child) or [(branch.name, child.name)]
+    return found
+
+
+def changed(before: Settings, after: Settings) -> list[str]:
+    """Return the keys with another value, as `section.key`, in the order they are declared in."""
+    return [
+        f"{section}.{key}"
+        for section in type(before).model_fields
+        for key in type(getattr(before, section)).model_fields
+        if getattr(getattr(before, section), key) != getattr(getattr(after, section), key)
+    ]
+
+
+def _section(key: str) -> str:
+    """Return the section of a key."""
+    return key.partition(".")[0]

@@ -1,0 +1,152 @@
+"""Whether the ledger's file is what it should be; how thoroughly, depends on how it was left.
+
+A ledger that was closed in order has no WAL beside it: then its header and its tables are looked
+at. One that has was left by a crash: then SQLite's quick check reads its pages, for 10 s at most.
+One that somebody found damaged (`suspect`) is checked as a whole.
+
+A torn or garbled end of the WAL is no damage: SQLite ends where the checksums end, and what was
+acknowledged was synced before that.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING
+
+from cortex_actors.errors import DiskFault, LedgerDown
+from cortex_actors.storage import faults
+from cortex_actors.storage.files import Halt, beside, reader, settle, size
+from cortex_actors.storage.version import SCHEMA_VERSION
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+#: Seconds a start may spend on a check after a crash.
+QUICK_S = 10.0
+
+#: Seconds it may spend on a ledger that was found damaged: a start must answer within 60.
+WHOLE_S = 30.0
+
+#: Tables that every version has.
+TABLES = frozenset({"owner", "projects", "events", "deliveries", "insights"})
+
+_QUICK, _WHOLE = "PRAGMA quick_check(1)", "PRAGMA integrity_check(1)"
+
+
+def suspect(path: Path, why: str) -> None:
+    """Have the next start check a ledger as a whole, because of this; never raises."""
+    with suppress(OSError):
+        marker(path).write_text(f"{why}\n", encoding="utf-8", errors="replace")
+        settle(marker(path))
+        settle(path.parent)
+
+
+def marker(path: Path) -> Path:
+    """Return the file that says that a ledger was found damaged."""
+    return path.with_name(f"{path.name}.suspect")
+
+
+def damage(path: Path) -> str:
+    """Return what is wrong with a ledger that nobody has open, "" when it may be opened.
+
+    No file is no damage: a new ledger is made. Raises `LedgerDown` when the file cannot be read
+    for reasons of the disk, of rights or of locks: then nobody knows, and nothing may be moved.
+    """
+    if not path.exists():
+        return ""
+    if not path.is_file():
+        return "there is no file in its place"
+    if not size(path):
+        return "it is empty" if _had_content(path) else ""
+    try:
+        with closing(reader(path)) as opened:
+            return _looked_at(opened, path)
+    except sqlite3.Error as error:
+        if faults.is_damage(error):
+            return str(error)
+        raise faults.of(error, path, doing="check") or _unknown(path, error) from error
+
+
+def whole(path: Path, halt: Halt) -> None:
+    """Check a ledger that is in use as a whole, which takes as long as reading all of it does.
+
+    Raises `DiskFault` when it is damaged: the next start checks it again and recovers.
+    """
+    wrong = ""
+    try:
+        with closing(reader(path)) as opened:
+            halt.cover(opened)
+            try:
+                wrong = _first(opened, _WHOLE)
+            finally:
+                halt.leave(opened)
+    except sqlite3.Error as error:
+        halt.check()
+        if not faults.is_damage(error):
+            raise _unknown(path, error) from error
+        wrong = str(error)
+    if wrong:
+        suspect(path, wrong)
+        message = (
+            f"the ledger {path} is damaged: {wrong}; start the daemon again: it puts the file "
+            "aside and restores the newest backup (docs/recovery.md)"
+        )
+        raise DiskFault(message)
+    marker(path).unlink(missing_ok=True)
+
+
+def _looked_at(opened: sqlite3.Connection, path: Path) -> str:
+    """Return what is wrong with a file that SQLite opens."""
+    version = int(opened.execute("PRAGMA user_version").fetchone()[0])
+    tables = {row[0] for row in opened.execute("SELECT name FROM sqlite_schema")}
+    if version > SCHEMA_VERSION:
+        return ""  # a newer program's: refused before anything is changed
+    if not version:
+        return "it is another program's database" if tables else ""
+    if missing := TABLES - tables:
+        return f"it has no table {min(missing)}"
+    if marker(path).exists():
+        return _suspected(opened, path)
+    if size(beside(path)[0]):
+        return _first(opened, _QUICK, within=QUICK_S)
+    return ""
+
+
+def _suspected(opened: sqlite3.Connection, path: Path) -> str:
+    """Return what is wrong with a ledger that was found damaged; if nothing, that is forgotten."""
+    wrong = _first(opened, _WHOLE, within=WHOLE_S)
+    if not wrong:
+        marker(path).unlink(missing_ok=True)
+    return wrong
+
+
+def _first(opened: sqlite3.Connection, query: str, *, within: float | None = None) -> str:
+    """Return the first thing that a check finds within so many seconds, "" for nothing."""
+    late = threading.Timer(within or 0.0, opened.interrupt)
+    late.daemon = True
+    if within is not None:
+        late.start()
+    try:
+        found = opened.execute(query).fetchone()[0]
+    except sqlite3.OperationalError as error:
+        if within is not None and error.sqlite_errorname == "SQLITE_INTERRUPT":
+            return ""  # too large to be read in time; the weekly check reads all of it
+        raise
+    finally:
+        late.cancel()
+        if within is not None:
+            late.join()
+    return "" if found == "ok" else " ".join(str(found).split())
+
+
+def _had_content(path: Path) -> bool:
+    """Tell whether an empty file was a ledger with something in it."""
+    copies = path.with_name("backups").glob("*.db")
+    return bool(size(beside(path)[0])) or marker(path).exists() or any(copies)
+
+
+def _unknown(path: Path, error: Exception) -> LedgerDown:
+    """Return that nobody can tell how a ledger is."""
+    return LedgerDown(f"cannot check the ledger {path}: {error}; try again")

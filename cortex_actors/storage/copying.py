@@ -1,0 +1,124 @@
+"""A copy of the ledger while it is written, and whether a copy is good.
+
+SQLite's own backup copies page by page inside one read transaction: in WAL mode that blocks no
+writer, sees one moment, and never begins again however much is written meanwhile (a backup without
+that transaction restarts whenever the ledger changes between two steps, possibly for ever). `VACUUM
+INTO` was rejected: SQLite does not fsync what it makes, and it needs the whole time of one
+statement, which cannot report progress.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from cortex_actors.errors import LedgerDown, StorageFull
+from cortex_actors.storage.files import Halt, beside, failure, reader, settle, size
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+#: Bytes that stay free beside a copy: the ledger itself must be able to go on.
+MARGIN = 64 * 1024 * 1024
+
+#: Pages between two fsyncs of the copy, 4 MiB: one fsync of everything at the end would hold up the
+#: ledger's own fsyncs behind it.
+STEP = 1_024
+
+#: What the name of a copy that is not finished ends in.
+PART = ".part"
+
+
+def copy(source: Path, target: Path, *, halt: Halt | None = None, still: bool = False) -> None:
+    """Copy a ledger as it is at one moment; the target is whole, checked and durable, or not there.
+
+    `still` promises that nobody writes the source. Raises `StorageFull` before anything is written
+    when there is no room for it, and `LedgerDown`.
+    """
+    refuse_without_room(source, target.parent)
+    part = target.with_name(target.name + PART)
+    try:
+        make_private(part)
+        _copy_pages(source, part, halt or Halt(), still=still)
+        if wrong := problem(part):
+            message = (
+                f"cannot keep the copy {target}: {wrong}; the ledger or the disk is damaged: "
+                "copy to another disk with: cortex backup --to PATH"
+            )
+            raise LedgerDown(message)
+        part.replace(target)
+        settle(target.parent)
+    except (sqlite3.Error, OSError) as error:
+        raise failure(f"copy the ledger {source} to {target}", error) from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def problem(path: Path) -> str:
+    """Return what is wrong with a copy, "" when it is good; nothing is left beside it.
+
+    Every page is read, every index compared with its table, every foreign key looked up.
+    """
+    try:
+        with closing(reader(path, still=True)) as opened:
+            if not opened.execute("PRAGMA user_version").fetchone()[0]:
+                return "it is no ledger"
+            (found,) = opened.execute("PRAGMA integrity_check(1)").fetchone()
+            if found != "ok":
+                return " ".join(str(found).split())
+            if broken := opened.execute("PRAGMA foreign_key_check").fetchone():
+                return f"a row of {broken[0]} belongs to one of {broken[2]} that is not there"
+    except (sqlite3.Error, OSError) as error:
+        return str(error)
+    return ""
+
+
+def version(path: Path) -> int:
+    """Return the schema version of a copy that is good."""
+    with closing(reader(path, still=True)) as opened:
+        return int(opened.execute("PRAGMA user_version").fetchone()[0])
+
+
+def refuse_without_room(source: Path, folder: Path) -> None:
+    """Raise `StorageFull` when a copy of a ledger does not fit into a folder with room to spare."""
+    need = size(source) + sum(size(each) for each in beside(source)) + MARGIN
+    try:
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        raise failure(f"copy the ledger {source} into {folder}", error) from error
+    if free < need:
+        message = (
+            f"cannot copy the ledger {source} into {folder}: that needs {need:,} bytes and "
+            f"{free:,} are free; make room, or copy elsewhere with: cortex backup --to PATH"
+        )
+        raise StorageFull(message)
+
+
+def make_private(path: Path) -> None:
+    """Make an empty file that only its owner may read; one of that name is replaced."""
+    path.unlink(missing_ok=True)
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def _copy_pages(source: Path, part: Path, halt: Halt, *, still: bool) -> None:
+    """Copy every page, letting the disk keep up."""
+    descriptor = os.open(part, os.O_RDWR)
+
+    def keep_up(_status: int, _left: int, _total: int) -> None:
+        halt.check()
+        os.fsync(descriptor)
+
+    try:
+        with closing(reader(source, still=still)) as old, closing(sqlite3.connect(part)) as new:
+            # A copy that is cut short is thrown away, so nothing has to be undone in it.
+            new.execute("PRAGMA journal_mode = OFF")
+            new.execute("PRAGMA synchronous = OFF")
+            old.execute("BEGIN")
+            old.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+            old.backup(new, pages=STEP, progress=keep_up)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

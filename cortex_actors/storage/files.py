@@ -1,0 +1,139 @@
+"""The ledger's file as a file: opened only to read, named, and made to outlive a power cut.
+
+Nothing here opens a ledger with `open`: when a process closes any descriptor of a file, POSIX drops
+every lock that SQLite holds on it in that process.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+import threading
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from cortex_actors.clock import SECOND, iso
+from cortex_actors.errors import LedgerBusy, LedgerDown, StorageFull, StorageReadOnly
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+#: What SQLite keeps beside a ledger while it is open, and after a crash.
+BESIDE = ("-wal", "-shm")
+
+#: How a moment is written in the name of a file.
+_STAMP = "%Y%m%dT%H%M%SZ"
+
+#: What the system and SQLite call a disk without room.
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+#: What they call one that takes no writes.
+_READ_ONLY = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
+
+
+class Halt:
+    """Ends long work on a ledger's file from another thread; asked once, for ever."""
+
+    def __init__(self) -> None:
+        """Let work go on."""
+        self._asked = threading.Event()
+        self._reading: set[sqlite3.Connection] = set()
+
+    @property
+    def asked(self) -> bool:
+        """Tell whether work is to end."""
+        return self._asked.is_set()
+
+    def ask(self) -> None:
+        """Let every query in hand fail, and every later piece of work."""
+        self._asked.set()
+        for connection in tuple(self._reading):
+            with suppress(sqlite3.ProgrammingError):
+                connection.interrupt()
+
+    def cover(self, connection: sqlite3.Connection) -> None:
+        """Interrupt this connection, too, when asked; raises `LedgerDown` if that was before."""
+        self._reading.add(connection)
+        self.check()
+
+    def leave(self, connection: sqlite3.Connection) -> None:
+        """Interrupt this connection no more."""
+        self._reading.discard(connection)
+
+    def check(self) -> None:
+        """Raise `LedgerDown` when work is to end."""
+        if self.asked:
+            message = "called off: the daemon stops; what was begun is done after its next start"
+            raise LedgerDown(message)
+
+
+def reader(path: Path, *, still: bool = False) -> sqlite3.Connection:
+    """Return a connection that only reads; `still` promises that nobody writes the file.
+
+    A still file is opened without locks and leaves nothing beside it. What a crash left in a WAL
+    beside it is not seen then.
+    """
+    how = "mode=ro&immutable=1" if still else "mode=ro"
+    address = f"file:{quote(os.fsencode(path))}?{how}"
+    connection = sqlite3.connect(
+        address, uri=True, isolation_level=None, timeout=5.0, check_same_thread=False
+    )
+    connection.text_factory = lambda value: value.decode("utf-8", "surrogateescape")
+    connection.execute("PRAGMA cell_size_check = ON")
+    connection.execute("PRAGMA trusted_schema = OFF")
+    return connection
+
+
+def beside(path: Path) -> list[Path]:
+    """Return the paths of what SQLite keeps beside a ledger."""
+    return [path.with_name(path.name + each) for each in BESIDE]
+
+
+def size(path: Path) -> int:
+    """Return a file's bytes; 0 when it is not there."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def settle(path: Path) -> None:
+    """Return once a file, or a folder's list of names, is on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def failure(doing: str, error: sqlite3.Error | OSError) -> LedgerDown:
+    """Return what to raise when something could not be done with a copy or a name.
+
+    Never a `DiskFault`: what fails here may be another disk than the ledger's.
+    """
+    name = getattr(error, "sqlite_errorname", "")
+    number = getattr(error, "errno", None)
+    if name.startswith("SQLITE_FULL") or number in _FULL:
+        return StorageFull(f"cannot {doing}: the disk is full; make room")
+    if name.startswith("SQLITE_READONLY") or number in _READ_ONLY:
+        return StorageReadOnly(f"cannot {doing}: {error}; check who may write there")
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return LedgerBusy(f"cannot {doing}: another process has locked it; end that one")
+    return LedgerDown(f"cannot {doing}: {error}; check the disk and the folder's permissions")
+
+
+def stamp(at: int) -> str:
+    """Return a moment (UTC microseconds) as the names of files have it, to the second."""
+    return iso(at).replace("-", "").replace(":", "")
+
+
+def stamped(text: str) -> int | None:
+    """Return the moment that a stamp means, UTC microseconds; None for any other text."""
+    try:
+        found = datetime.strptime(text, _STAMP).replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    return round(found.timestamp()) * SECOND

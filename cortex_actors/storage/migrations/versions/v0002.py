@@ -1,0 +1,36 @@
+"""The second schema: every table that is to come, and the constraints that the first one lacked.
+
+What it does lies beside it, in `v0002.sql`. Every row of a ledger of version 1 satisfies the new
+constraints, because its code could write no other; a row that does not stops the migration, which
+changes nothing then.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import op
+
+revision = "0002"
+down_revision = "0001"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Run the statements, in the caller's transaction."""
+    connection = op.get_bind()
+    for statement in statements():
+        connection.exec_driver_sql(statement)
+
+
+def statements() -> list[str]:
+    """Return what the migration does, one statement each."""
+    text = Path(__file__).with_suffix(".sql").read_text("utf-8")
+    return [each for each in text.split(";\n") if each.strip()]
+
+
+def downgrade() -> None:
+    """Refuse: a ledger goes back by restoring the backup that was made before the migration."""
+    message = "a ledger is not migrated down; restore the backup made before the migration"
+    raise NotImplementedError(message)

@@ -1,0 +1,201 @@
+"""A damaged ledger at the start: put aside, replaced by the newest good backup, and reported.
+
+The damaged file is never changed: it is renamed with its WAL to `cortex.db.corrupt-<time>`. The
+newest backup that passes every check takes its place; without one, a new ledger does. What can be
+read of the damaged file is brought back (`salvage`), files are read again because the restored
+ledger knows them as they were, and `backups/recovery-<time>.json` says what is missing.
+
+Everything is done in a file beside the ledger before the exchange (`replacement`), so a crash here
+leaves the damaged ledger where it was, to be recovered by the next start.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from cortex_actors import topics
+from cortex_actors.clock import SECOND, iso
+from cortex_actors.errors import CortexError, LedgerDown
+from cortex_actors.logfile import objects
+from cortex_actors.storage import backups, check, connection, replacement, reports
+from cortex_actors.storage.copying import PART, copy, make_private, problem, version
+from cortex_actors.storage.files import beside, reader, size
+from cortex_actors.storage.migrate import migrate
+from cortex_actors.storage.reports import Report
+from cortex_actors.storage.version import SCHEMA_VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from cortex_actors.clock import Clock
+    from cortex_actors.home import Home
+    from cortex_actors.storage.backups import Backup
+    from cortex_actors.storage.salvage import Salvaged
+
+log = logging.getLogger("cortex.ledger")
+
+#: What the name of a damaged ledger says of it.
+KIND = "corrupt"
+
+#: Events that a report names from the log; more are only a number too large to read.
+LOGGED = 10_000
+
+
+def ready(home: Home, clock: Clock) -> Report | None:
+    """Leave a ledger that can be opened, or none where there was none; return what that took.
+
+    Called by whoever is about to open the ledger and has the home's lock. Raises `LedgerDown` when
+    the file cannot be read, or there is no room to put another in its place.
+    """
+    path = home.ledger
+    replacement.finish(path)
+    if not path.exists() and (known := backups.listed(home.backups)):
+        log.warning(
+            "there is no ledger at %s, a new one is made; %s backups are kept, the newest comes "
+            "back with: cortex restore latest",
+            path,
+            len(known),
+        )
+    if reason := check.damage(path):
+        return recover(home, reason, at=clock.now())
+    return None
+
+
+def recover(home: Home, reason: str, *, at: int) -> Report:
+    """Put the ledger aside, restore what there is, and say what is missing."""
+    path = home.ledger
+    log.critical("the ledger %s is damaged: %s; recovering", path, reason)
+    backups.prepare(home.backups)
+    chosen, refused = _newest_good(home.backups)
+    made = _made(path, chosen)
+    salvaged = _salvaged(path, made, chosen)
+    if salvaged is None:  # what was brought back does no good: do without
+        made = _made(path, chosen)
+    replacement.renew(made, path)
+    since = None if chosen is None else chosen.at
+    report = Report(
+        at=at,
+        reason=reason,
+        ledger=str(replacement.aside(path, kind=KIND, at=at)),
+        backup=None if chosen is None else chosen.path.name,
+        backup_at=since,
+        refused=refused,
+        salvaged=salvaged.rows if salvaged else {},
+        missing=salvaged.missing if salvaged else {},
+        missing_ids=salvaged.missing_ids if salvaged else {},
+        unreadable=salvaged.unreadable if salvaged else ["every table"],
+        logged=_logged(home, made, since=since or 0, known=salvaged),
+    )
+    return _exchange(home, made, report)
+
+
+def _exchange(home: Home, made: Path, report: Report) -> Report:
+    """Write the report, exchange the files, and tell whoever reads the log."""
+    written = reports.write(home.backups, report)
+    replacement.commit(home.ledger, made, kind=KIND, at=report.at)
+    check.marker(home.ledger).unlink(missing_ok=True)
+    source = report.backup or "an empty ledger: no backup is good"
+    log.critical(
+        "the ledger was restored from %s; the damaged one is %s; %s rows are back from it, %s "
+        "missing; %s",
+        source,
+        report.ledger,
+        sum(report.salvaged.values()),
+        report.lost,
+        written,
+    )
+    return report
+
+
+def _newest_good(folder: Path) -> tuple[Backup | None, dict[str, str]]:
+    """Return the newest backup that passes every check, and why newer ones did not."""
+    refused: dict[str, str] = {}
+    for each in backups.listed(folder):
+        wrong = problem(each.path)
+        if not wrong and version(each.path) > SCHEMA_VERSION:
+            wrong = "a newer version of the program made it"
+        if not wrong:
+            return each, refused
+        refused[each.path.name] = wrong
+    return None, refused
+
+
+def _made(path: Path, chosen: Backup | None) -> Path:
+    """Return a ledger of this version beside the present one: the backup, or an empty one."""
+    made = replacement.part(path)
+    if chosen is None:
+        make_private(made)
+    else:
+        copy(chosen.path, made, still=True)
+    engine = connection.writing(made)
+    try:
+        migrate(engine, made, keep=False)
+    finally:
+        engine.dispose()
+    return made
+
+
+def _salvaged(path: Path, made: Path, chosen: Backup | None) -> Salvaged | None:
+    """Bring back what can be read; None when the result does not pass the checks."""
+    from cortex_actors.storage.salvage import Salvaged, salvage  # noqa: PLC0415 - seldom needed
+
+    if not path.is_file() or not size(path):
+        return Salvaged(unreadable=["every table"])
+    found = salvage(path, made)
+    if found.is_nothing and chosen is not None and version(chosen.path) == SCHEMA_VERSION:
+        found = _grafted(path, made, chosen) or found
+    if wrong := problem(made):
+        log.error("what was read of the damaged ledger cannot be used: %s", wrong)
+        return None
+    return found
+
+
+def _grafted(path: Path, made: Path, chosen: Backup) -> Salvaged | None:
+    """Bring back what can be read with the backup's list of tables; None if that fails, too."""
+    from cortex_actors.storage.graft import graft  # noqa: PLC0415 - seldom needed
+    from cortex_actors.storage.salvage import salvage  # noqa: PLC0415 - as above
+
+    scratch = path.with_name(f"{path.name}.scratch{PART}")
+    try:
+        graft(path, chosen.path, scratch)
+        return salvage(scratch, made)
+    except (LedgerDown, OSError, ValueError, IndexError) as error:
+        log.warning("the damaged ledger's list of tables cannot be mended: %s", error)
+        return None
+    finally:
+        for each in (scratch, *beside(scratch)):
+            each.unlink(missing_ok=True)
+
+
+def _logged(
+    home: Home, made: Path, *, since: int, known: Salvaged | None
+) -> Sequence[dict[str, str]]:
+    """Return the events that the log names from the backup on, and that nothing else does."""
+    with closing(reader(made, still=True)) as opened:
+        there = {row[0] for row in opened.execute("SELECT id FROM events")}
+    if known is not None:
+        there |= set(known.missing_ids.get("events", ()))
+    return list(_named(home.logs / "cortex.ndjson", since - SECOND, there))[:LOGGED]
+
+
+def _named(file: Path, since: int, there: set[str]) -> Iterator[dict[str, str]]:
+    """Yield the durable events of a log that are not there; custom ones may have been transient."""
+    for record in objects(file):
+        at, topic, name = record.get("at"), record.get("topic"), record.get("event")
+        if not (isinstance(at, int) and isinstance(topic, str) and isinstance(name, str)):
+            continue
+        if at < since or name in there or not _is_durable(topic):
+            continue
+        there.add(name)
+        yield {"id": name, "topic": topic, "at": iso(at)}
+
+
+def _is_durable(topic: str) -> bool:
+    """Tell whether a topic's events may be in the ledger."""
+    try:
+        return topics.find(topic).durable
+    except CortexError:
+        return False

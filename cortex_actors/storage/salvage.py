@@ -1,0 +1,251 @@
+"""What can still be read of a damaged ledger is brought into the one that takes its place.
+
+The damaged file comes from the same rows as the backup and some more, so a row whose key the backup
+has not is new. Each is read on its own, from both ends of its table where a page in the middle is
+gone, and inserted where the schema's constraints let it: they say how an id, a hash, a number or a
+word may look. Rows that can be made again from others are left out, and so are the states of files:
+every file that changed since the backup is then read once more.
+
+What changed in rows that the backup has stays as the backup has it (but for which projects are
+followed): SQLite keeps no checksums, and a good row must not be replaced by one that may be bad.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import JSON, Integer
+
+from cortex_actors import topics
+from cortex_actors.errors import CortexError
+from cortex_actors.storage.files import reader
+from cortex_actors.storage.schema import metadata
+from cortex_actors.storage.tables.columns import stored_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from sqlalchemy import Table
+
+#: Made again from other rows, from files or from the settings; or about owners that are gone.
+DERIVED = frozenset(
+    "owner leases index_ops index_state vectors file_states clusters cluster_insights".split()
+)
+
+#: Tables whose missing rows are named in a report: nothing else can say them again.
+NAMED = {
+    "events": ("id",),
+    "dead_letters": ("consumer", "seq"),
+    "memories": ("id",),
+    "crumbs": ("id",),
+    "projects": ("root",),
+}
+
+Row = tuple[Any, ...]
+
+
+@dataclass(slots=True)
+class Salvaged:
+    """What came back, and what the damaged file names that did not."""
+
+    rows: dict[str, int] = field(default_factory=dict)
+    missing: dict[str, int] = field(default_factory=dict)
+    missing_ids: dict[str, list[str]] = field(default_factory=dict)
+    #: Tables of which a part could not be read.
+    unreadable: list[str] = field(default_factory=list)
+    #: Whether not one table could be read, because the list of them could not.
+    is_nothing: bool = False
+
+
+def salvage(damaged: Path, made: Path) -> Salvaged:
+    """Bring what can be read into a ledger that nobody has open, in one transaction."""
+    found = Salvaged()
+    with closing(sqlite3.connect(made, isolation_level=None)) as new:
+        new.execute("PRAGMA foreign_keys = ON")
+        new.execute("BEGIN IMMEDIATE")
+        try:
+            with closing(reader(damaged)) as old:
+                for table in metadata.sorted_tables:
+                    if table.name not in DERIVED:
+                        _bring(table, old, new, found)
+                _follow(old, new)
+                _go_on_counting(old, new)
+        except sqlite3.Error:
+            found.unreadable = sorted(metadata.tables.keys() - DERIVED)
+        found.is_nothing = len(found.unreadable) == len(metadata.tables.keys() - DERIVED)
+        _hand_out(new, again="deliveries" in found.unreadable)
+        new.execute("COMMIT")
+    return found
+
+
+def _bring(table: Table, old: sqlite3.Connection, new: sqlite3.Connection, found: Salvaged) -> None:
+    """Insert the rows of one table that the new ledger has not."""
+    columns = _columns(table, old, new)
+    if not columns:
+        found.unreadable.append(table.name)
+        return
+    names = ", ".join(f'"{each}"' for each in columns)
+    insert = f'INSERT OR IGNORE INTO "{table.name}" ({names}) VALUES ({_marks(columns)})'  # noqa: S608 - names of the schema
+    reading = _Reading(table, columns)
+    before, there = new.total_changes, _keys(table, new)
+    waiting = [row for row in reading.rows(old, there) if _fits(table, columns, row)]
+    # Rows of one table may belong to one another: again, until nothing more finds its place.
+    while waiting:
+        left = [row for row in waiting if not _inserted(new, insert, row)]
+        if len(left) == len(waiting):
+            break
+        waiting = left
+    if new.total_changes > before:
+        found.rows[table.name] = new.total_changes - before
+    if not reading.is_whole:
+        found.unreadable.append(table.name)
+    if missing := sorted(_text(key) for key in reading.keys - _keys(table, new)):
+        found.missing[table.name] = len(missing)
+        if table.name in NAMED:
+            found.missing_ids[table.name] = missing
+
+
+class _Reading:
+    """One table of a damaged ledger, read as far as it can be."""
+
+    def __init__(self, table: Table, columns: list[str]) -> None:
+        self._table = table
+        self._columns = columns
+        self._names = [f'"{each.name}"' for each in table.primary_key]
+        #: The keys of every row that the table or one of its indexes names.
+        self.keys: set[Row] = set()
+        self.is_whole = True
+
+    def rows(self, old: sqlite3.Connection, there: set[Row]) -> Iterator[Row]:
+        """Yield the rows whose keys are not `there`.
+
+        From the beginning, and where that ends too early, from the end as well.
+        """
+        for order in ("ASC", "DESC"):
+            with suppress(sqlite3.DatabaseError):
+                yield from self._in_order(old, order, there)
+                break
+            self.is_whole = False
+        with suppress(sqlite3.DatabaseError):
+            self.keys |= _keys(self._table, old)
+
+    def _in_order(self, old: sqlite3.Connection, order: str, there: set[Row]) -> Iterator[Row]:
+        """Yield the rows in the order of the table's own tree, until one cannot be read."""
+        own = ["rowid"] if _has_rowid(self._table) else self._names
+        names = ", ".join(f'"{each}"' for each in self._columns)
+        by = ", ".join(f"{each} {order}" for each in own)
+        query = f'SELECT {names} FROM "{self._table.name}" NOT INDEXED ORDER BY {by}'  # noqa: S608 - names of the schema
+        places = [self._columns.index(each) for each in _named(self._table)]
+        for row in old.execute(query):
+            key = tuple([row[place] for place in places])
+            self.keys.add(key)
+            if key not in there:
+                yield row
+
+
+def _columns(table: Table, old: sqlite3.Connection, new: sqlite3.Connection) -> list[str]:
+    """Return the columns that both have; nothing when the damaged one cannot tell."""
+    query = f'SELECT name FROM pragma_table_info("{table.name}")'  # noqa: S608 - a name of the schema
+    try:
+        known = {row[0] for row in old.execute(query)}
+    except sqlite3.Error:
+        return []
+    both = [row[0] for row in new.execute(query) if row[0] in known]
+    needed = {each.name for each in table.primary_key} | set(_named(table))
+    return both if needed <= set(both) else []
+
+
+def _fits(table: Table, columns: list[str], row: Row) -> bool:
+    """Tell whether values are of the kinds that their columns hold; SQLite takes any."""
+    for name, value in zip(columns, row, strict=True):
+        kind = table.c[name].type
+        if value is None:
+            continue
+        if isinstance(kind, Integer) and not isinstance(value, int):
+            return False
+        if isinstance(kind, JSON) and not _is_json(value):
+            return False
+    return True
+
+
+def _inserted(new: sqlite3.Connection, insert: str, row: Row) -> bool:
+    """Insert a row; tell whether it has its place, now or since before."""
+    try:
+        new.execute(insert, row)
+    except (sqlite3.Error, ValueError):  # it belongs to a row that is not there; it is no text
+        return False
+    return True
+
+
+def _follow(old: sqlite3.Connection, new: sqlite3.Connection) -> None:
+    """Let the projects be followed that were followed last."""
+    with suppress(sqlite3.DatabaseError):
+        rows = old.execute("SELECT active, id FROM projects WHERE active IN (0, 1)").fetchall()
+        new.executemany("UPDATE projects SET active = ? WHERE id = ?", rows)
+
+
+def _go_on_counting(old: sqlite3.Connection, new: sqlite3.Connection) -> None:
+    """Let no number be given twice that was given before, even to a row that is gone."""
+    with suppress(sqlite3.DatabaseError):
+        for name, seq in old.execute("SELECT name, seq FROM sqlite_sequence").fetchall():
+            new.execute("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?", (seq, name))
+
+
+def _hand_out(new: sqlite3.Connection, *, again: bool) -> None:
+    """Let what was set aside not be handled as well; `again`: whose turn it was is not known."""
+    new.execute(
+        "DELETE FROM deliveries WHERE EXISTS (SELECT 1 FROM dead_letters AS d "
+        "WHERE d.consumer = deliveries.consumer AND d.seq = deliveries.seq)"
+    )
+    if not again:
+        return
+    for seq, topic, payload in new.execute("SELECT seq, topic, payload FROM events").fetchall():
+        with suppress(CortexError, ValueError):
+            key = stored_text(topics.key_of(topic, topics.parse(topic, json.loads(payload))))
+            for consumer in topics.find(topic).heard_by:
+                new.execute(
+                    "INSERT OR IGNORE INTO deliveries (consumer, seq, key) SELECT ?, ?, ? WHERE "
+                    "NOT EXISTS (SELECT 1 FROM dead_letters WHERE consumer = ? AND seq = ?)",
+                    (consumer, seq, key, consumer, seq),
+                )
+
+
+def _keys(table: Table, opened: sqlite3.Connection) -> set[Row]:
+    """Return the keys of a table's rows; SQLite reads them from an index, if there is one."""
+    names = ", ".join(f'"{each}"' for each in _named(table))
+    query = f'SELECT {names} FROM "{table.name}" ORDER BY {names}'  # noqa: S608 - names of the schema
+    return set(opened.execute(query))
+
+
+def _named(table: Table) -> tuple[str, ...]:
+    """Return the columns by which a report names a row."""
+    return NAMED.get(table.name) or tuple(each.name for each in table.primary_key)
+
+
+def _text(key: Row) -> str:
+    """Return a row's key as a report names it."""
+    return "/".join(each.hex() if isinstance(each, bytes) else str(each) for each in key)
+
+
+def _is_json(value: object) -> bool:
+    """Tell whether a value is JSON as text."""
+    try:
+        json.loads(value)  # type: ignore[arg-type]  # whatever lies there
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
+
+
+def _has_rowid(table: Table) -> bool:
+    """Tell whether a table's rows lie in the order of a hidden number."""
+    return table.dialect_options["sqlite"].get("with_rowid") is not False
+
+
+def _marks(columns: list[str]) -> str:
+    """Return as many question marks."""
+    return ", ".join("?" * len(columns))

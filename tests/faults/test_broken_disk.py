@@ -1,0 +1,70 @@
+"""A disk that fails, and a home that another daemon has taken: the daemon ends by itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cortex_actors import lock
+from cortex_actors.client import Client
+from cortex_actors.errors import DiskFault, Superseded
+from cortex_actors.home import Home
+from tests.faults.ground import Said, ended, failing, started
+from tests.process.commands import until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.process.commands import Commands
+
+pytestmark = pytest.mark.slow
+
+
+class TestFault:
+    def test_failed_sync(self, cortex: Commands, tmp_home: Path) -> None:
+        """After a failed fsync nothing is acknowledged: the daemon exits 70, the next has all."""
+        daemon, said = cortex.spawn("run"), Said(tmp_home)
+        until((tmp_home / "cortex.sock").exists, "the socket")
+        said.say(10)
+        with failing(daemon.pid, "fsync,fdatasync:error=EIO"):
+            said.say(3)
+            ended(daemon.pid)
+        _, errors = daemon.communicate()
+        status, log = cortex.status(), (tmp_home / "logs/cortex.ndjson").read_text()
+        started(cortex)
+        said.say(2)
+        said.report("EIO on every fsync")
+
+        assert DiskFault.exit_code == daemon.returncode
+        assert "nothing more is acknowledged" in errors
+        assert "crashed" == status["state"]
+        assert "SQLITE_IOERR_FSYNC" in str(status)
+        assert "actor:restarted" not in log
+        assert DiskFault is type(said.refused[0])
+        assert (12, 3) == (len(said.acknowledged), len(said.refused))
+        assert set() == said.lost()
+
+
+class TestSuperseded:
+    def test_ends_by_itself(self, cortex: Commands, tmp_home: Path, tmp_path: Path) -> None:
+        """One whose home was taken writes nothing, exits 75, and leaves the other its files."""
+        (tmp_path / "CLAUDE.md").write_text("# Rules\n\nTest with pytest.\n")
+        old = cortex.spawn("run")
+        until((tmp_home / "cortex.sock").exists, "the socket")
+        Client(tmp_home).call("add_project", path=str(tmp_path))
+        (tmp_home / "cortex.lock").unlink()
+        new, said = started(cortex), Said(tmp_home)
+        (tmp_path / "CLAUDE.md").write_text("# Rules\n\nTest with unittest.\n")
+        ended(old.pid)
+        _, errors = old.communicate()
+        said.say(3)
+        status, owner = cortex.status(), lock.read(Home(tmp_home))
+        said.report("the lock file replaced")
+
+        assert Superseded.exit_code == old.returncode
+        assert f"another daemon owns it (pid {new}, epoch 2, ours is 1)" in errors
+        assert (new, 0) == (status["pid"], status["code"])
+        assert (new, "running") == (owner.pid, owner.state)
+        assert 3 == len(said.acknowledged)
+        assert set() == said.lost()

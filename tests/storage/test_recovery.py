@@ -1,0 +1,190 @@
+"""A damaged ledger at the start: what is found, and what comes back."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cortex_actors.errors import LedgerDown, StorageFull
+from cortex_actors.rules.retention import HOUR
+from cortex_actors.storage import backups, check, copying, recovery
+from cortex_actors.storage.copying import problem
+from cortex_actors.storage.files import Halt
+from cortex_actors.testing import EPOCH
+from tests.storage.damage import AFTER, BEFORE, DAMAGE, READABLE, damaged, flipped, recovered
+from tests.storage.ledgers import PAGE, Filed, template, unclosed
+from tests.storage.test_backups import Usage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def filed(tmp_path: Path) -> Filed:
+    """Give a ledger with events before and after its one backup."""
+    filed = Filed(tmp_path, events=BEFORE)
+    backups.take(filed.path, filed.home.backups, at=EPOCH)
+    filed.say(AFTER)
+    return filed
+
+
+class TestDamage:
+    @pytest.mark.parametrize("how", DAMAGE)
+    def test_with_backup(self, filed: Filed, how: str) -> None:
+        """The backup comes back with whatever can be read, and the damaged file is kept as is."""
+        left = damaged(filed, how)
+        report = recovered(filed)
+        events = filed.count("events")
+
+        assert "" == problem(filed.path)
+        assert READABLE.get(how, BEFORE) <= events <= BEFORE + AFTER
+        assert events == BEFORE + report.salvaged.get("events", 0)
+        assert "cortex-20260101T000000Z.db" == report.backup
+        (aside,) = [
+            each for each in filed.home.root.glob("cortex.db.corrupt-*") if each.name[-1] == "Z"
+        ]
+        assert left == (aside.read_bytes() if aside.is_file() else None)
+        assert report.ledger == str(aside)
+        assert [] == filed.names("*.part*") + filed.names("*.next*") + filed.names("*.suspect")
+
+    @pytest.mark.parametrize("how", ["first page", "index leaf", "folder", "no database"])
+    def test_without_backup(self, filed: Filed, how: str) -> None:
+        """Without any backup a new ledger takes its place, with whatever can be read."""
+        shutil.rmtree(filed.home.backups)
+        damaged(filed, how)
+        report = recovered(filed)
+
+        assert report.backup is None
+        assert "" == problem(filed.path)
+        assert report.salvaged.get("events", 0) == filed.count("events")
+        if how == "index leaf":
+            assert (BEFORE + AFTER, 1) == (filed.count("events"), filed.count("projects"))
+
+    def test_newest_is_damaged(self, filed: Filed) -> None:
+        """A backup that does not pass the checks is passed over for an older one, and named."""
+        newer = backups.take(filed.path, filed.home.backups, at=EPOCH + HOUR)
+        assert newer is not None
+        newer.path.write_bytes(newer.path.read_bytes()[: 9 * PAGE])
+        filed.path.write_bytes(b"x" * PAGE)
+        report = recovered(filed)
+
+        assert "cortex-20260101T000000Z.db" == report.backup
+        assert [newer.path.name] == list(report.refused)
+        assert BEFORE == filed.count("events")
+
+    def test_found_again(self, filed: Filed) -> None:
+        """A recovered ledger is fenced against old owners, has no index, and passes the check."""
+        filed.run("INSERT INTO index_state VALUES (1, 3, 'abc', 'm', 5)")
+        backups.take_now(filed.path, filed.home.backups, at=EPOCH + HOUR)
+        filed.run("UPDATE owner SET epoch = 40")
+        damaged(filed, "index leaf")
+        recovered(filed)
+
+        assert [(41,)] == filed.ask("SELECT epoch FROM owner")
+        assert 0 == filed.count("index_state")
+        assert recovery.ready(filed.home, filed.clock) is None
+
+
+class TestNoDamage:
+    def test_garbage_wal(self, filed: Filed) -> None:
+        """A WAL that holds garbage is ignored by SQLite: the ledger beside it is good."""
+        (filed.home.root / "cortex.db-wal").write_bytes(b"garbage!" * 9_999)
+
+        assert "" == check.damage(filed.path)
+        assert BEFORE + AFTER == filed.count("events")
+
+    def test_missing_wal(self, filed: Filed) -> None:
+        """A WAL that is gone leaves a ledger that is whole, if older."""
+        unclosed(filed, lambda opened: opened.execute("UPDATE owner SET epoch = 9"))
+        (filed.home.root / "cortex.db-wal").unlink()
+
+        assert "" == check.damage(filed.path)
+
+    @pytest.mark.parametrize("left", [None, b""])
+    def test_new(self, tmp_path: Path, left: bytes | None) -> None:
+        """A ledger that is not there, or was never filled, is a new one."""
+        if left is not None:
+            (tmp_path / "cortex.db").write_bytes(left)
+
+        assert "" == check.damage(tmp_path / "cortex.db")
+
+    def test_newer(self, filed: Filed) -> None:
+        """A newer program's ledger is not damaged: it is refused later, and not touched."""
+        filed.run("PRAGMA user_version = 99")
+
+        assert "" == check.damage(filed.path)
+
+    def test_unreadable(self, filed: Filed, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What the disk or a lock refuses is no damage: nobody knows, so nothing is moved."""
+
+        def refused(*_: object, **__: object) -> sqlite3.Connection:
+            error = sqlite3.OperationalError("locking protocol")
+            error.sqlite_errorname = "SQLITE_PROTOCOL"
+            raise error
+
+        monkeypatch.setattr(check, "reader", refused)
+        with pytest.raises(LedgerDown):
+            recovery.ready(filed.home, filed.clock)
+
+        assert [] == filed.names("*corrupt*")
+
+
+class TestHowMuch:
+    def test_closed_in_order(self, filed: Filed) -> None:
+        """After a clean stop only the header and the tables are looked at."""
+        flipped(filed, "events")
+
+        assert "" == check.damage(filed.path)
+
+    def test_after_a_crash(self, filed: Filed) -> None:
+        """A WAL that was left says that the last life did not end in order: pages are read."""
+        flipped(filed, "events")
+        unclosed(filed, lambda opened: opened.execute("UPDATE owner SET epoch = 9"))
+
+        assert "" != check.damage(filed.path)
+
+    def test_whole(self, filed: Filed) -> None:
+        """The weekly check reads everything; what it finds, the next start knows."""
+        check.whole(filed.path, Halt())
+        assert not check.marker(filed.path).exists()
+
+        flipped(filed, "sqlite_autoindex_events_1")
+        with pytest.raises(LedgerDown, match="start the daemon again") as caught:
+            check.whole(filed.path, Halt())
+
+        assert caught.value.ends_daemon
+        assert "" != check.damage(filed.path)
+
+    def test_nothing_found(self, filed: Filed) -> None:
+        """A suspicion that does not prove right is forgotten."""
+        check.suspect(filed.path, "an error while reading")
+
+        assert "" == check.damage(filed.path)
+        assert not check.marker(filed.path).exists()
+
+    def test_called_off(self, filed: Filed) -> None:
+        """A check that is called off says so, and blames nobody."""
+        halt = Halt()
+        halt.ask()
+        with pytest.raises(LedgerDown, match="called off"):
+            check.whole(filed.path, halt)
+
+        assert not check.marker(filed.path).exists()
+
+
+class TestRoom:
+    def test_full(self, filed: Filed, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Without room for a copy the start fails, and everything is as it was."""
+        damaged(filed, "no database")
+        before = filed.path.read_bytes()
+        with monkeypatch.context() as patch:
+            patch.setattr(shutil, "disk_usage", lambda _: Usage(1, 1, copying.MARGIN))
+            with pytest.raises(StorageFull):
+                recovery.ready(filed.home, filed.clock)
+        assert before == filed.path.read_bytes()
+
+        recovered(filed)
+        assert template() != before

@@ -1,0 +1,286 @@
+"""Reload: what is changed is followed, by exactly those who were handed it, and nothing is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from sqlalchemy import select
+
+from cortex_actors.bus.consumer import Desk
+from cortex_actors.errors import ConfigurationError
+from cortex_actors.home import Home
+from cortex_actors.reload import FIXED, HANDED, places
+from cortex_actors.settings import Section, Settings
+from cortex_actors.storage.schema import events
+from cortex_actors.testing import eventually, settled
+from cortex_actors.tree import TREE
+from tests.flow.support import copied, follow, grown, knows, said
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from cortex_actors.tree import Tree
+    from supervision import Node
+
+#: What `grown` starts with.
+FIRST: dict[str, dict[str, object]] = {
+    "embedding": {"provider": "hashing", "batch_ms": 20},
+    "watching": {"sweep_s": 0.1},
+}
+
+
+def write(root: Path, **sections: Mapping[str, object]) -> None:
+    """Write the settings that `grown` starts with, and these over them."""
+    everything = {name: {**FIRST.get(name, {}), **sections.get(name, {})} for name in HANDED}
+    lines = []
+    for name, each in everything.items():
+        lines += [f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in each.items())]
+    root.mkdir(exist_ok=True)
+    Home.of(root, {}).settings.write_text("\n".join(lines))
+
+
+def lives(tree: Tree) -> dict[str, object]:
+    """Return the life that each actor lives now."""
+    return dict(tree.parts.names.known())
+
+
+def restarts(node: Node) -> int:
+    """Return how many restarts were counted anywhere in a tree."""
+    return node.restarts + sum(restarts(child) for child in node.children)
+
+
+def given(thing: object) -> object:
+    """Return the settings in what an actor is made with, and everything plain beside them."""
+    if isinstance(thing, partial):
+        return [given(each) for each in (*thing.args, *thing.keywords.values())]
+    if isinstance(thing, Desk):
+        return thing.settings
+    return thing if isinstance(thing, Section | int | float | str) else type(thing)
+
+
+def other(value: Any) -> Any:
+    """Return another value of the same kind."""
+    if isinstance(value, tuple):
+        return (*value, 1.0)
+    return f"{value}-" if isinstance(value, str) else value + 1
+
+
+def differing(tree: Tree, key: str) -> set[str]:
+    """Return who is made in another way when one setting is another one."""
+    section, name = key.split(".")
+    chosen = Settings()
+    part = getattr(chosen, section)
+    changed = part.model_copy(update={name: other(getattr(part, name))})
+
+    def made(settings: Settings) -> dict[str, object]:
+        tree.parts.adopt(settings)
+        found = {actor: given(make) for actor, make in tree.parts.make.items()}
+        return {**found, "watchers": tree.parts.watching.settings}
+
+    before, after = made(chosen), made(chosen.model_copy(update={section: changed}))
+    return {actor for actor in before if before[actor] != after[actor]}
+
+
+class TestTable:
+    async def test_handed(self, tmp_home: Path) -> None:
+        """Whoever is made with a setting is in the table under its section, and nobody else."""
+        async with grown(tmp_home) as tree:
+            told: dict[str, set[str]] = {name: set() for name in Settings.model_fields}
+            for section in told:
+                for name in type(getattr(Settings(), section)).model_fields:
+                    found = differing(tree, f"{section}.{name}")
+                    assert (f"{section}.{name}" in FIXED) == (not found)
+                    told[section] |= found
+
+        assert {section: set(actors) for section, actors in HANDED.items()} == told
+
+    def test_places(self) -> None:
+        """Everybody in the table stands in the tree, under one name."""
+        there = [child for _, child in places(TREE)]
+
+        assert len(set(there)) == len(there)
+        assert set() == {child for actors in HANDED.values() for child in actors} - set(there)
+
+
+@pytest.mark.slow
+class TestReload:
+    async def test_nothing(self, tmp_home: Path) -> None:
+        """Settings that are as they were touch nobody."""
+        write(tmp_home)
+        async with grown(tmp_home) as tree:
+            before = lives(tree)
+            answer = await tree.cortex.reload()
+
+            assert {"changed": [], "restarted": [], "needs_restart": []} == answer
+            assert before == lives(tree)
+
+    async def test_one_section(self, tmp_home: Path) -> None:
+        """Only who was handed the section is started again, and no restart is counted."""
+        async with grown(tmp_home) as tree:
+            before = lives(tree)
+            for k in range(61, 67):
+                write(tmp_home, federation={"k": k})
+                answer = await tree.cortex.reload()
+                assert (["federation.k"], ["federation"]) == (
+                    answer["changed"],
+                    answer["restarted"],
+                )
+
+            after = lives(tree)
+            assert {"federation"} == {name for name in before if before[name] != after[name]}
+            assert 0 == restarts(tree.supervisor.snapshot())
+
+    async def test_watchers(self, tmp_path: Path, tmp_home: Path) -> None:
+        """Watchers get new settings, too, and go on noticing."""
+        (root,) = copied(tmp_path, "atlas-api")
+        async with grown(tmp_home) as tree:
+            await follow(tree, root)
+            before = tree.watchers.watched()
+            write(tmp_home, watching={"sweep_s": 0.05, "max_depth": 3})
+            answer = await tree.cortex.reload()
+            assert ["watchers", "watchlist"] == answer["restarted"]
+
+            await eventually(lambda: before == tree.watchers.watched())
+            (root / "CLAUDE.md").write_text("## Zebra\n\nZebras are noticed.\n")
+            await knows(tree, "Zebras are noticed.")
+
+    async def test_nothing_is_lost(self, tmp_path: Path, tmp_home: Path) -> None:
+        """Whatever is started again in the middle of the work, the same is learned."""
+        roots = copied(tmp_path, "atlas-api", "field-notes")
+        async with grown(tmp_home / "calm") as tree:
+            await follow(tree, *roots)
+            expected = await said(tree, tmp_path)
+
+        async with grown(tmp_home / "busy") as tree:
+            write(tmp_home / "busy")
+            for root in roots:
+                await tree.cortex.add_project(str(root))
+            for turn in range(2):
+                write(
+                    tmp_home / "busy",
+                    storage={"group_ms": turn + 1},
+                    events={"max_deliveries": turn + 6},
+                    accumulation={"max_file_bytes": 1_000_000 + turn},
+                )
+                assert 3 == len((await tree.cortex.reload())["changed"])
+                await asyncio.gather(*(tree.cortex.scan(str(root)) for root in roots))
+            await eventually(lambda: 2 == len(tree.watchers.watched()))
+            await settled(tree, 20)
+
+            assert expected == await said(tree, tmp_path)
+            assert 0 == (await tree.cortex.status())["dead"]
+
+    async def test_while_publishing(self, tmp_home: Path) -> None:
+        """What is published while the ledger is started again is stored, once."""
+        async with grown(tmp_home) as tree:
+            write(tmp_home, storage={"group_ms": 1})
+            reloading = asyncio.create_task(tree.cortex.reload())
+
+            async def publish() -> list[int]:
+                found = []
+                while not reloading.done():
+                    answer = await tree.cortex.publish("custom:noise", {"n": 1})
+                    found.append(answer["seq"])
+                return found
+
+            said = await asyncio.gather(*(publish() for _ in range(20)))
+            seqs = [seq for each in said for seq in each]
+
+            assert ["ledger", "vectors", "indexer"] == (await reloading)["restarted"]
+            assert len(seqs) == len(set(seqs))
+            assert set() == set(seqs) - await self.stored(tree)
+
+    async def stored(self, tree: Tree) -> set[int]:
+        """Return the numbers of the events in the ledger."""
+        return await tree.parts.records.read(lambda c: set(c.scalars(select(events.c.seq))))
+
+    async def test_two_at_once(self, tmp_home: Path) -> None:
+        """Two reloads take turns: the second finds nothing left to do."""
+        async with grown(tmp_home) as tree:
+            write(tmp_home, federation={"k": 7})
+            answers = await asyncio.gather(tree.cortex.reload(), tree.cortex.reload())
+
+        assert [["federation"], []] == [answer["restarted"] for answer in answers]
+
+    async def test_impatient(self, tmp_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A caller who does not wait for the end leaves nobody ended."""
+        async with grown(tmp_home) as tree:
+            write(tmp_home, events={"max_deliveries": 3})
+            before, adopt = lives(tree), tree.parts.adopt
+            caller = asyncio.create_task(tree.cortex.reload())
+
+            def gone(settings: Settings) -> None:
+                caller.cancel()
+                adopt(settings)
+
+            monkeypatch.setattr(tree._reload, "_adopt", gone)
+            await asyncio.wait({caller})
+            await eventually(lambda: before["organiser"] != lives(tree).get("organiser"))
+
+            await eventually(lambda: before.keys() == lives(tree).keys())
+
+
+@pytest.mark.slow
+class TestRefusals:
+    async def test_wrong(self, tmp_home: Path) -> None:
+        """A wrong setting is named with its file, and nothing has changed."""
+        async with grown(tmp_home) as tree:
+            before = lives(tree)
+            write(tmp_home, federation={"k": 7}, watching={"sweep_s": -1})
+            with pytest.raises(ConfigurationError, match=r"watching\.sweep_s .*cortex\.toml"):
+                await tree.cortex.reload()
+
+            assert before == lives(tree)
+            write(tmp_home, federation={"k": 7})
+            assert ["federation.k"] == (await tree.cortex.reload())["changed"]
+
+    async def test_fixed(self, tmp_home: Path) -> None:
+        """A section with what needs a restart waits for it as a whole; others do not."""
+        async with grown(tmp_home) as tree:
+            before = lives(tree)
+            write(
+                tmp_home,
+                embedding={"model": "another", "batch_ms": 3},
+                reconciliation={"promotion_projects": 3},
+            )
+            for turn in range(2):
+                answer = await tree.cortex.reload()
+                assert ["embedding.model", "embedding.batch_ms"] == answer["needs_restart"]
+                assert (["reconciler"], [])[turn] == answer["restarted"]
+
+            assert before["pool"] == lives(tree)["pool"]
+
+    async def test_does_not_start(self, tmp_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """If somebody does not start with the new settings, everybody follows the old ones."""
+        async with grown(tmp_home) as tree:
+            adopt = tree.parts.adopt
+
+            def spoilt(settings: Settings) -> None:
+                adopt(settings)
+                if settings.events.max_deliveries == 7:
+                    tree.parts.make["organiser"] = Section  # type: ignore[assignment]
+
+            monkeypatch.setattr(tree._reload, "_adopt", spoilt)
+            write(tmp_home, events={"max_deliveries": 7})
+            with pytest.raises(ConfigurationError, match="organiser does not start"):
+                await tree.cortex.reload()
+
+            assert {"accumulator", "organiser", "watchlist"} <= lives(tree).keys()
+            assert 5 == tree._reload._chosen.events.max_deliveries
+
+    async def test_while_it_stops(self, tmp_home: Path) -> None:
+        """A tree that stops while it reloads, stops."""
+        async with grown(tmp_home) as tree:
+            write(tmp_home, storage={"group_ms": 1})
+            reloading = asyncio.create_task(tree.cortex.reload())
+            await eventually(lambda: "indexer" not in lives(tree))
+            await tree.stop(8)
+            await asyncio.wait({reloading}, timeout=8)
+
+            assert "shutdown" == await tree.exited()
+            assert {} == lives(tree)
