@@ -25,7 +25,7 @@ class TestFault:
     def test_failed_sync(self, cortex: Commands, tmp_home: Path) -> None:
         """After a failed fsync nothing is acknowledged: the daemon exits 70, the next has all."""
         daemon, said = cortex.spawn("run"), Said(tmp_home)
-        until((tmp_home / "cortex.sock").exists, "the socket")
+        until(lambda: 0 == cortex.status()["code"], "the daemon answers")
         said.say(10)
         with failing(daemon.pid, "fsync,fdatasync:error=EIO"):
             said.say(3)
@@ -51,7 +51,7 @@ class TestSuperseded:
         """One whose home was taken writes nothing, exits 75, and leaves the other its files."""
         (tmp_path / "CLAUDE.md").write_text("# Rules\n\nTest with pytest.\n")
         old = cortex.spawn("run")
-        until((tmp_home / "cortex.sock").exists, "the socket")
+        until(lambda: 0 == cortex.status()["code"], "the daemon answers")
         Client(tmp_home).call("add_project", path=str(tmp_path))
         (tmp_home / "cortex.lock").unlink()
         new, said = started(cortex), Said(tmp_home)

@@ -87,7 +87,7 @@ def turned(cortex: Commands, hands: Path) -> None:
     cortex.env = before | ours
     cortex.spawn("run")
     cortex.env = before
-    until((cortex.home / "cortex.sock").exists, "the socket")
+    until(lambda: 0 == cortex.status()["code"], "the daemon answers")
 
 
 class TestJumps:

@@ -72,6 +72,7 @@ class Commands:
     def status(self) -> dict[str, Any]:
         """Return what `status --json` says, with its exit code as `code`."""
         done = self("status", "--json")
+        assert done.stdout, done.stderr
         found: dict[str, Any] = {**json.loads(done.stdout), "code": done.returncode}
         return found
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import sqlite3
+from contextlib import closing, suppress
 
 import pytest
 
@@ -55,11 +56,11 @@ class TestGivingUp:
 
 
 class TestStart:
-    def test_broken_ledger(self, cortex: Commands) -> None:
-        """A ledger that is no database keeps the daemon from starting, and `start` says so."""
-        cortex.home.joinpath("cortex.db").write_bytes(
-            b"this is no database, whatever it says" * 200
-        )
+    def test_newer_ledger(self, cortex: Commands) -> None:
+        """A ledger that a newer program wrote keeps the daemon from starting; `start` says so."""
+        with closing(sqlite3.connect(cortex.home / "cortex.db")) as ledger:
+            ledger.execute("PRAGMA user_version = 1000")
+            ledger.execute("CREATE TABLE anything (id)")
         done = cortex("start")
 
         assert 0 != done.returncode

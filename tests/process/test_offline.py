@@ -25,14 +25,17 @@ pytestmark = pytest.mark.slow
 #: Publishers at once; each says so many events, one after the other.
 PUBLISHERS, EACH = 20, 2
 
-#: Runs the command in children of one process, because loading it is what takes long.
+#: Runs the command in children of one process, because loading it is what takes long. What each
+#: prints is written at once: they share a pipe.
 PROGRAM = f"""
-import os
+import os, sys
 from cortex_actors.cli import entry, offline
 for name in range({PUBLISHERS}):
     if not os.fork():
+        sys.stdout = open(1, "w", closefd=False)
         words = ["publish", "custom:race", f"name={{name}}"]
         codes = [entry.main([*words, f"number:={{number}}"]) for number in range({EACH})]
+        sys.stdout.flush()
         os._exit(max(codes))
 raise SystemExit(max(os.waitstatus_to_exitcode(os.wait()[1]) for _ in range({PUBLISHERS})))
 """
@@ -81,6 +84,7 @@ class TestRace:
         until(lambda: cortex("start").returncode == 0, "the daemon starts")
         rest, errors = process.communicate(timeout=3 * PATIENCE)
         said += rest.splitlines()
+        assert [] == [line for line in said if not line.startswith("published ")], errors
         told = {line.split(", ")[1]: line.split()[4] for line in said}
         kept = {f"seq {each['seq']}": each["id"] for each in stored(cortex, "custom:race")}
 
