@@ -14,6 +14,8 @@ TORCH_FROM := $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
 SEED ?=
 # Further words for pytest: `make test ARGS="tests/flow -x"`.
 ARGS ?=
+# Tests at once: many of them wait for other processes. JOBS=0 runs them one after another.
+JOBS ?= 2
 WHEEL_VENV := .wheel-venv
 
 .PHONY: help venv dev run demo test soak lint types check docs bench wheel-check clean
@@ -22,7 +24,7 @@ help:
 	@echo "make run          start the demo and follow its log (Ctrl-C stops it)"
 	@echo "make demo         run the demo once, and end with a summary"
 	@echo "make venv         only install, into $(VENV)"
-	@echo "make test         every test (SEED=n repeats an order, ARGS=... goes to pytest)"
+	@echo "make test         every test (SEED=n repeats an order, ARGS=... goes to pytest, JOBS=0: one by one)"
 	@echo "make soak         random lives of the actors at length, and mutants that must die (minutes)"
 	@echo "make lint         ruff: rules and format"
 	@echo "make types        mypy, strict"
@@ -55,7 +57,7 @@ demo: venv
 	$(BIN)/cortex demo
 
 test: dev
-	$(BIN)/python -m pytest $(if $(SEED),--randomly-seed=$(SEED)) $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) $(if $(SEED),--randomly-seed=$(SEED)) $(ARGS)
 
 # What is marked `soak` and nothing else; its seeds are CORTEX_..._SEED variables.
 soak: dev

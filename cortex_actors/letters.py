@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.errors import BadInput
 from cortex_actors.storage import deadletters, events, journal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from cortex_actors.storage.events import StoredEvent, Wanted
     from cortex_actors.storage.records import Connection, Records
 
-    Unit = Callable[[Connection, Sequence[str] | None], list[tuple[int, str]]]
+    Unit = Callable[..., list[tuple[int, str]]]
 
 #: Events one answer lists, and names one call takes.
 MOST = 1_000
@@ -83,9 +84,9 @@ class Letters:
         if listed != ALL:
             return await self._records.write(lambda c: unit(c, listed))
         done: list[tuple[int, str]] = []
-        # One that dies again meanwhile is not put back again.
-        for _ in range(await self._records.read(journal.dead) // deadletters.AT_ONCE + 1):
-            done += await self._records.write(lambda c: unit(c, None))
+        # Each behind the last one: what dies again meanwhile is not put back again.
+        while portion := await self._records.write(partial(unit, names=None, behind=done[-1:])):
+            done += portion
         return done
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cortex_actors.domain.project import innermost
-from cortex_actors.errors import BadInput, CortexError, NotFound, UnknownProject
+from cortex_actors.errors import BadInput, CortexError, LedgerDown, NotFound, UnknownProject
 from cortex_actors.pipeline import reading
 from cortex_actors.storage import backups, indexing, journal, principles, reports
 from cortex_actors.storage import insights as insight_rows
@@ -110,8 +111,13 @@ def failures(failing: Mapping[str, Any]) -> list[str]:
 
 
 def kept(home: Home, now: int) -> dict[str, Any]:
-    """Return the newest backup, and what the last recovery of this week did (on a thread)."""
-    copies = [each for each in backups.listed(home.backups) if not each.migrated]
+    """Return the newest backup, and what the last recovery of this week did (on a thread).
+
+    Of a folder that cannot be read it says nothing: the next backup fails for it, and says why.
+    """
+    copies: list[backups.Backup] = []
+    with suppress(LedgerDown):
+        copies = [each for each in backups.listed(home.backups) if not each.migrated]
     newest = {"at": copies[0].at, "path": str(copies[0].path)} if copies else None
     return {"backup": newest, "recovery": reports.latest(home.backups, now)}
 

@@ -142,17 +142,17 @@ class MemoryJournal:
         ]
         waiting = self._waiting[consumer]
         held = [e for e in waiting if e.seq not in taken and (e.topic, _key(e)) in busy]
-        free = [event for event in free if not any(_goes_past(event, each) for each in held)]
-        if not free:
+        first = next((e for e in free if not any(_goes_past(e, each) for each in held)), None)
+        if first is None:
             return None
         ahead = max(self._due.get((consumer, e.seq or 0), 0) for e in self._waiting[consumer])
         if 0 < (rest := (ahead - self._clock.now()) / SECOND) <= settings.LONGEST_REST:
             return Rest(rest)
-        return self._delivery(consumer, free)
+        return self._delivery(consumer, first, free)
 
     async def settle(self, delivery: Delivery, outcome: Outcome) -> list[Event[Payload]]:
-        """Apply effects, acknowledge, store the said events; nothing if it is settled already."""
-        if not self._left(delivery):
+        """Apply effects, acknowledge, store the said events; nothing if any is settled already."""
+        if len(self._left(delivery)) < len(delivery.seqs):
             return []
         if outcome.work is not None:
             outcome.work(None)
@@ -185,9 +185,10 @@ class MemoryJournal:
             self._waiting[consumer].append(stored)
         return stored
 
-    def _delivery(self, consumer: str, free: list[Event[Payload]]) -> Delivery:
+    def _delivery(
+        self, consumer: str, first: Event[Payload], free: list[Event[Payload]]
+    ) -> Delivery:
         """Make one delivery of the first event and its waiting repeats."""
-        first = free[0]
         key = _key(first)
         alike = [e for e in free if key is not None and (e.topic, _key(e)) == (first.topic, key)]
         group = alike or [first]

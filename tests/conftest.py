@@ -44,7 +44,7 @@ def pytest_report_header(config: pytest.Config) -> str:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say how to repeat this run where a reader of a failure looks."""
     seed = _seed(terminalreporter.config)
-    terminalreporter.write_line(f"repeat this order with: make test SEED={seed}")
+    terminalreporter.write_line(f"repeat this order with: make test SEED={seed} JOBS=0")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

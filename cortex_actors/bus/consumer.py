@@ -185,8 +185,8 @@ class Consumer(AsyncioActor):
 
         A crash that cannot be recorded is none: the next life would run into it without a rest.
         """
-        handler = getattr(self, self.hears[delivery.event.topic])
         try:
+            handler = getattr(self, self.hears[delivery.event.topic])
             outcome: Outcome = await handler(delivery.event)
             await self._lanes.turn(place)
             if not place.given_back:

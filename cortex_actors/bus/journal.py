@@ -88,11 +88,15 @@ class Journal(Protocol):
 
         Neither what is `in_hand` is handed out nor a repeat of it: a repeat waits, and is then
         handled once more. Nor is a later event of a waiting repeat's project handed out, because
-        a project's events are handled in their order.
+        a project's events are handled in their order. (Of repeats that are handled as one, the
+        first counts: the others come with it.)
         """
 
     async def settle(self, delivery: Delivery, outcome: Outcome) -> list[Event[Payload]]:
-        """Commit effects, said events and acknowledgement; return the said events."""
+        """Commit effects, said events and acknowledgement; return the said events.
+
+        Nothing is changed or said when any of it was settled before: what is left comes again.
+        """
 
     async def fail(self, delivery: Delivery, failure: Failure) -> None:
         """Record a crash: try again after the pause, or set it aside as a dead letter."""

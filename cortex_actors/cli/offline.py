@@ -83,6 +83,6 @@ def _refuse_unwritable(topic: str, values: list[object]) -> None:
     """Raise `BadInput` for what the socket would not carry: no JSON, or half characters."""
     try:
         json.dumps(values, allow_nan=False, ensure_ascii=False).encode()
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         message = f"cannot publish {topic}: it cannot be written as JSON in UTF-8: {error}"
         raise BadInput(message) from None

@@ -96,10 +96,18 @@ class Scheduler(AsyncioActor):
 
     async def _repeat(self, job: Job) -> None:
         """Do a job for ever."""
-        wait = first(job, await self._threads.run(job.age))
+        wait = first(job, await self._age(job))
         while True:
             await self._clock.sleep(wait)
             wait = job.every if await self._is_done(job) else again(job)
+
+    async def _age(self, job: Job) -> float | None:
+        """Return since when a job is due; None where nobody can look, which its run then says."""
+        try:
+            return await self._threads.run(job.age)
+        except (CortexError, OSError) as error:
+            log.warning("cannot tell when the %s was done last: %s", job.name, error)
+            return None
 
     async def _is_done(self, job: Job) -> bool:
         """Do a job once; say whether it went well. Raises only what must end the daemon."""

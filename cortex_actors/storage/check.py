@@ -6,10 +6,16 @@ One that somebody found damaged (`suspect`) is checked as a whole.
 
 A torn or garbled end of the WAL is no damage: SQLite ends where the checksums end, and what was
 acknowledged was synced before that.
+
+A disk that could not be read is no damage either, but SQLite calls it so (EIO in a read becomes
+`SQLITE_CORRUPT`). A good ledger must not make room for an older copy because a cable was loose, so
+damage counts only if every byte can be read and the same check finds it again.
 """
 
 from __future__ import annotations
 
+import os
+import re
 import sqlite3
 import threading
 from contextlib import closing, suppress
@@ -28,6 +34,13 @@ QUICK_S = 10.0
 
 #: Seconds it may spend on a ledger that was found damaged: a start must answer within 60.
 WHOLE_S = 30.0
+
+#: Bytes that are read at once to see whether the disk gives them.
+_CHUNK = 1_048_576
+
+#: How a check names a page that it did not get, and SQLite's codes for one that is damaged.
+_UNREAD = re.compile(r"error code=(\d+)")
+_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 #: Tables that every version has.
 TABLES = frozenset({"owner", "projects", "events", "deliveries", "insights"})
@@ -51,15 +64,24 @@ def marker(path: Path) -> Path:
 def damage(path: Path) -> str:
     """Return what is wrong with a ledger that nobody has open, "" when it may be opened.
 
-    No file is no damage: a new ledger is made. Raises `LedgerDown` when the file cannot be read
-    for reasons of the disk, of rights or of locks: then nobody knows, and nothing may be moved.
+    No file is no damage: a new ledger is made. But its log alone is, because SQLite deletes a log
+    that it finds beside a new file. Raises `LedgerDown` when the file cannot be read for reasons of
+    the disk, of rights or of locks: then nobody knows, and nothing may be moved.
     """
     if not path.exists():
-        return ""
+        return "it is gone, and its log is still there" if size(beside(path)[0]) else ""
     if not path.is_file():
         return "there is no file in its place"
     if not size(path):
         return "it is empty" if _had_content(path) else ""
+    if not _found(path):
+        return ""
+    _require_readable(path)
+    return _known(_found(path), path)
+
+
+def _found(path: Path) -> str:
+    """Return what is wrong with a file as SQLite sees it."""
     try:
         with closing(reader(path)) as opened:
             return _looked_at(opened, path)
@@ -79,7 +101,7 @@ def whole(path: Path, halt: Halt) -> None:
         with closing(reader(path)) as opened:
             halt.cover(opened)
             try:
-                wrong = _first(opened, _WHOLE)
+                wrong = _first(opened, _WHOLE) or ""
             finally:
                 halt.leave(opened)
     except sqlite3.Error as error:
@@ -87,7 +109,7 @@ def whole(path: Path, halt: Halt) -> None:
         if not faults.is_damage(error):
             raise _unknown(path, error) from error
         wrong = str(error)
-    if wrong:
+    if _known(wrong, path):
         suspect(path, wrong)
         message = (
             f"the ledger {path} is damaged: {wrong}; start the daemon again: it puts the file "
@@ -100,9 +122,11 @@ def whole(path: Path, halt: Halt) -> None:
 def _looked_at(opened: sqlite3.Connection, path: Path) -> str:
     """Return what is wrong with a file that SQLite opens."""
     version = int(opened.execute("PRAGMA user_version").fetchone()[0])
-    tables = {row[0] for row in opened.execute("SELECT name FROM sqlite_schema")}
     if version > SCHEMA_VERSION:
-        return ""  # a newer program's: refused before anything is changed
+        # A newer program's: refused before anything is changed. Its list of tables is not looked
+        # at, because SQLite calls words that it does not know damage.
+        return ""
+    tables = {row[0] for row in opened.execute("SELECT name FROM sqlite_schema")}
     if not version:
         return "it is another program's database" if tables else ""
     if missing := TABLES - tables:
@@ -110,20 +134,23 @@ def _looked_at(opened: sqlite3.Connection, path: Path) -> str:
     if marker(path).exists():
         return _suspected(opened, path)
     if size(beside(path)[0]):
-        return _first(opened, _QUICK, within=QUICK_S)
+        return _first(opened, _QUICK, within=QUICK_S) or ""
     return ""
 
 
 def _suspected(opened: sqlite3.Connection, path: Path) -> str:
-    """Return what is wrong with a ledger that was found damaged; if nothing, that is forgotten."""
+    """Return what is wrong with a ledger that was found damaged; if nothing, that is forgotten.
+
+    Not if it was too large to be read in time: the daemon's own check does so soon.
+    """
     wrong = _first(opened, _WHOLE, within=WHOLE_S)
-    if not wrong:
+    if wrong == "":
         marker(path).unlink(missing_ok=True)
-    return wrong
+    return wrong or ""
 
 
-def _first(opened: sqlite3.Connection, query: str, *, within: float | None = None) -> str:
-    """Return the first thing that a check finds within so many seconds, "" for nothing."""
+def _first(opened: sqlite3.Connection, query: str, *, within: float | None = None) -> str | None:
+    """Return the first thing that a check finds, "" for nothing, None if it takes any longer."""
     late = threading.Timer(within or 0.0, opened.interrupt)
     late.daemon = True
     if within is not None:
@@ -132,13 +159,46 @@ def _first(opened: sqlite3.Connection, query: str, *, within: float | None = Non
         found = opened.execute(query).fetchone()[0]
     except sqlite3.OperationalError as error:
         if within is not None and error.sqlite_errorname == "SQLITE_INTERRUPT":
-            return ""  # too large to be read in time; the weekly check reads all of it
+            return None  # too large to be read in time; the weekly check reads all of it
         raise
     finally:
         late.cancel()
         if within is not None:
             late.join()
     return "" if found == "ok" else " ".join(str(found).split())
+
+
+def _known(wrong: str, path: Path) -> str:
+    """Return what a check found; raises `LedgerDown` if that is a page which it did not get."""
+    if (code := _UNREAD.search(wrong)) and int(code[1]) & 0xFF not in _DAMAGED:
+        message = f"cannot check the ledger {path}: {wrong}; look at the disk (dmesg), try again"
+        raise LedgerDown(message)
+    return wrong
+
+
+def _require_readable(path: Path) -> None:
+    """Raise `LedgerDown` unless the disk gives every byte of a ledger that nobody has open."""
+    try:
+        for each in (path, beside(path)[0]):
+            if each.exists():
+                _read_through(each)
+    except OSError as error:
+        message = (
+            f"cannot read the ledger {path}: {error}; nothing was moved, because nobody knows "
+            "whether it is damaged: look at the disk (dmesg) and start again; if it stays "
+            "unreadable, put a backup in its place with: cortex restore"
+        )
+        raise DiskFault(message) from error
+
+
+def _read_through(path: Path) -> None:
+    """Read a file to its end."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        while os.read(descriptor, _CHUNK):
+            pass
+    finally:
+        os.close(descriptor)
 
 
 def _had_content(path: Path) -> bool:

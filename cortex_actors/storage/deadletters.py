@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, delete, insert, select
+from sqlalchemy import and_, delete, insert, select, tuple_
 
 from cortex_actors import topics
-from cortex_actors.errors import NotFound
+from cortex_actors.errors import CortexError, NotFound
 from cortex_actors.storage.events import numbers
 from cortex_actors.storage.schema import dead_letters, deliveries, events
 
@@ -20,41 +20,46 @@ if TYPE_CHECKING:
 AT_ONCE = 500
 
 
-def replay(connection: Connection, names: Sequence[str] | None) -> list[tuple[int, str]]:
+def replay(
+    connection: Connection, names: Sequence[str] | None, *, behind: Sequence[tuple[int, str]] = ()
+) -> list[tuple[int, str]]:
     """Put dead letters back as if they had never been tried; return their numbers and consumers.
 
-    Those of the events named, by id or number, or the oldest `AT_ONCE` of all. Raises `NotFound`,
-    and nothing is changed, for an event that is not known or is no dead letter.
+    Those of the events named, by id or number, or the oldest `AT_ONCE` of all, `behind` one if
+    that is given. Raises `NotFound`, and nothing is changed, for an event that is not known or is
+    no dead letter.
     """
-    rows = _taken(connection, names)
+    rows = _taken(connection, names, behind)
     if rows:
         back = [
-            {
-                "consumer": row.consumer,
-                "seq": row.seq,
-                "key": topics.key_of(row.topic, topics.parse(row.topic, row.payload)),
-            }
+            {"consumer": row.consumer, "seq": row.seq, "key": _key(row.topic, row.payload)}
             for row in rows
         ]
         connection.execute(insert(deliveries), back)
     return [(row.seq, row.consumer) for row in rows]
 
 
-def discard(connection: Connection, names: Sequence[str] | None) -> list[tuple[int, str]]:
+def discard(
+    connection: Connection, names: Sequence[str] | None, *, behind: Sequence[tuple[int, str]] = ()
+) -> list[tuple[int, str]]:
     """Drop dead letters for good; arguments, result and errors are those of `replay`.
 
     Their events stay until they are old.
     """
-    return [(row.seq, row.consumer) for row in _taken(connection, names)]
+    return [(row.seq, row.consumer) for row in _taken(connection, names, behind)]
 
 
-def _taken(connection: Connection, names: Sequence[str] | None) -> Sequence[Any]:
+def _taken(
+    connection: Connection, names: Sequence[str] | None, behind: Sequence[tuple[int, str]]
+) -> Sequence[Any]:
     """Remove dead letters and return them, with their events."""
     query = (
         select(dead_letters.c.consumer, events.c.seq, events.c.id, events.c.topic, events.c.payload)
         .join(events, events.c.seq == dead_letters.c.seq)
         .order_by(dead_letters.c.seq, dead_letters.c.consumer)
     )
+    for last in behind:
+        query = query.where(tuple_(dead_letters.c.seq, dead_letters.c.consumer) > last)
     if names is None:
         rows = connection.execute(query.limit(AT_ONCE)).all()
     else:
@@ -65,6 +70,17 @@ def _taken(connection: Connection, names: Sequence[str] | None) -> Sequence[Any]
         mine = and_(dead_letters.c.seq == row.seq, dead_letters.c.consumer == row.consumer)
         connection.execute(delete(dead_letters).where(mine))
     return rows
+
+
+def _key(topic: str, payload: dict[str, Any]) -> str | None:
+    """Return what an event's repeats have in common; None for one that cannot be read.
+
+    That one dies again by itself, and keeps no other from being put back.
+    """
+    try:
+        return topics.key_of(topic, topics.parse(topic, payload))
+    except CortexError:
+        return None
 
 
 def _refuse_others(wanted: Sequence[int], dead: set[int]) -> None:

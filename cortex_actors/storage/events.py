@@ -70,7 +70,8 @@ class Wanted:
 
 def listed(connection: Connection, wanted: Wanted) -> list[StoredEvent]:
     """Return the newest events that are wanted, newest first; of each error its last line."""
-    query = select(events).where(events.c.seq > wanted.since).order_by(events.c.seq.desc())
+    columns = (events.c.seq, events.c.id, events.c.topic, events.c.source, events.c.at)
+    query = select(*columns).where(events.c.seq > wanted.since).order_by(events.c.seq.desc())
     if wanted.topic is not None:
         query = query.where(events.c.topic.op("GLOB")(wanted.topic))
     tables = [deliveries] * wanted.waiting + [dead_letters] * wanted.dead

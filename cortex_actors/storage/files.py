@@ -21,8 +21,9 @@ from cortex_actors.errors import LedgerBusy, LedgerDown, StorageFull, StorageRea
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: What SQLite keeps beside a ledger while it is open, and after a crash.
-BESIDE = ("-wal", "-shm")
+#: What SQLite keeps beside a ledger while it is open, and after a crash. The journal is there when
+#: a new ledger was cut short before it had a WAL; SQLite would undo in any file what it says.
+BESIDE = ("-wal", "-shm", "-journal")
 
 #: How a moment is written in the name of a file.
 _STAMP = "%Y%m%dT%H%M%SZ"
@@ -101,10 +102,16 @@ def size(path: Path) -> int:
 
 
 def settle(path: Path) -> None:
-    """Return once a file, or a folder's list of names, is on the disk."""
+    """Return once a file, or a folder's list of names, is on the disk.
+
+    Some file systems (CIFS among them) cannot sync a folder; SQLite goes without there, too.
+    """
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        if error.errno != errno.EINVAL or not path.is_dir():
+            raise
     finally:
         os.close(descriptor)
 

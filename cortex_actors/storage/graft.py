@@ -43,7 +43,7 @@ def graft(damaged: Path, backup: Path, scratch: Path) -> None:
     for source, target in zip(
         (damaged, *beside(damaged)), (scratch, *beside(scratch)), strict=True
     ):
-        if source.exists() and not source.name.endswith("-shm"):
+        if source.exists() and not source.name.endswith(("-shm", "-journal")):
             make_private(target)
             shutil.copyfile(source, target)
     with backup.open("rb") as good, scratch.open("r+b") as torn:

@@ -17,7 +17,8 @@ from cortex_actors.bus.journal import Delivery, Rest
 from cortex_actors.bus.lanes import project_of
 from cortex_actors.clock import SECOND
 from cortex_actors.domain.event import Event
-from cortex_actors.domain.payload import Payload, merged
+from cortex_actors.domain.payload import Payload, merged, typed
+from cortex_actors.errors import CortexError
 from cortex_actors.settings import LONGEST_REST
 from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.tables.columns import given_text, stored_text
@@ -50,6 +51,27 @@ _ALIKE = (
 
 _LATEST = "SELECT max(due_at) FROM deliveries WHERE consumer = ? AND due_at > 0"
 
+#: Characters of why an event cannot be read: a strange field's name may be long.
+WHY_LIMIT = 300
+
+#: What reading a payload raises that this version does not know, or that is damaged.
+_STRANGE = (CortexError, ValueError, TypeError, AttributeError, RecursionError)
+
+
+class UnreadableError(Exception):
+    """A waiting event that this version cannot read, so that nobody can be handed it."""
+
+    def __init__(self, row: _Row, error: Exception) -> None:
+        """Say which event it is, and why."""
+        why = str(error)[:WHY_LIMIT]
+        super().__init__(
+            f"this version cannot read the event {row.seq} ({row.topic}): {why}; "
+            f"try it with the version that said it (cortex events --replay {row.seq}), or drop "
+            f"it: cortex events --discard {row.seq}"
+        )
+        self.seq = row.seq
+        self.attempts = row.attempts
+
 
 class _Row(NamedTuple):
     """A waiting event, as it is read."""
@@ -70,8 +92,11 @@ class _Row(NamedTuple):
 
     @property
     def payload(self) -> Payload:
-        """What it says."""
-        return topics.parse(self.topic, json.loads(self.json))
+        """What it says. Raises `UnreadableError`."""
+        try:
+            return typed(topics.find(self.topic).payload, json.loads(self.json))
+        except _STRANGE as error:
+            raise UnreadableError(self, error) from error
 
 
 def handed_next(
@@ -80,6 +105,7 @@ def handed_next(
     """Return the oldest waiting event, with every other of its topic and key.
 
     None of what is in hand, and no repeat of it, nor what comes behind a repeat in its project.
+    Raises `UnreadableError` for the first that cannot be read.
     """
     driver = driver_of(connection)
     first = _first(driver, consumer, in_hand)

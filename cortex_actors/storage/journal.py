@@ -7,6 +7,7 @@ the deletion of what it has handled and the events it says in turn.
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, and_, delete, func, select, update
@@ -17,7 +18,7 @@ from cortex_actors.clock import SECOND, Clock
 from cortex_actors.domain.event import Event
 from cortex_actors.storage.append import store
 from cortex_actors.storage.connection import driver_of
-from cortex_actors.storage.handout import handed_next
+from cortex_actors.storage.handout import UnreadableError, handed_next
 from cortex_actors.storage.schema import dead_letters, deliveries, events
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.payload import Payload
     from cortex_actors.storage.records import Records
 
+log = logging.getLogger("cortex.ledger")
 
 _SETTLED = "DELETE FROM deliveries WHERE consumer = ? AND seq = ?"
 
@@ -54,11 +56,18 @@ class LedgerJournal:
     async def next(
         self, consumer: str, in_hand: Collection[Delivery] = ()
     ) -> Delivery | Rest | None:
-        """Return what the consumer should handle now, a rest, or None when nothing waits."""
+        """Return what the consumer should handle now, a rest, or None when nothing waits.
+
+        What this version cannot read becomes a dead letter: it would crash whoever asks, for ever.
+        """
         now = self._clock.now()
-        return await self._records.read(
-            lambda c: handed_next(c, consumer, now=now, in_hand=tuple(in_hand))
-        )
+        while True:
+            try:
+                return await self._records.read(
+                    lambda c: handed_next(c, consumer, now=now, in_hand=tuple(in_hand))
+                )
+            except UnreadableError as error:
+                await self._set_aside(consumer, error)
 
     async def settle(self, delivery: Delivery, outcome: Outcome) -> list[Event[Payload]]:
         """Commit effects, said events and acknowledgement; return the said events.
@@ -75,6 +84,14 @@ class LedgerJournal:
         """Record a crash: try again after the pause, or set the event aside."""
         now = self._clock.now()
         await self._records.write(lambda c: _fail(c, delivery, failure, now), vital=True)
+
+    async def _set_aside(self, consumer: str, error: UnreadableError) -> None:
+        """Make a dead letter of what cannot be read; no further attempt could go better."""
+        log.error("an event for %s is set aside: %s", consumer, error)
+        mine, now, tried = _of(consumer, [error.seq]), self._clock.now(), error.attempts + 1
+        await self._records.write(
+            lambda c: _bury(c, mine, attempts=tried, error=str(error), now=now), vital=True
+        )
 
 
 def store_once(connection: Connection, event: Event[Payload], key: str) -> Event[Payload]:
@@ -122,31 +139,30 @@ def _settle(connection: Connection, delivery: Delivery, outcome: Outcome) -> lis
 def _fail(connection: Connection, delivery: Delivery, failure: Failure, now: int) -> None:
     """Count an attempt; after the last one move the event to the dead letters."""
     attempts = delivery.attempts + 1
-    if not failure.final:
-        again = {
-            "attempts": attempts,
-            "due_at": now + int(failure.pause * SECOND),
-            "error": failure.traceback,
-        }
-        connection.execute(update(deliveries).where(_of(delivery)).values(again))
+    mine = _of(delivery.consumer, delivery.seqs)
+    if failure.final:
+        _bury(connection, mine, attempts=attempts, error=failure.traceback, now=now)
         return
+    again = {
+        "attempts": attempts,
+        "due_at": now + int(failure.pause * SECOND),
+        "error": failure.traceback,
+    }
+    connection.execute(update(deliveries).where(mine).values(again))
+
+
+def _bury(connection: Connection, which: Any, *, attempts: int, error: str, now: int) -> None:
+    """Move deliveries to the dead letters."""
     # Only what still waited: what was settled in the meantime did not fail.
-    left = connection.execute(delete(deliveries).where(_of(delivery)).returning(deliveries.c.seq))
+    gone = delete(deliveries).where(which).returning(deliveries.c.consumer, deliveries.c.seq)
     rows = [
-        {
-            "consumer": delivery.consumer,
-            "seq": seq,
-            "attempts": attempts,
-            "error": failure.traceback,
-            "at": now,
-        }
-        for seq in left.scalars()
+        {"consumer": consumer, "seq": seq, "attempts": attempts, "error": error, "at": now}
+        for consumer, seq in connection.execute(gone)
     ]
     if rows:
         connection.execute(insert(dead_letters).on_conflict_do_nothing(), rows)
 
 
-def _of(delivery: Delivery) -> Any:
-    """Return the condition for a delivery's rows."""
-    mine = deliveries.c.consumer == delivery.consumer
-    return and_(mine, deliveries.c.seq.in_(delivery.seqs))
+def _of(consumer: str, seqs: Sequence[int]) -> Any:
+    """Return the condition for a consumer's deliveries of events."""
+    return and_(deliveries.c.consumer == consumer, deliveries.c.seq.in_(seqs))

@@ -189,7 +189,8 @@ class Ledger(AsyncioActor):
             found = _unopened(error, path)
             if isinstance(found, DiskFault) and not faults.is_damage(error):
                 turns.close(path, found)
-                connection.abandon(writing)
+                with contextlib.suppress(DBAPIError):  # never opened, and it does not open now
+                    connection.abandon(writing)
             else:
                 writing.dispose()
             turn.release()

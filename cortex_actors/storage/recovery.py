@@ -12,12 +12,13 @@ leaves the damaged ledger where it was, to be recovered by the next start.
 from __future__ import annotations
 
 import logging
+import os
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 from cortex_actors import topics
 from cortex_actors.clock import SECOND, iso
-from cortex_actors.errors import CortexError, LedgerDown
+from cortex_actors.errors import CortexError, LedgerDown, StorageFull, StorageReadOnly
 from cortex_actors.logfile import objects
 from cortex_actors.storage import backups, check, connection, replacement, reports
 from cortex_actors.storage.copying import PART, copy, make_private, problem, version
@@ -52,14 +53,15 @@ def ready(home: Home, clock: Clock) -> Report | None:
     """
     path = home.ledger
     replacement.finish(path)
-    if not path.exists() and (known := backups.listed(home.backups)):
+    reason = check.damage(path)
+    if not reason and not path.exists() and (known := backups.listed(home.backups)):
         log.warning(
             "there is no ledger at %s, a new one is made; %s backups are kept, the newest comes "
             "back with: cortex restore latest",
             path,
             len(known),
         )
-    if reason := check.damage(path):
+    if reason:
         return recover(home, reason, at=clock.now())
     return None
 
@@ -111,10 +113,17 @@ def _exchange(home: Home, made: Path, report: Report) -> Report:
 
 
 def _newest_good(folder: Path) -> tuple[Backup | None, dict[str, str]]:
-    """Return the newest backup that passes every check, and why newer ones did not."""
+    """Return the newest backup that passes every check, and why newer ones did not.
+
+    Each has two tries: a read that failed once says nothing. Raises `StorageReadOnly` for one that
+    we have no right to read, because an older one would come back in its place.
+    """
     refused: dict[str, str] = {}
     for each in backups.listed(folder):
-        wrong = problem(each.path)
+        if not os.access(each.path, os.R_OK):
+            message = f"cannot recover the ledger: the backup {each.path} may not be read"
+            raise StorageReadOnly(f"{message}; make it readable, or move it away, and start again")
+        wrong = problem(each.path) and problem(each.path)
         if not wrong and version(each.path) > SCHEMA_VERSION:
             wrong = "a newer version of the program made it"
         if not wrong:
@@ -162,6 +171,8 @@ def _grafted(path: Path, made: Path, chosen: Backup) -> Salvaged | None:
     try:
         graft(path, chosen.path, scratch)
         return salvage(scratch, made)
+    except StorageFull:
+        raise
     except (LedgerDown, OSError, ValueError, IndexError) as error:
         log.warning("the damaged ledger's list of tables cannot be mended: %s", error)
         return None

@@ -22,7 +22,7 @@ from sqlalchemy import JSON, Integer
 
 from cortex_actors import topics
 from cortex_actors.errors import CortexError
-from cortex_actors.storage.files import reader
+from cortex_actors.storage.files import failure, reader
 from cortex_actors.storage.schema import metadata
 from cortex_actors.storage.tables.columns import stored_text
 
@@ -63,7 +63,10 @@ class Salvaged:
 
 
 def salvage(damaged: Path, made: Path) -> Salvaged:
-    """Bring what can be read into a ledger that nobody has open, in one transaction."""
+    """Bring what can be read into a ledger that nobody has open, in one transaction.
+
+    Raises `LedgerDown` when that one cannot be written.
+    """
     found = Salvaged()
     with closing(sqlite3.connect(made, isolation_level=None)) as new:
         new.execute("PRAGMA foreign_keys = ON")
@@ -174,9 +177,14 @@ def _fits(table: Table, columns: list[str], row: Row) -> bool:
 
 
 def _inserted(new: sqlite3.Connection, insert: str, row: Row) -> bool:
-    """Insert a row; tell whether it has its place, now or since before."""
+    """Insert a row; tell whether it has its place, now or since before.
+
+    Raises `LedgerDown` where the disk is to blame, not the row: then nothing is given up for lost.
+    """
     try:
         new.execute(insert, row)
+    except sqlite3.OperationalError as error:
+        raise failure("bring back what the damaged ledger holds", error) from error
     except (sqlite3.Error, ValueError):  # it belongs to a row that is not there; it is no text
         return False
     return True

@@ -2,17 +2,17 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
 from cortex_actors import topics
 from cortex_actors.domain.payload import AccumulationComplete, Ids, ScanRequested
 from cortex_actors.testing import eventually
-from tests.bus.support import Script, Stage, Wide
+from tests.bus.support import Script, Scripted, Stage, Wide
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
 
 
 #: One event of each durable topic that somebody hears: topic, consumers, payload fields.
@@ -26,6 +26,12 @@ FIELDS: dict[str, dict[str, object]] = {
     topics.PROJECT_ADDED: {"ids": []},
     topics.PROJECT_REMOVED: {"ids": []},
 }
+
+
+class Deaf(Scripted):
+    """Hears nothing, whatever the catalogue says."""
+
+    hears: ClassVar[Mapping[str, str]] = {}
 
 
 @asynccontextmanager
@@ -177,6 +183,17 @@ class TestCrash:
         assert 1 == before
         assert ["/bad", "/good"] == script.paths()
         assert ["accumulator"] == play.told("restarted")
+
+    async def test_topic_without_a_handler(self) -> None:
+        """An event whose topic its consumer does not hear any more becomes a dead letter, too."""
+        script = Script()
+        async with stage(max_deliveries=2) as play:
+            (event,) = await play.change("/a")
+            await play.supervised({"accumulator": script}, Deaf)
+            await play.play_out({"accumulator": script})
+
+        assert [("accumulator", event)] == [each[:2] for each in play.memory.dead]
+        assert 3 == script.lives
 
     async def test_dead_letter(self) -> None:
         """After the last attempt the event is set aside with its traceback; the next is handled."""

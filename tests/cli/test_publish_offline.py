@@ -12,7 +12,7 @@ import pytest
 from cortex_actors import lock
 from cortex_actors.cli import entry, offline
 from cortex_actors.domain.project import Project
-from cortex_actors.errors import AnswerLost, DaemonDown
+from cortex_actors.errors import AnswerLost, BadInput, DaemonDown
 from cortex_actors.home import Home
 from cortex_actors.storage import connection, projects
 from cortex_actors.storage.migrate import migrate
@@ -138,6 +138,14 @@ class TestRefused:
         assert code == entry.main(["publish", *words])
         assert says in capsys.readouterr().err
         assert [(0,)] == rows(home, "SELECT count(*) FROM events")
+
+    def test_too_deep(self, home: Home) -> None:
+        """So is what is nested too deeply to be written."""
+        nested: dict[str, object] = {}
+        for _ in range(2_000):
+            nested = {"a": nested}
+        with pytest.raises(BadInput, match="cannot be written as JSON"):
+            offline.publish(home, dict, topic="custom:x", payload=nested, source="me")
 
     def test_not_of_the_project(self, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
         """A file that is no instruction file, or of another project, is refused."""

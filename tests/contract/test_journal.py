@@ -40,6 +40,19 @@ class TestSettle:
         assert ["first"] == effects
         assert ("first",) == (await bench.take(consumer="watchlist")).event.payload.ids
 
+    async def test_in_parts(self, bench: Bench) -> None:
+        """A delivery of which another life settled a part changes nothing; the rest comes again."""
+        effects: list[object] = []
+        await bench.change("/a")
+        first = await bench.take()
+        (second,) = await bench.change("/a")
+        both = await bench.take()
+        await bench.journal.settle(first, Outcome(noting(effects, "first")))
+        said = await bench.journal.settle(both, Outcome(noting(effects, "both")))
+
+        assert ([], ["first"]) == (said, effects)
+        assert (second.seq,) == (await bench.take()).seqs
+
     async def test_failing_work(self, bench: Bench) -> None:
         """Work that raises leaves the event unhandled and says nothing."""
 

@@ -99,6 +99,14 @@ class TestNext:
         assert nothing
         assert ("/a", "/b") == (again.event.payload.path, await bench.path(other, whole, again))
 
+    async def test_repeats_across_a_repeat(self, bench: Bench) -> None:
+        """Of events that are handled as one the first counts: the others come with it."""
+        await bench.change("/a", "/b")
+        first = await bench.take()
+        await bench.change("/a", "/b")
+
+        assert (2, 4) == (await bench.take(first)).seqs
+
     async def test_before_a_repeat(self, bench: Bench) -> None:
         """An event that is older than the waiting repeat of its project goes first."""
         await bench.change("/a", "/b")

@@ -11,6 +11,7 @@ import pytest
 
 from cortex_actors.clock import SECOND
 from cortex_actors.errors import BadInput, DiskFault, LedgerDown
+from cortex_actors.lookup import kept
 from cortex_actors.rules.retention import HOUR
 from cortex_actors.runtime.supervised import start_actor
 from cortex_actors.schedule import scheduler as module
@@ -181,6 +182,18 @@ class TestBackups:
 
 
 class TestFailures:
+    async def test_no_folder(self, tmp_path: Path) -> None:
+        """Backups that nobody can look at cost the backups, not the daemon."""
+        async with opened(tmp_path) as store:
+            store.home.backups.write_bytes(b"no folder")
+        async with scheduled(tmp_path) as watched:
+            await watched.turn(SOON)
+            failing = await watched.store.names.method("scheduler", Scheduler.describe)()
+            known = kept(watched.store.home, EPOCH)
+
+        assert "cannot list the backups" in failing["backup"]
+        assert {"backup": None, "recovery": None} == known
+
     async def test_tried_again(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:

@@ -35,7 +35,7 @@ def acknowledges_without_the_work(plant: Plant) -> None:
     """The ledger deletes the delivery and forgets the handler's effects."""
 
     def settle(connection: Any, delivery: Any, outcome: Any) -> list[Any]:
-        connection.execute(delete(deliveries).where(journal._of(delivery)))
+        connection.execute(delete(deliveries).where(journal._of(delivery.consumer, delivery.seqs)))
         return append.store(connection, outcome.say)
 
     plant.setattr(journal, "_settle", settle)
@@ -60,7 +60,7 @@ def forgets_after_a_crash(plant: Plant) -> None:
 
     def forget(connection: Any, delivery: Any, failure: Any, now: int) -> None:
         fail(connection, delivery, failure, now)
-        connection.execute(delete(deliveries).where(journal._of(delivery)))
+        connection.execute(delete(deliveries).where(journal._of(delivery.consumer, delivery.seqs)))
 
     plant.setattr(journal, "_fail", forget)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,9 +12,11 @@ from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.journal import Delivery, Failure, Outcome
 from cortex_actors.domain.payload import Custom, FileChanged, ScanRequested
 from cortex_actors.errors import NotFound
+from cortex_actors.letters import Letters
 from cortex_actors.storage import deadletters, events
 from cortex_actors.storage.events import Wanted
 from cortex_actors.storage.journal import LedgerJournal
+from cortex_actors.storage.records import Records
 
 if TYPE_CHECKING:
     from cortex_actors.domain.event import Event
@@ -178,6 +180,38 @@ class TestReplay:
 
         assert [(1, "accumulator"), (1, "watchlist")] == put_back
         assert [(2, "dead")] == await desk.states(dead=True)
+
+    async def test_unreadable(self, desk: Desk) -> None:
+        """One that this version cannot read keeps no other from being put back, and dies again."""
+        await desk.change("/a", "/b")
+        await desk.die()
+        await desk.die()
+        sql = "UPDATE events SET payload = '{}' WHERE seq = 1"
+        await desk.store.write(lambda c: c.exec_driver_sql(sql))
+        put_back = await desk.store.write(lambda c: deadletters.replay(c, None))
+
+        assert [(1, "accumulator"), (2, "accumulator")] == put_back
+        assert (2,) == (await desk.take()).seqs
+        assert [(1, "dead")] == await desk.states(dead=True)
+
+    async def test_portions(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+        """All are put back, each of them once, although they die again between two portions."""
+        monkeypatch.setattr(deadletters, "AT_ONCE", 2)
+        await desk.change("/a", "/b", "/c")
+        for _ in range(3):
+            await desk.die()
+
+        class Dying(Records):
+            async def write(self, unit: Any, *, vital: bool = False) -> Any:
+                done = await super().write(unit, vital=vital)
+                for _ in done:
+                    await desk.die()
+                return done
+
+        letters = Letters(Dying(desk.store.names), lambda _consumer: None)
+        put_back = (await letters.replay(["all"]))["replayed"]
+
+        assert [1, 2, 3] == [each["seq"] for each in put_back]
 
     @pytest.mark.parametrize("verb", [deadletters.replay, deadletters.discard])
     async def test_all_or_nothing(self, desk: Desk, verb: object) -> None:

@@ -178,6 +178,62 @@ class TestFail:
         assert Rest(30.0) == await journal.next("accumulator")
 
 
+class TestUnreadable:
+    @pytest.mark.parametrize(
+        ("change", "says"),
+        [
+            ("payload = json_set(payload, '$.more', 1)", "it has no field 'more'"),
+            ("payload = json_remove(payload, '$.path')", "the field 'path' is missing"),
+            ("payload = '[]'", "'list' object"),
+            ("payload = '{'", "Expecting property name"),
+            ("topic = 'file:renamed'", "no topic is called 'file:renamed'"),
+        ],
+    )
+    async def test_set_aside(
+        self, bus: Bus, journal: LedgerJournal, store: Store, change: str, says: str
+    ) -> None:
+        """What this version cannot read becomes a dead letter that says why; the next is next."""
+        for path in ("/a", "/b"):
+            await bus.publish(topics.FILE_CHANGED, FileChanged("prj_1", path), source="test")
+        await store.write(lambda c: c.exec_driver_sql(f"UPDATE events SET {change} WHERE seq = 1"))  # noqa: S608
+        path = (await taken(journal)).event.payload.path
+        ((dead,),) = await store.rows(
+            "SELECT consumer || ' ' || seq || ' ' || attempts || ' ' || error FROM dead_letters"
+        )
+
+        assert "/b" == path
+        assert str(dead).startswith("accumulator 1 1 this version cannot read the event 1 (file:")
+        assert says in str(dead)
+
+    async def test_behind_one_in_hand(self, bus: Bus, journal: LedgerJournal, store: Store) -> None:
+        """A repeat of what is in hand that cannot be read is set aside, and nobody else."""
+        await bus.publish(topics.FILE_CHANGED, CHANGE, source="test")
+        first = await taken(journal)
+        for path in ("/a", "/b"):
+            await bus.publish(topics.FILE_CHANGED, FileChanged("prj_1", path), source="test")
+        sql = "UPDATE events SET payload = '{}' WHERE seq = 2"
+        await store.write(lambda c: c.exec_driver_sql(sql))
+        found = await journal.next("accumulator", [first])
+
+        assert isinstance(found, Delivery)
+        assert (3,) == found.seqs
+        assert [(2,)] == await store.rows("SELECT seq FROM dead_letters")
+
+    async def test_handled_on(self, bus: Bus, journal: LedgerJournal, store: Store) -> None:
+        """A consumer does not crash over it, and handles what comes behind."""
+        script = Script()
+        for path in ("/a", "/b"):
+            await bus.publish(topics.FILE_CHANGED, FileChanged("prj_1", path), source="test")
+        sql = "UPDATE events SET topic = 'file:renamed' WHERE seq = 1"
+        await store.write(lambda c: c.exec_driver_sql(sql))
+        desk = Desk("accumulator", bus, journal, store.clock, EventsSettings())
+        handle = await start_actor(store.names, "accumulator", partial(Scripted, desk, script))
+        await eventually(lambda: ["/b"] == script.paths())
+        await handle.stop(5)
+
+        assert 1 == await store.read(module.dead)
+
+
 class TestConsumerOnTheLedger:
     async def test_whole_way(self, bus: Bus, journal: LedgerJournal, store: Store) -> None:
         """Real consumers on the real ledger hand an event on, and all of it is acknowledged."""

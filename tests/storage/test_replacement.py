@@ -86,6 +86,20 @@ class TestCutShort:
 
         assert 2 == len([each for each in old if "-shm" not in each])
 
+    @pytest.mark.parametrize("end", ["-wal", "-shm", "-journal"])
+    def test_nothing_is_left(self, filed: Filed, end: str) -> None:
+        """What SQLite would play into the new ledger goes aside with the old one."""
+        choice = restoring.choose(filed.home, "latest")
+        left = filed.path.with_name(f"{filed.path.name}{end}")
+        aside = restoring.restore(filed.home, choice, at=EPOCH)
+        assert aside is not None
+        left.write_bytes(b"of the old one")
+        again = restoring.restore(filed.home, choice, at=EPOCH + SECOND)
+
+        assert again is not None
+        assert not left.exists()
+        assert again.with_name(f"{again.name}{end}").exists()
+
     def test_not_closed(self, filed: Filed) -> None:
         """A new ledger with a WAL of its own is not taken: the WAL would be lost."""
         made = replacement.part(filed.path)

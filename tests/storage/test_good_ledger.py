@@ -1,0 +1,163 @@
+"""A good ledger stays where it is, whatever makes it look damaged for a moment."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cortex_actors.errors import DiskFault, LedgerDown, StorageReadOnly
+from cortex_actors.storage import backups, check, recovery
+from cortex_actors.storage import connection as opening
+from cortex_actors.storage.files import Halt, beside, reader
+from cortex_actors.testing import EPOCH
+from tests.storage.damage import damaged, recovered
+from tests.storage.ledgers import Filed, unclosed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+#: Events in the backup, and said after it.
+BEFORE, AFTER = 20, 30
+
+
+@pytest.fixture
+def filed(tmp_path: Path) -> Filed:
+    """Give a good ledger that holds more than its backup."""
+    filed = Filed(tmp_path, events=BEFORE)
+    backups.take(filed.path, filed.home.backups, at=EPOCH)
+    filed.say(AFTER)
+    return filed
+
+
+def failing(times: int) -> Callable[[Path], sqlite3.Connection]:
+    """Return what opens a ledger, but for so many times: then SQLite has met an error in a read."""
+    left = [times]
+
+    def opened(path: Path) -> sqlite3.Connection:
+        if not left[0]:
+            return reader(path)
+        left[0] -= 1
+        error = sqlite3.DatabaseError("database disk image is malformed")
+        error.sqlite_errorname = "SQLITE_CORRUPT"
+        raise error
+
+    return opened
+
+
+class TestUnreadDisk:
+    def test_once(self, filed: Filed, monkeypatch: pytest.MonkeyPatch) -> None:
+        """One read that failed, which SQLite calls damage, moves nothing."""
+        monkeypatch.setattr(check, "reader", failing(1))
+
+        assert recovery.ready(filed.home, filed.clock) is None
+        assert BEFORE + AFTER == filed.count("events")
+
+    def test_for_good(self, filed: Filed, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A ledger that the disk does not give moves nothing either, and a person is asked."""
+
+        def unread(_path: Path) -> None:
+            raise OSError(5, "Input/output error")
+
+        monkeypatch.setattr(check, "reader", failing(9))
+        monkeypatch.setattr(check, "_read_through", unread)
+        with pytest.raises(DiskFault, match="nothing was moved.*cortex restore"):
+            recovery.ready(filed.home, filed.clock)
+
+        assert [] == filed.names("*corrupt*")
+        assert BEFORE + AFTER == filed.count("events")
+
+    @pytest.mark.parametrize("code", [266, 8458, 7])
+    def test_mentioned(self, filed: Filed, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+        """A check that only mentions a page which the disk did not give knows nothing."""
+        said = f"SELECT 'Page 274: unable to get the page. error code={code}'"
+        monkeypatch.setattr(check, "_WHOLE", said)
+        with pytest.raises(LedgerDown, match="try again") as caught:
+            check.whole(filed.path, Halt())
+
+        assert not caught.value.ends_daemon
+        assert not check.marker(filed.path).exists()
+
+
+class TestNewer:
+    def test_unknown_words(self, filed: Filed) -> None:
+        """A newer program's tables may use words that our SQLite does not know."""
+        with closing(sqlite3.connect(filed.path, isolation_level=None)) as opened:
+            opened.execute("PRAGMA writable_schema = ON")
+            opened.execute(
+                "UPDATE sqlite_schema SET sql = sql || ' OF TOMORROW' WHERE name = 'projects'"
+            )
+            opened.execute("PRAGMA user_version = 99")
+
+        assert "" == check.damage(filed.path)
+
+
+class TestTooLarge:
+    def test_suspicion_stays(self, filed: Filed, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A suspicion that there was no time to look into is kept for the daemon's own check."""
+        monkeypatch.setattr(check, "_first", lambda *_, **__: None)
+        check.suspect(filed.path, "an error while reading")
+
+        assert "" == check.damage(filed.path)
+        assert check.marker(filed.path).exists()
+
+
+class TestLogAlone:
+    def test_is_kept(self, filed: Filed) -> None:
+        """What is in the log of a ledger that was moved away is never deleted with it."""
+        unclosed(filed, lambda opened: opened.execute("UPDATE owner SET epoch = 9"))
+        log = beside(filed.path)[0].read_bytes()
+        filed.path.unlink()
+        recovered(filed)
+        engine = opening.writing(filed.path)
+        opening.raw(engine)
+        engine.dispose()
+        (aside,) = filed.home.root.glob("cortex.db.corrupt-*-wal")
+
+        assert log == aside.read_bytes()
+        assert BEFORE == filed.count("events")
+
+
+class TestBackups:
+    def test_two_tries(self, filed: Filed, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A backup that could not be read once is not passed over for an older one."""
+        said = iter(["disk I/O error"])
+        monkeypatch.setattr(recovery, "problem", lambda _: next(said, ""))
+        damaged(filed, "no database")
+
+        assert {} == recovered(filed).refused
+
+    def test_no_right(self, filed: Filed, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A backup that may not be read stops the recovery: a person can mend that."""
+        monkeypatch.setattr("cortex_actors.storage.recovery.os.access", lambda *_: False)
+        damaged(filed, "no database")
+        with pytest.raises(StorageReadOnly, match="make it readable"):
+            recovery.ready(filed.home, filed.clock)
+
+        assert [] == filed.names("*corrupt*")
+
+
+class TestNoRoomForRows:
+    def test_not_given_up(self, filed: Filed, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Rows that can be read and find no room on the disk are not reported as lost."""
+        filed.say(10 * AFTER)
+        damaged(filed, "index leaf")
+        connect = sqlite3.connect
+
+        def small(*words: object, **options: object) -> sqlite3.Connection:
+            opened: sqlite3.Connection = connect(*words, **options)  # type: ignore[call-overload]
+            if str(words[0]).endswith("next.part"):
+                (pages,) = opened.execute("PRAGMA page_count").fetchone()
+                opened.execute(f"PRAGMA max_page_count = {pages + 1}")
+            return opened
+
+        with monkeypatch.context() as patch:
+            patch.setattr("cortex_actors.storage.salvage.sqlite3.connect", small)
+            with pytest.raises(LedgerDown, match="bring back"):
+                recovery.ready(filed.home, filed.clock)
+        assert [] == filed.names("*corrupt*")
+
+        assert 11 * AFTER == recovered(filed).salvaged["events"]
