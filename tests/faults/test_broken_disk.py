@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -47,20 +49,26 @@ class TestFault:
 
 
 class TestSuperseded:
-    def test_ends_by_itself(self, cortex: Commands, tmp_home: Path, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("paused", [False, True])
+    def test_ends_by_itself(
+        self, cortex: Commands, tmp_home: Path, tmp_path: Path, *, paused: bool
+    ) -> None:
         """One whose home was taken writes nothing, exits 75, and leaves the other its files."""
         (tmp_path / "CLAUDE.md").write_text("# Rules\n\nTest with pytest.\n")
         old = cortex.spawn("run")
         until(lambda: 0 == cortex.status()["code"], "the daemon answers")
         Client(tmp_home).call("add_project", path=str(tmp_path))
+        if paused:
+            os.kill(old.pid, signal.SIGSTOP)
         (tmp_home / "cortex.lock").unlink()
         new, said = started(cortex), Said(tmp_home)
         (tmp_path / "CLAUDE.md").write_text("# Rules\n\nTest with unittest.\n")
+        os.kill(old.pid, signal.SIGCONT)
         ended(old.pid)
         _, errors = old.communicate()
         said.say(3)
         status, owner = cortex.status(), lock.read(Home(tmp_home))
-        said.report("the lock file replaced")
+        said.report(f"the lock file replaced{', the old owner paused' if paused else ''}")
 
         assert Superseded.exit_code == old.returncode
         assert f"another daemon owns it (pid {new}, epoch 2, ours is 1)" in errors

@@ -49,7 +49,7 @@ class Cortex:
             time.sleep(NAPS[FAKE])
         return {"state": "running", "pid": os.getpid(), "home": str(self._home.root)}
 
-    async def _nothing(self) -> dict[str, object]:
+    async def _nothing(self, **_: object) -> dict[str, object]:
         return {}
 
     tree = publish = add_project = remove_project = projects = scan = _nothing

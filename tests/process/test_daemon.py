@@ -192,6 +192,23 @@ class TestSignals:
 
         assert 4 > time.monotonic() - begun
 
+    def test_drains(self, cortex: Commands) -> None:
+        """New work is refused first, the socket goes last: `status` answers while the tree ends."""
+        daemon = cortex.fake("stuck")
+        until(lambda: cortex.status()["code"] == 0, "an answer")
+        daemon.terminate()
+        log = cortex.home / "logs" / "cortex.ndjson"
+        until(lambda: "stopping" in log.read_text(), "the first signal")
+        refused = cortex("publish", "custom:late", "--no-offline")
+        asked = cortex.status()
+        daemon.terminate()
+        daemon.wait(PATIENCE)
+
+        assert 69 == refused.returncode
+        assert "is stopping and takes no new publish" in refused.stderr
+        assert 0 == asked["code"]
+        assert not (cortex.home / "cortex.sock").exists()
+
     def test_stuck_tree(self, cortex: Commands) -> None:
         """A tree that does not stop is left behind: the process is gone within ten seconds."""
         daemon = cortex.fake("stuck")
