@@ -49,10 +49,15 @@ class Cortex:
             time.sleep(NAPS[FAKE])
         return {"state": "running", "pid": os.getpid(), "home": str(self._home.root)}
 
-    async def _nothing(self, **_: object) -> dict[str, object]:
+    async def publish(
+        self, topic: str, payload: dict[str, object], *, source: str, transient: bool
+    ) -> dict[str, object]:
+        return {"id": "", "topic": topic, "seq": None}
+
+    async def _nothing(self) -> dict[str, object]:
         return {}
 
-    tree = publish = add_project = remove_project = projects = scan = _nothing
+    tree = add_project = remove_project = projects = scan = _nothing
     insights = recall = crash = _nothing
 
 
