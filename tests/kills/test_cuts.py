@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import shutil
 import signal
 import subprocess
@@ -25,14 +24,11 @@ if TYPE_CHECKING:
 #: Where a cut falls.
 SIDES = ("before", "after")
 
-#: Every so many commits of the story are cut in a normal run, beginning with a random one.
-STRIDE = 8
+#: The commits of the story are shared out among so many tests, which may run at the same time.
+SHARES = 4
 
 #: More commits than the story has.
 ENDLESS = 1_000
-
-#: The seed of a run; CORTEX_KILLS_SEED repeats one.
-SEED = int(os.environ.get("CORTEX_KILLS_SEED") or random.SystemRandom().randrange(10**6))
 
 pytestmark = pytest.mark.slow
 
@@ -99,14 +95,13 @@ def _living() -> Iterator[subprocess.Popen[str]]:
         process.stdin.close()
 
 
-def _sweep(stage: Stage, stride: int) -> tuple[int, int]:
+def _sweep(stage: Stage, first: int) -> tuple[int, int]:
     """Cut the story at every so many commits; return how many cuts there were, and commits."""
     stage.prepare()
     assert 0 == stage.live()
     once = stage.told()
-    first = random.Random(SEED).randint(1, stride)
     cuts = 0
-    for commit in range(first, ENDLESS, stride):
+    for commit in range(first, ENDLESS, SHARES):
         ends = [_cut(stage, commit, side, once) for side in SIDES]
         cuts += ends.count(-signal.SIGKILL)
         if 0 in ends:
@@ -121,25 +116,18 @@ def _cut(stage: Stage, commit: int, side: str, once: dict[str, Rows]) -> int:
     if ended:
         assert -signal.SIGKILL == ended
         assert 0 == stage.live(), f"no life after a cut {side} commit {commit}"
-    assert [] == differences(once, stage.told()), f"cut {side} commit {commit} (seed {SEED})"
+    assert [] == differences(once, stage.told()), f"cut {side} commit {commit}"
     return ended
 
 
 class TestCuts:
-    def test_some(self, stage: Stage) -> None:
+    @pytest.mark.parametrize("first", range(1, SHARES + 1))
+    def test_every_commit(self, stage: Stage, first: int) -> None:
         """Whichever commit a life is cut at, the next one ends with what a clean run knows."""
-        cuts, commits = _sweep(stage, STRIDE)
+        cuts, commits = _sweep(stage, first)
 
-        print(f"seed {SEED}: {cuts} cuts landed, of {2 * commits}")  # noqa: T201
-        assert cuts >= 2 * (commits // STRIDE - 1)
-
-    @pytest.mark.soak
-    def test_all(self, stage: Stage) -> None:
-        """The same for every commit of the story, from both sides."""
-        cuts, commits = _sweep(stage, 1)
-
-        print(f"{cuts} cuts landed, {commits} commits")  # noqa: T201
-        assert cuts >= 2 * (commits - 1)
+        print(f"{cuts} cuts landed, every {SHARES}th of {commits} commits from {first} on")  # noqa: T201
+        assert cuts >= 2 * (commits // SHARES - 1)
 
     def test_while_the_ledger_is_made(self, stage: Stage) -> None:
         """A first start that is cut while it makes the ledger costs nothing but itself."""
