@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors import lock
 from cortex_actors.cli import lifecycle, publish, reload
-from cortex_actors.cli.options import Parser, command
+from cortex_actors.cli.options import Parser, command, seconds
 from cortex_actors.cli.process import is_paused
 from cortex_actors.client import Client
 from cortex_actors.clock import iso
@@ -57,10 +57,18 @@ def run(words: Sequence[str]) -> int:
     if words[0] == "stop":
         return lifecycle.stop(home, timeout=options.timeout, as_json=options.json)
     if words[0] == "restart":
+        _require_settings(home)
         with suppress(DeadlineExceeded):
             # Killed is stopped, too.
             lifecycle.end(home, timeout=options.stop_timeout)
     return lifecycle.start(home, timeout=options.timeout, as_json=options.json)
+
+
+def _require_settings(home: Home) -> None:
+    """Raise `ConfigurationError` for settings a daemon would not start with: it goes on then."""
+    from cortex_actors import settings  # noqa: PLC0415 - loads pydantic; a restart takes longer
+
+    settings.load(home)
 
 
 def status(home: Home, *, timeout: float = STATUS_TIMEOUT, as_json: bool) -> int:
@@ -174,7 +182,7 @@ def _status_parser() -> Parser:
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
         "--timeout",
-        type=float,
+        type=seconds,
         default=STATUS_TIMEOUT,
         metavar="S",
         help="seconds until it is silent (default 5)",
@@ -188,7 +196,7 @@ def _start_parser(name: str = "start") -> Parser:
     parser = command(name, about, _EXAMPLES[name])
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
-        "--timeout", type=float, default=60.0, metavar="S", help="seconds to wait (default 60)"
+        "--timeout", type=seconds, default=60.0, metavar="S", help="seconds to wait (default 60)"
     )
     return parser
 
@@ -199,7 +207,7 @@ def _restart_parser() -> Parser:
     parser.description = "Stop the daemon if it runs, and start it."
     parser.add_argument(
         "--stop-timeout",
-        type=float,
+        type=seconds,
         default=lifecycle.STOP_TIMEOUT,
         metavar="S",
         help="as stop's (default 10)",
@@ -213,7 +221,7 @@ def _stop_parser() -> Parser:
     parser = command("stop", about, _EXAMPLES["stop"])
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
-        "--timeout", type=float, default=10.0, metavar="S", help="seconds until kill (default 10)"
+        "--timeout", type=seconds, default=10.0, metavar="S", help="seconds until kill (default 10)"
     )
     return parser
 

@@ -11,6 +11,9 @@ from cortex_actors.errors import UsageError
 #: Columns of `--help`.
 WIDTH = 100
 
+#: Seconds of the longest wait, a day: the system's own calls take no number that they cannot hold.
+MOST_SECONDS = 86_400.0
+
 
 class Parser(argparse.ArgumentParser):
     """Raises instead of leaving the process."""
@@ -18,6 +21,17 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise `UsageError`."""
         raise UsageError(f"{message}; see: {self.prog} --help")
+
+
+def seconds(text: str) -> float:
+    """Return a number of seconds that somebody may wait; argparse says what is wrong with others."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found <= MOST_SECONDS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds from 0 to a day")
+    return found
 
 
 def command(name: str, about: str, examples: str) -> Parser:

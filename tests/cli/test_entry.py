@@ -116,6 +116,8 @@ class TestErrors:
         [
             (["nonsense"], 64, "No such command 'nonsense'"),
             (["status", "--nonsense"], 64, "cortex status --help"),
+            (["start", "--timeout", "-1"], 64, "no number of seconds"),
+            (["stop", "--timeout", "nan"], 64, "no number of seconds"),
             (["logs", "--nonsense"], 64, "cortex logs --help"),
             (["recall"], 64, "QUESTION"),
             (["publish"], 64, "the following arguments are required: topic"),

@@ -153,6 +153,17 @@ class TestStop:
         assert 0 == done.returncode, done.stderr
         assert before != cortex.status()["pid"]
 
+    def test_bad_setting(self, cortex: Commands) -> None:
+        """`restart` with settings that cannot work stops nothing."""
+        cortex("start")
+        before = cortex.status()["pid"]
+        (cortex.home / "cortex.toml").write_text("[watching]\nnope = 1\n")
+        done = cortex("restart")
+        (cortex.home / "cortex.toml").unlink()
+
+        assert 78 == done.returncode
+        assert before == cortex.status()["pid"]
+
 
 class TestSignals:
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
