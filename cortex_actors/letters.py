@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from cortex_actors.storage.records import Connection, Records
 
     Unit = Callable[..., list[tuple[int, str]]]
+
+log = logging.getLogger("cortex.letters")
 
 #: Events one answer lists, and names one call takes.
 MOST = 1_000
@@ -56,7 +59,10 @@ class Letters:
         return await self._records.read(look)
 
     async def shown(self, name: str) -> dict[str, Any]:
-        """Return one event with its payload and tracebacks. Raises `NotFound`."""
+        """Return one event with its payload and tracebacks. Raises `NotFound`.
+
+        A payload that is no JSON is its text.
+        """
         event, payload, key = await self._records.read(lambda c: events.shown(c, name))
         return {**_shape(event), "idempotency_key": key, "payload": payload}
 
@@ -68,8 +74,10 @@ class Letters:
         return {"replayed": [{"seq": seq, "consumer": consumer} for seq, consumer in done]}
 
     async def discard(self, names: list[str]) -> dict[str, Any]:
-        """Drop dead letters. Raises `BadInput`, `NotFound`."""
+        """Drop dead letters; the log keeps which. Raises `BadInput`, `NotFound`."""
         done = await self._decide("discard", deadletters.discard, names)
+        for seq, consumer in done:
+            log.info("the dead letter %d for %s was discarded by a client", seq, consumer)
         return {"discarded": [{"seq": seq, "consumer": consumer} for seq, consumer in done]}
 
     async def _decide(self, verb: str, unit: Unit, names: object) -> list[tuple[int, str]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from cortex_actors.domain.project import innermost
 from cortex_actors.errors import BadInput, CortexError, LedgerDown, NotFound, UnknownProject
 from cortex_actors.pipeline import reading
-from cortex_actors.storage import backups, indexing, journal, principles, reports
+from cortex_actors.storage import backups, indexing, journal, principles, replacement, reports
 from cortex_actors.storage import insights as insight_rows
 from cortex_actors.storage import projects as project_rows
 
@@ -113,13 +113,15 @@ def failures(failing: Mapping[str, Any]) -> list[str]:
 def kept(home: Home, now: int) -> dict[str, Any]:
     """Return the newest backup, and what the last recovery of this week did (on a thread).
 
+    A recovery from before the last `cortex restore` is left out: its ledger is no longer in use.
     Of a folder that cannot be read it says nothing: the next backup fails for it, and says why.
     """
     copies: list[backups.Backup] = []
     with suppress(LedgerDown):
         copies = [each for each in backups.listed(home.backups) if not each.migrated]
     newest = {"at": copies[0].at, "path": str(copies[0].path)} if copies else None
-    return {"backup": newest, "recovery": reports.latest(home.backups, now)}
+    since = replacement.restored_at(home.ledger) or 0
+    return {"backup": newest, "recovery": reports.latest(home.backups, now, since=since)}
 
 
 def left_out(connection: Connection, model: str) -> list[dict[str, Any]]:

@@ -76,8 +76,9 @@ class TestKeys:
 
 
 class TestDeadLetters:
-    async def test_decided(self) -> None:
-        """Dead letters that are put back are handled soon; one that is discarded never is."""
+    async def test_decided(self, caplog: pytest.LogCaptureFixture) -> None:
+        """Dead letters put back are handled soon; one discarded never is, and the log has it."""
+        caplog.set_level("INFO", logger="cortex.letters")
         async with temporary_cortex() as tree:
             await settled(tree)
             names = await set_aside(tree, 3)
@@ -86,6 +87,7 @@ class TestDeadLetters:
             replayed = (await tree.cortex.replay([names[0]]))["replayed"]
             await eventually(lambda: is_handled(tree, names[0]), within=10)
             gone = (await tree.cortex.discard([names[1]]))["discarded"]
+            shown = await tree.cortex.event(names[1])
             rest = (await tree.cortex.replay(["all"]))["replayed"]
             await settled(tree)
             left = (await tree.cortex.status())["dead"]
@@ -96,6 +98,28 @@ class TestDeadLetters:
         assert ["accumulator", "watchlist"] == [each["consumer"] for each in replayed]
         assert [2, 2] == [len(gone), len(rest)]
         assert 0 == left
+        assert "handled" == shown["state"]
+        for consumer in ("accumulator", "watchlist"):
+            said = f"the dead letter {shown['seq']} for {consumer} was discarded by a client"
+            assert 1 == caplog.messages.count(said)
+
+    async def test_damaged(self) -> None:
+        """One whose payload is no JSON can be shown and decided on, and blocks no other."""
+        async with temporary_cortex() as tree:
+            await settled(tree)
+            broken, sound = await set_aside(tree, 2)
+            sql = "UPDATE events SET payload = 'nojson' WHERE id = ?"
+            await tree.parts.records.write(lambda c: c.exec_driver_sql(sql, (broken,)))
+            replayed = (await tree.cortex.replay(["all"]))["replayed"]
+            await eventually(lambda: is_handled(tree, sound), within=10)
+            await settled(tree)
+            again = await tree.cortex.event(broken)
+            gone = (await tree.cortex.discard([broken]))["discarded"]
+            left = (await tree.cortex.status())["dead"]
+
+        assert 4 == len(replayed)
+        assert ("nojson", "dead") == (again["payload"], again["state"])
+        assert [2, 0] == [len(gone), left]
 
     async def test_wrong(self) -> None:
         """What is out of range, or no dead letter, is refused by name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -14,7 +15,7 @@ from cortex_actors import lock
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json, show_table
 from cortex_actors.client import Client
 from cortex_actors.clock import SECOND, SystemClock, iso
-from cortex_actors.errors import DaemonDown, NotFound, Refused
+from cortex_actors.errors import DaemonDown, LedgerDown, NotFound, Refused
 from cortex_actors.home import Home
 from cortex_actors.storage import backups, replacement, restoring
 from cortex_actors.storage.copying import problem
@@ -122,12 +123,23 @@ def _copied(home: Home, to: str | None) -> dict[str, Any]:
     clock = SystemClock()
     begun = clock.monotonic()
     with _alone(home):
-        if to is None:
-            made = backups.take_now(home.ledger, home.backups, at=clock.now())
-        else:
-            made = backups.take_to(home.ledger, Path(to), at=clock.now())
+        made = _taken(home, to, at=clock.now())
     took = round(clock.monotonic() - begun, 3)
     return {"path": str(made.path), "size": made.size, "at": made.at, "took_s": took}
+
+
+def _taken(home: Home, to: str | None, *, at: int) -> backups.Backup:
+    """Copy the ledger; raises `DiskFault` for one that the next start recovers."""
+    try:
+        if to is None:
+            return backups.take_now(home.ledger, home.backups, at=at)
+        return backups.take_to(home.ledger, Path(to), at=at)
+    except LedgerDown as error:
+        from cortex_actors.storage import faults, offline  # noqa: PLC0415 - seldom needed
+
+        if faults.is_damage(error):
+            offline.refuse_damaged(home.ledger, doing="copy")
+        raise
 
 
 def _show(home: Home, *, as_json: bool) -> None:
@@ -156,12 +168,19 @@ def _show(home: Home, *, as_json: bool) -> None:
                 iso(each.at),
                 _age(max(0.0, (now - each.at) / SECOND)),
                 f"{each.size / MB:.1f} MB",
-                row["problem"] or "good",
+                _verdict(each.path, str(row["problem"])),
             )
             for row, each in zip(rows, found, strict=True)
         ],
         empty="there is no backup yet; make one with: cortex backup",
     )
+
+
+def _verdict(path: Path, wrong: str) -> str:
+    """Return what a check found; what we may not read is not thereby damaged."""
+    if not wrong:
+        return "good"
+    return f"damaged: {wrong}" if os.access(path, os.R_OK) else f"cannot be read: {wrong}"
 
 
 def _compare(choice: restoring.Choice, home: Home) -> None:

@@ -22,6 +22,12 @@ from cortex_actors.logrecord import visible
 
 Names = list[str]
 
+#: What stands for every dead letter.
+ALL = ["all"]
+
+#: Said where a dead letter was looked for.
+NO_DEAD = "there are no dead letters"
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -67,19 +73,22 @@ def events(
     """List the newest stored events, or decide about those that could not be handled."""
     if sum(bool(given) for given in (name, replay, discard)) > 1:
         raise UsageError("say one of --id, --replay and --discard; see: cortex events --help")
+    replay, discard = _named(replay, "--replay"), _named(discard, "--discard")
+    _refuse_stray(discard, yes=yes)
     client = Client(home)
     if replay or discard:
-        _decide(client, replay or [], discard or [], yes=yes, as_json=as_json)
+        _decide(client, replay, discard, as_json=as_json)
     elif name:
         _show(client.call("event", event=name), as_json=as_json)
     else:
         found = client.call(
             "events", topic=topic, waiting=waiting, dead=dead, since=since, limit=limit
         )
-        _list(found, as_json=as_json)
+        empty = _nothing(waiting=waiting, dead=dead, narrowed=bool(topic or since))
+        _list(found, empty, as_json=as_json)
 
 
-def _list(found: Answer, *, as_json: bool) -> None:
+def _list(found: Answer, empty: str, *, as_json: bool) -> None:
     """Print events, newest first."""
     if as_json:
         show_json(found)
@@ -97,8 +106,17 @@ def _list(found: Answer, *, as_json: bool) -> None:
             )
             for each in found["events"]
         ],
-        empty="no such event is stored",
+        empty=empty,
     )
+
+
+def _nothing(*, waiting: bool, dead: bool, narrowed: bool) -> str:
+    """Return what is said where no event is listed."""
+    if narrowed:
+        return "no such event is stored"
+    if waiting and dead:
+        return "nothing waits, and there are no dead letters"
+    return "nothing waits" if waiting else NO_DEAD if dead else "no event is stored"
 
 
 def _show(found: Answer, *, as_json: bool) -> None:
@@ -110,8 +128,10 @@ def _show(found: Answer, *, as_json: bool) -> None:
     rows.append(("at", iso(found["at"])))
     if found["idempotency_key"] is not None:
         rows.append(("key", found["idempotency_key"]))
-    rows += [("state", line) for line in _state(found).splitlines()]
-    rows.append(("payload", json.dumps(found["payload"])))
+    rows += [("state", _stage(each)) for each in found["consumers"]] or [("state", "handled")]
+    payload = found["payload"]
+    # As it is stored where it is no JSON: quoted, it would look like a text that somebody said.
+    rows.append(("payload", payload if isinstance(payload, str) else json.dumps(payload)))
     for key, value in rows:
         print(visible(f"{key:<9}{value}"))
     for each in found["consumers"]:
@@ -119,10 +139,8 @@ def _show(found: Answer, *, as_json: bool) -> None:
             print(visible(f"{each['consumer']}: {line}"))
 
 
-def _decide(client: Client, replay: Names, discard: Names, *, yes: bool, as_json: bool) -> None:
+def _decide(client: Client, replay: Names, discard: Names, *, as_json: bool) -> None:
     """Replay or discard dead letters, and say how many."""
-    if discard == ["all"] and not yes:
-        raise UsageError("--discard all drops every dead letter for good: say --yes, too")
     if replay:
         found, done = client.call("replay", events=replay)["replayed"], "put back"
     else:
@@ -133,7 +151,23 @@ def _decide(client: Client, replay: Names, discard: Names, *, yes: bool, as_json
     for each in found:
         print(f"{done} {each['seq']} for {each['consumer']}")
     if not found:
-        print("there are no dead letters")
+        print(NO_DEAD)
+
+
+def _named(names: Names | None, option: str) -> Names:
+    """Return the events that an option names. Raises `UsageError` for `all` beside others."""
+    named = list(dict.fromkeys(names or []))
+    if len(named) > 1 and "all" in named:
+        raise UsageError(f"{option} all means every dead letter: name no other beside it")
+    return named
+
+
+def _refuse_stray(discard: Names, *, yes: bool) -> None:
+    """Raise `UsageError` for `--discard all` or `--yes` without the other."""
+    if discard == ALL and not yes:
+        raise UsageError("--discard all drops every dead letter for good: say --yes, too")
+    if yes and discard != ALL:
+        raise UsageError("--yes only says that --discard all is meant: leave it out")
 
 
 def _state(event: dict[str, Any]) -> str:
@@ -142,14 +176,18 @@ def _state(event: dict[str, Any]) -> str:
 
 
 def _standing(each: dict[str, Any]) -> str:
-    """Return how one consumer stands to an event."""
+    """Return how one consumer stands to an event, and how its last attempt failed."""
+    return f"{_stage(each)}: {_last(each)}" if each["attempts"] else _stage(each)
+
+
+def _stage(each: dict[str, Any]) -> str:
+    """Return how far one consumer came with an event."""
     tried = f"{each['attempts']} attempt{'s' * (each['attempts'] != 1)}"
     if each["state"] == "dead":
-        return f"dead for {each['consumer']} after {tried} at {iso(each['at'])}: {_last(each)}"
+        return f"dead for {each['consumer']} after {tried} at {iso(each['at'])}"
     if not each["attempts"]:
         return f"waiting for {each['consumer']}"
-    again = f"next not before {iso(each['at'])}"
-    return f"waiting for {each['consumer']}, {tried}, {again}: {_last(each)}"
+    return f"waiting for {each['consumer']}, {tried}, next not before {iso(each['at'])}"
 
 
 def _last(each: dict[str, Any]) -> str:

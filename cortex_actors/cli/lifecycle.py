@@ -51,12 +51,20 @@ def pause(seconds: float) -> None:
 
 
 def start(home: Home, *, timeout: float, as_json: bool) -> int:
-    """Start a daemon and say how long it took."""
+    """Start a daemon and say how long it took, and what it recovered."""
+    before = _recoveries(home)
     child, took = launch(home, timeout=timeout)
+    report = max(_recoveries(home) - before, default=None)
     if as_json:
-        print(json.dumps({"state": "running", "pid": child.pid, "took_s": round(took, 3)}))
-    else:
-        print(f"started, pid {child.pid}, in {took:.2f} s")
+        found = {} if report is None else {"recovered": str(report)}
+        running = {"state": "running", "pid": child.pid, "took_s": round(took, 3)}
+        print(json.dumps({**running, **found}))
+        return 0
+    print(f"started, pid {child.pid}, in {took:.2f} s")
+    if report is not None:
+        from cortex_actors.storage import reports  # noqa: PLC0415 - seldom needed
+
+        print(reports.line(reports.read(report)))
     return 0
 
 
@@ -193,6 +201,11 @@ class Child:
         if not said:
             return f"it gave no reason; see {self._stderr}"
         return said[-1].removeprefix("cortex: ")
+
+
+def _recoveries(home: Home) -> set[Path]:
+    """Return the reports of recoveries; nothing for a folder that is not there, or is closed."""
+    return set(home.backups.glob("recovery-*.json"))
 
 
 def _owner(home: Home) -> Process | None:

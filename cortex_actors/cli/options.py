@@ -24,7 +24,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def seconds(text: str) -> float:
-    """Return a number of seconds that somebody may wait; argparse says what is wrong with others."""
+    """Return how many seconds somebody waits; argparse says what is wrong with other words."""
     try:
         found = float(text)
     except ValueError:

@@ -87,7 +87,7 @@ def _more(event: dict[str, Any]) -> str:
     """Return what is special about an event that was published."""
     if event.get("duplicate"):
         return " (said before under this key)"
-    return " (no daemon runs: it is handled at the next start)" if event.get("offline") else ""
+    return " (no daemon runs: the next start has it)" if event.get("offline") else ""
 
 
 def _object(text: str | None) -> dict[str, Any]:

@@ -31,6 +31,9 @@ STEP = 1_024
 #: What the name of a copy that is not finished ends in.
 PART = ".part"
 
+#: What SQLite puts before whatever it finds wrong; a copy has no other database.
+_WHERE = "*** in database main *** "
+
 
 def copy(source: Path, target: Path, *, halt: Halt | None = None, still: bool = False) -> None:
     """Copy a ledger as it is at one moment; the target is whole, checked and durable, or not there.
@@ -69,7 +72,7 @@ def problem(path: Path) -> str:
                 return "it is no ledger"
             (found,) = opened.execute("PRAGMA integrity_check(1)").fetchone()
             if found != "ok":
-                return " ".join(str(found).split())
+                return " ".join(str(found).split()).removeprefix(_WHERE)
     except (sqlite3.Error, OSError) as error:
         return str(error)
     return ""

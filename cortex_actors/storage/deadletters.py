@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, delete, insert, select, tuple_
+from sqlalchemy import Select, and_, delete, insert, select, tuple_
 
 from cortex_actors import topics
 from cortex_actors.errors import CortexError, NotFound
-from cortex_actors.storage.events import numbers
+from cortex_actors.storage.events import RAW, decoded, numbers
 from cortex_actors.storage.schema import dead_letters, deliveries, events
 
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ def replay(
     that is given. Raises `NotFound`, and nothing is changed, for an event that is not known or is
     no dead letter.
     """
-    rows = _taken(connection, names, behind)
+    query = select(dead_letters.c.consumer, dead_letters.c.seq, events.c.topic, RAW).join(events)
+    rows = _taken(connection, query, names, behind)
     if rows:
         back = [
             {"consumer": row.consumer, "seq": row.seq, "key": _key(row.topic, row.payload)}
@@ -44,20 +45,20 @@ def discard(
 ) -> list[tuple[int, str]]:
     """Drop dead letters for good; arguments, result and errors are those of `replay`.
 
-    Their events stay until they are old.
+    Their events stay until they are old; what they say is not read.
     """
-    return [(row.seq, row.consumer) for row in _taken(connection, names, behind)]
+    query = select(dead_letters.c.consumer, dead_letters.c.seq)
+    return [(row.seq, row.consumer) for row in _taken(connection, query, names, behind)]
 
 
 def _taken(
-    connection: Connection, names: Sequence[str] | None, behind: Sequence[tuple[int, str]]
+    connection: Connection,
+    query: Select[Any],
+    names: Sequence[str] | None,
+    behind: Sequence[tuple[int, str]],
 ) -> Sequence[Any]:
-    """Remove dead letters and return them, with their events."""
-    query = (
-        select(dead_letters.c.consumer, events.c.seq, events.c.id, events.c.topic, events.c.payload)
-        .join(events, events.c.seq == dead_letters.c.seq)
-        .order_by(dead_letters.c.seq, dead_letters.c.consumer)
-    )
+    """Remove dead letters and return what the query has of them."""
+    query = query.order_by(dead_letters.c.seq, dead_letters.c.consumer)
     for last in behind:
         query = query.where(tuple_(dead_letters.c.seq, dead_letters.c.consumer) > last)
     if names is None:
@@ -72,14 +73,14 @@ def _taken(
     return rows
 
 
-def _key(topic: str, payload: dict[str, Any]) -> str | None:
+def _key(topic: str, raw: str) -> str | None:
     """Return what an event's repeats have in common; None for one that cannot be read.
 
     That one dies again by itself, and keeps no other from being put back.
     """
     try:
-        return topics.key_of(topic, topics.parse(topic, payload))
-    except CortexError:
+        return topics.key_of(topic, topics.parse(topic, decoded(raw)))
+    except (CortexError, TypeError, ValueError, AttributeError):
         return None
 
 

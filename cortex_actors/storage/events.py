@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Select, Text, func, literal, select, union_all
+from sqlalchemy import Select, Text, cast, func, literal, select, union_all
 
 from cortex_actors.errors import NotFound
+from cortex_actors.storage.schema import Text as MaybeBytes
 from cortex_actors.storage.schema import dead_letters, deliveries, events
 
 if TYPE_CHECKING:
@@ -15,11 +17,17 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+#: A payload as it is stored: SQLAlchemy's JSON raises for the row of one that is damaged.
+RAW = cast(events.c.payload, MaybeBytes).label("payload")
+
 #: Characters of a traceback that a list reads to find its last line.
 END = 2_000
 
 #: Characters of that line that a list shows.
 LINE_LIMIT = 300
+
+#: What a `StoredEvent` is made of.
+_COLUMNS = (events.c.seq, events.c.id, events.c.topic, events.c.source, events.c.at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +78,7 @@ class Wanted:
 
 def listed(connection: Connection, wanted: Wanted) -> list[StoredEvent]:
     """Return the newest events that are wanted, newest first; of each error its last line."""
-    columns = (events.c.seq, events.c.id, events.c.topic, events.c.source, events.c.at)
-    query = select(*columns).where(events.c.seq > wanted.since).order_by(events.c.seq.desc())
+    query = select(*_COLUMNS).where(events.c.seq > wanted.since).order_by(events.c.seq.desc())
     if wanted.topic is not None:
         query = query.where(events.c.topic.op("GLOB")(wanted.topic))
     tables = [deliveries] * wanted.waiting + [dead_letters] * wanted.dead
@@ -83,15 +90,24 @@ def listed(connection: Connection, wanted: Wanted) -> list[StoredEvent]:
     return [_event(row, [each for each in standings if each.seq == row.seq]) for row in rows]
 
 
-def shown(connection: Connection, name: str) -> tuple[StoredEvent, dict[str, Any], str | None]:
+def shown(connection: Connection, name: str) -> tuple[StoredEvent, Any, str | None]:
     """Return an event with whole tracebacks, its payload and its idempotency key.
 
-    Raises `NotFound` for an id or number that no event has.
+    A payload that is no JSON is its text. Raises `NotFound` for an id or number that no event has.
     """
     (seq,) = numbers(connection, [name])
-    row = connection.execute(select(events).where(events.c.seq == seq)).one()
+    columns = (*_COLUMNS, RAW, events.c.idempotency_key)
+    row = connection.execute(select(*columns).where(events.c.seq == seq)).one()
     event = _event(row, _standings(connection, [seq], whole=True))
-    return event, row.payload, row.idempotency_key
+    return event, decoded(row.payload), row.idempotency_key
+
+
+def decoded(raw: str) -> Any:
+    """Return what a stored payload says; of one that is no JSON, its text."""
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError):
+        return raw
 
 
 def numbers(connection: Connection, names: Sequence[str]) -> list[int]:

@@ -18,6 +18,7 @@ from cortex_actors.clock import SECOND, Clock
 from cortex_actors.domain.event import Event
 from cortex_actors.storage.append import store
 from cortex_actors.storage.connection import driver_of
+from cortex_actors.storage.events import RAW, decoded
 from cortex_actors.storage.handout import UnreadableError, handed_next
 from cortex_actors.storage.schema import dead_letters, deliveries, events
 
@@ -100,10 +101,11 @@ def store_once(connection: Connection, event: Event[Payload], key: str) -> Event
     Nobody else writes between the look and the writing, so of several at once one is the first.
     Raises `BadInput` when the first one has another topic or payload.
     """
-    query = select(events).where(events.c.idempotency_key == key)
+    columns = (events.c.seq, events.c.id, events.c.topic, RAW, events.c.at, events.c.source)
+    query = select(*columns).where(events.c.idempotency_key == key)
     first = connection.execute(query).one_or_none()
     if first is not None:
-        refuse_other(event, key, topic=first.topic, payload=first.payload)
+        refuse_other(event, key, topic=first.topic, payload=decoded(first.payload))
         return Event(
             first.id, first.topic, event.payload, first.at, first.source, first.seq, duplicate=True
         )

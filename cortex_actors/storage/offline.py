@@ -36,7 +36,7 @@ def commit(path: Path, unit: Callable[[Connection], T]) -> T:
     """
     try:
         replacement.finish(path)
-        _refuse_damaged(path)
+        _refuse_unfit(path)
         engine = connection.writing(path)
     except _FAILURES as error:
         raise faults.of(error, path, doing="open") or error from error
@@ -55,17 +55,25 @@ def commit(path: Path, unit: Callable[[Connection], T]) -> T:
     return value
 
 
-def _refuse_damaged(path: Path) -> None:
+def refuse_damaged(path: Path, *, doing: str) -> None:
+    """Raise `DiskFault` for a ledger that the next start recovers; nothing for any other.
+
+    `doing` completes "cannot ... the ledger". Raises `LedgerDown` when nobody can tell.
+    """
+    if wrong := check.damage(path):
+        message = (
+            f"cannot {doing} the ledger {path}: it is damaged ({wrong}); the next start recovers "
+            "it: cortex start"
+        )
+        raise DiskFault(message)
+
+
+def _refuse_unfit(path: Path) -> None:
     """Raise for a ledger that is not there, or not whole."""
     if not path.exists():
         message = f'there is no ledger {path} yet: start a daemon once with "cortex start"'
         raise DaemonDown(message)
-    if wrong := check.damage(path):
-        message = (
-            f"cannot write the ledger {path}: it is damaged ({wrong}); the next start recovers it: "
-            "cortex start"
-        )
-        raise DiskFault(message)
+    refuse_damaged(path, doing="write")
 
 
 def _refuse_version(opened: Connection, path: Path) -> None:

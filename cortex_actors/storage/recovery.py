@@ -77,19 +77,19 @@ def recover(home: Home, reason: str, *, at: int) -> Report:
     if salvaged is None:  # what was brought back does no good: do without
         made = _made(path, chosen)
     replacement.renew(made, path)
-    since = None if chosen is None else chosen.at
+    left = replacement.first_aside(path, kind=KIND, at=at)
     report = Report(
         at=at,
         reason=reason,
-        ledger=str(replacement.aside(path, kind=KIND, at=at)),
+        ledger=None if left is None else str(left),
         backup=None if chosen is None else chosen.path.name,
-        backup_at=since,
+        backup_at=None if chosen is None else chosen.at,
         refused=refused,
         salvaged=salvaged.rows if salvaged else {},
         missing=salvaged.missing if salvaged else {},
         missing_ids=salvaged.missing_ids if salvaged else {},
         unreadable=salvaged.unreadable if salvaged else ["every table"],
-        logged=_logged(home, made, since=since or 0, known=salvaged),
+        logged=_logged(home, made, since=_since(path, chosen), known=salvaged),
     )
     return _exchange(home, made, report)
 
@@ -101,12 +101,11 @@ def _exchange(home: Home, made: Path, report: Report) -> Report:
     check.marker(home.ledger).unlink(missing_ok=True)
     source = report.backup or "an empty ledger: no backup is good"
     log.critical(
-        "the ledger was restored from %s; the damaged one is %s; %s rows are back from it, %s "
-        "missing; %s",
+        "the ledger was restored from %s; the damaged one is %s; %s rows are back from it, %s; %s",
         source,
-        report.ledger,
+        report.ledger or "gone",
         sum(report.salvaged.values()),
-        report.lost,
+        reports.losses(report.lost, report.unreadable),
         written,
     )
     return report
@@ -181,15 +180,25 @@ def _grafted(path: Path, made: Path, chosen: Backup) -> Salvaged | None:
             each.unlink(missing_ok=True)
 
 
+def _since(path: Path, chosen: Backup | None) -> int:
+    """Return from when on the log's events ought to be there.
+
+    Those from before the last `cortex restore` its user has given up. The second before the backup
+    counts, too: what its last moment holds may be in the log a little earlier.
+    """
+    backed_up = 0 if chosen is None else chosen.at - SECOND
+    return max(backed_up, replacement.restored_at(path) or 0)
+
+
 def _logged(
     home: Home, made: Path, *, since: int, known: Salvaged | None
 ) -> Sequence[dict[str, str]]:
-    """Return the events that the log names from the backup on, and that nothing else does."""
+    """Return the events that the log names from then on, and that nothing else does."""
     with closing(reader(made, still=True)) as opened:
         there = {row[0] for row in opened.execute("SELECT id FROM events")}
     if known is not None:
         there |= set(known.missing_ids.get("events", ()))
-    return list(_named(home.logs / "cortex.ndjson", since - SECOND, there))[:LOGGED]
+    return list(_named(home.logs / "cortex.ndjson", since, there))[:LOGGED]
 
 
 def _named(file: Path, since: int, there: set[str]) -> Iterator[dict[str, str]]:

@@ -9,19 +9,35 @@ because SQLite would play a WAL that it finds beside a ledger into it. Nothing i
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 from cortex_actors.errors import LedgerDown
 from cortex_actors.storage.copying import PART
-from cortex_actors.storage.files import BESIDE, beside, failure, reader, settle, size, stamp
+from cortex_actors.storage.files import (
+    BESIDE,
+    beside,
+    failure,
+    reader,
+    settle,
+    size,
+    stamp,
+    stamped,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 #: What an old owner's epoch may be above the last one that can be read.
 _LEAP = 1_000
+
+#: What the name of a ledger says that somebody has put another one in place of.
+REPLACED = "replaced"
+
+#: The moment in such a name; whatever lay beside the ledger, or found its name taken, has more.
+_RESTORED = re.compile(rf"\.{REPLACED}-(\d{{8}}T\d{{6}}Z)")
 
 
 def part(path: Path) -> Path:
@@ -69,6 +85,31 @@ def aside(path: Path, *, kind: str, at: int) -> Path:
     return path.with_name(f"{path.name}.{kind}-{stamp(at)}")
 
 
+def first_aside(path: Path, *, kind: str, at: int) -> Path | None:
+    """Return where the first file of a ledger will lie once it is exchanged then.
+
+    That is the ledger itself or, where it is gone, what SQLite kept beside it; None for nothing.
+    """
+    old = aside(path, kind=kind, at=at)
+    for end in ("", *BESIDE):
+        if os.path.lexists(path.with_name(path.name + end)):
+            return _free(old.with_name(old.name + end))
+    return None
+
+
+def restored_at(path: Path) -> int | None:
+    """Return when a user put a backup in the ledger's place last, UTC microseconds, to the second.
+
+    None where no replaced ledger is kept, or the folder cannot be read.
+    """
+    try:
+        names = [each.name.removeprefix(path.name) for each in path.parent.iterdir()]
+    except OSError:
+        return None
+    times = [stamped(found[1]) for name in names if (found := _RESTORED.match(name))]
+    return max((each for each in times if each is not None), default=None)
+
+
 def finish(path: Path) -> None:
     """End an exchange that a crash has cut short; does nothing without one.
 
@@ -90,9 +131,14 @@ def _put_aside(path: Path, target: Path) -> None:
     """Rename a file that is there; a name that is taken is never taken away."""
     if not os.path.lexists(path):
         return
+    path.rename(_free(target))
+
+
+def _free(target: Path) -> Path:
+    """Return a name that is not taken."""
     while os.path.lexists(target):
         target = target.with_name(f"{target.name}.again")
-    path.rename(target)
+    return target
 
 
 def _epoch(old: Path) -> int | None:

@@ -28,8 +28,8 @@ class Report:
     at: int
     #: What was wrong with the ledger.
     reason: str
-    #: Where the damaged file is now.
-    ledger: str
+    #: Where the damaged file is now, or the first one that lay beside it; None where none is left.
+    ledger: str | None
     #: The backup that was restored; None where none was good, and a new ledger was made.
     backup: str | None
     #: When that was made, UTC microseconds.
@@ -66,14 +66,20 @@ def write(folder: Path, report: Report) -> Path:
     return path
 
 
-def latest(folder: Path, now: int) -> dict[str, Any] | None:
+def latest(folder: Path, now: int, *, since: int = 0) -> dict[str, Any] | None:
     """Return what `status` says of the newest recovery; None without one in the last week.
+
+    None, too, for one from before `since`: what it says is of a ledger that is used no more.
+    """
+    path = _newest(folder, max(since, now - SHOWN))
+    return None if path is None else read(path)
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Return what a report says in short.
 
     Never raises: a report that cannot be read is named as such.
     """
-    path = _newest(folder, now)
-    if path is None:
-        return None
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         return {
@@ -94,16 +100,40 @@ def sentence(found: Mapping[str, Any]) -> str:
     """Return a recovery as `status` tells it to a person."""
     if "at" not in found:
         return f"{found['reason']}: {found['report']}"
-    source = f"from the backup of {found['backup_at']}" if found["backup"] else "with no backup"
-    more = " at least" if found["unreadable"] else ""
-    return (
-        f"recovered {found['at']} {source}: {found['salvaged']} rows salvaged,{more} "
-        f"{found['missing']} missing; see {found['report']}"
-    )
+    return f"recovered {found['at']} {_source(found)}: {_outcome(found)}"
 
 
-def _newest(folder: Path, now: int) -> Path | None:
-    """Return the newest report that is to be shown."""
+def line(found: Mapping[str, Any]) -> str:
+    """Return a recovery as the start that did it tells it to a person."""
+    if "at" not in found:
+        return f"recovered: {found['reason']}; see {found['report']}"
+    return f"recovered: {_source(found)}, {_outcome(found)}"
+
+
+def losses(missing: int, unreadable: Sequence[str]) -> str:
+    """Return how much is missing, as far as it is known; unread tables may hide more."""
+    if not unreadable:
+        return f"{missing} missing"
+    known = f"at least {missing} missing" if missing else "none known to be missing"
+    if "every table" in unreadable:
+        return f"{known}, no table could be read"
+    tables = "1 table" if len(unreadable) == 1 else f"{len(unreadable)} tables"
+    return f"{known}, {tables} could not be read whole"
+
+
+def _source(found: Mapping[str, Any]) -> str:
+    """Return what took the damaged ledger's place."""
+    return f"from the backup of {found['backup_at']}" if found["backup"] else "with no backup"
+
+
+def _outcome(found: Mapping[str, Any]) -> str:
+    """Return what came back and what did not."""
+    lost = losses(found["missing"], found["unreadable"])
+    return f"{found['salvaged']} rows salvaged, {lost}; see {found['report']}"
+
+
+def _newest(folder: Path, since: int) -> Path | None:
+    """Return the newest report, if it is not older than that."""
     try:
         paths = list(folder.iterdir())
     except OSError:
@@ -114,4 +144,4 @@ def _newest(folder: Path, now: int) -> Path | None:
         if (found := _NAME.fullmatch(path.name)) and (at := stamped(found[1])) is not None
     }
     at = max(times, default=None)
-    return None if at is None or now - at > SHOWN else times[at]
+    return None if at is None or at < since else times[at]

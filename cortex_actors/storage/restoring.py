@@ -106,7 +106,7 @@ def restore(home: Home, choice: Choice, *, at: int) -> Path | None:
     made = replacement.part(path)
     copy(choice.path, made, still=True)
     replacement.renew(made, path)
-    aside = replacement.commit(path, made, kind="replaced", at=at)
+    aside = replacement.commit(path, made, kind=replacement.REPLACED, at=at)
     check.marker(path).unlink(missing_ok=True)
     return aside if was else None
 

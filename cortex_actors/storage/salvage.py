@@ -213,7 +213,8 @@ def _hand_out(new: sqlite3.Connection, *, again: bool) -> None:
     if not again:
         return
     for seq, topic, payload in new.execute("SELECT seq, topic, payload FROM events").fetchall():
-        with suppress(CortexError, ValueError):
+        # Whatever lies there: a payload may be any JSON, or none.
+        with suppress(CortexError, ValueError, TypeError, AttributeError, RecursionError):
             key = stored_text(topics.key_of(topic, topics.parse(topic, json.loads(payload))))
             for consumer in topics.find(topic).heard_by:
                 new.execute(

@@ -13,7 +13,7 @@ from cortex_actors import lock
 from cortex_actors.cli import entry
 from cortex_actors.storage import backups
 from cortex_actors.testing import EPOCH
-from tests.storage.ledgers import Filed
+from tests.storage.ledgers import PAGE, Filed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,6 +67,30 @@ class TestBackup:
         assert "there is no backup yet" in out
         assert f"{filed.home.root}/mine.db, 0." in out
         assert "good" in out
+
+    def test_damaged(self, filed: Filed, capsys: pytest.CaptureFixture[str]) -> None:
+        """Of a damaged ledger it says so, and that the next start recovers it."""
+        filed.overwrite(1, b"x" * PAGE)
+
+        assert 70 == cortex(filed, "backup")
+        assert "it is damaged (" in (said := capsys.readouterr().err)
+        assert "the next start recovers it: cortex start" in said
+        assert 70 == cortex(filed, "backup", "--to", str(filed.home.root / "mine.db"))
+        assert [] == filed.names("mine.db*")
+
+    def test_damaged_copy(
+        self, filed: Filed, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A copy that is damaged is called so, in words that begin with what is wrong."""
+        monkeypatch.setenv("COLUMNS", "300")
+        backups.prepare(filed.home.backups)
+        filed.overwrite(filed.root_of("events"), bytes(PAGE))
+        (filed.home.backups / "cortex-20260101T000000Z.db").write_bytes(filed.path.read_bytes())
+        assert 0 == cortex(filed, "backup", "--list")
+        out = capsys.readouterr().out
+
+        assert "damaged: " in out
+        assert "***" not in out
 
     def test_taken(self, filed: Filed, capsys: pytest.CaptureFixture[str]) -> None:
         """Nothing is written over."""

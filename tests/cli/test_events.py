@@ -32,6 +32,11 @@ EVENT = {
 }
 
 
+def answer(monkeypatch: pytest.MonkeyPatch, found: dict[str, Any]) -> None:
+    """Answer every call with this."""
+    monkeypatch.setattr("cortex_actors.client.Client.call", lambda *_, **__: found)
+
+
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Answer every call; give what was asked."""
@@ -86,9 +91,44 @@ class TestList:
 
         assert 'payload  {"path": "/a"}' in shown
         assert "key      k" in shown
+        assert "state    dead for accumulator after 5 attempts at 2030-03-17T17:46:40Z\n" in shown
+        assert 1 == shown.count("poison")
         assert "accumulator: Traceback" in shown
         assert "\x1b" not in shown
         assert "/a" == json.loads(capsys.readouterr().out)["payload"]["path"]
+
+    def test_damaged(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """A payload that is no JSON is shown as it is stored, unquoted."""
+        answer(monkeypatch, {**EVENT, "idempotency_key": None, "payload": "{no\x1bjson"})
+        entry.main(["events", "--id", "21"])
+
+        assert "payload  {no\\x1bjson\n" in capsys.readouterr().out
+
+    @pytest.mark.parametrize(
+        ("words", "said"),
+        [
+            ([], "no event is stored"),
+            (["--dead"], "there are no dead letters"),
+            (["--waiting"], "nothing waits"),
+            (["--dead", "--waiting"], "nothing waits, and there are no dead letters"),
+            (["--topic", "x:*"], "no such event is stored"),
+            (["--dead", "--since", "7"], "no such event is stored"),
+        ],
+    )
+    def test_nothing(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+        words: list[str],
+        said: str,
+    ) -> None:
+        """An empty list says of what there is nothing."""
+        answer(monkeypatch, {"events": [], "waiting": 0, "dead": 0})
+
+        assert 0 == entry.main(["events", *words])
+        assert f"{said}\n" == capsys.readouterr().out
 
 
 class TestDecide:
@@ -119,4 +159,26 @@ class TestDecide:
     def test_wrong(self, asked: list[object], words: list[str]) -> None:
         """Words that do not go together are refused before anything is asked."""
         assert 64 == entry.main(["events", *words])
+        assert [] == asked
+
+    @pytest.mark.parametrize(
+        ("words", "said"),
+        [
+            (["--replay", "all", "--replay", "30"], "--replay all means every dead letter"),
+            (["--discard", "3", "--discard", "all", "--yes"], "--discard all means every dead"),
+            (["--yes"], "--yes only says that --discard all is meant"),
+            (["--discard", "3", "--yes"], "--yes only says that --discard all is meant"),
+            (["--replay", "all", "--yes"], "--yes only says that --discard all is meant"),
+        ],
+    )
+    def test_all_means_all(
+        self,
+        asked: list[object],
+        capsys: pytest.CaptureFixture[str],
+        words: list[str],
+        said: str,
+    ) -> None:
+        """`all` stands alone, and `--yes` goes with discarding all; what else is said so."""
+        assert 64 == entry.main(["events", *words])
+        assert said in capsys.readouterr().err
         assert [] == asked

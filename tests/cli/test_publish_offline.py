@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-SAID = "(no daemon runs: it is handled at the next start)"
+SAID = "(no daemon runs: the next start has it)"
 
 
 @pytest.fixture(scope="module")

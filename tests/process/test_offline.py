@@ -110,6 +110,6 @@ class TestHandled:
         (scan,) = stored(cortex, "scan:*")
 
         assert 0 == done.returncode, done.stderr
-        assert done.stdout.endswith("(no daemon runs: it is handled at the next start)\n")
+        assert done.stdout.endswith("(no daemon runs: the next start has it)\n")
         assert again.stdout.endswith("(said before under this key)\n")
         assert "handled" == scan["state"]

@@ -11,7 +11,7 @@ from cortex_actors import topics
 from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.journal import Delivery, Failure, Outcome
 from cortex_actors.domain.payload import Custom, FileChanged, ScanRequested
-from cortex_actors.errors import NotFound
+from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.letters import Letters
 from cortex_actors.storage import deadletters, events
 from cortex_actors.storage.events import Wanted
@@ -52,6 +52,11 @@ class Desk:
         delivery = await self.take(consumer=consumer)
         await self.journal.fail(delivery, Failure(TRACE, 1, final=True))
         return delivery
+
+    async def damage(self, seq: int, payload: object) -> None:
+        """Store something else as what an event says."""
+        sql = "UPDATE events SET payload = ? WHERE seq = ?"
+        await self.store.write(lambda c: c.exec_driver_sql(sql, (payload, seq)))
 
     async def states(self, **wanted: object) -> list[tuple[int, str]]:
         """Return the numbers and states of events."""
@@ -141,6 +146,17 @@ class TestShown:
             assert TRACE == found.standings[0].error
             assert ({"project_id": "prj_1", "path": "/a"}, "k") == (payload, key)
 
+    @pytest.mark.parametrize("stored", ["nojson", "", "[" * 100_000, b"\xff{", b"7" * 5_000])
+    async def test_damaged(self, desk: Desk, stored: str | bytes) -> None:
+        """A payload that is no JSON is shown as the text that is stored."""
+        await desk.change("/a")
+        await desk.die()
+        await desk.damage(1, stored)
+        text = stored if isinstance(stored, str) else stored.decode("utf-8", "surrogateescape")
+        _, payload, _ = await desk.store.read(partial(events.shown, name="1"))
+
+        assert text == payload
+
     @pytest.mark.parametrize("name", ["", "7", "evt_x", "-1", "²", "9" * 30, "x" * 5_000])
     async def test_unknown(self, desk: Desk, name: str) -> None:
         """What is no event's name is not found."""
@@ -181,13 +197,13 @@ class TestReplay:
         assert [(1, "accumulator"), (1, "watchlist")] == put_back
         assert [(2, "dead")] == await desk.states(dead=True)
 
-    async def test_unreadable(self, desk: Desk) -> None:
+    @pytest.mark.parametrize("stored", ["{}", "nojson", "", "[1]", "null", "7", b"\xff{"])
+    async def test_unreadable(self, desk: Desk, stored: object) -> None:
         """One that this version cannot read keeps no other from being put back, and dies again."""
         await desk.change("/a", "/b")
         await desk.die()
         await desk.die()
-        sql = "UPDATE events SET payload = '{}' WHERE seq = 1"
-        await desk.store.write(lambda c: c.exec_driver_sql(sql))
+        await desk.damage(1, stored)
         put_back = await desk.store.write(lambda c: deadletters.replay(c, None))
 
         assert [(1, "accumulator"), (2, "accumulator")] == put_back
@@ -235,3 +251,24 @@ class TestReplay:
         assert [(1, "accumulator"), (2, "accumulator")] == gone
         assert [(2, "handled"), (1, "handled")] == await desk.states()
         assert [] == await desk.store.write(lambda c: deadletters.replay(c, None))
+
+    async def test_discard_damaged(self, desk: Desk) -> None:
+        """What a dead letter says is not looked at when it is discarded."""
+        await desk.change("/a")
+        await desk.die()
+        await desk.damage(1, "nojson")
+
+        assert [(1, "accumulator")] == await desk.store.write(
+            lambda c: deadletters.discard(c, ["1"])
+        )
+
+
+class TestKeys:
+    async def test_damaged(self, desk: Desk) -> None:
+        """Whether a repeat is one cannot be told of a damaged event: its key stands for another."""
+        say = partial(desk.bus.publish, "custom:x", Custom({}), source="me", idempotency_key="k")
+        await say()
+        await desk.damage(1, "nojson")
+
+        with pytest.raises(BadInput, match="another payload"):
+            await say()

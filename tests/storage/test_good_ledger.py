@@ -120,6 +120,17 @@ class TestLogAlone:
         assert log == aside.read_bytes()
         assert BEFORE == filed.count("events")
 
+    def test_is_named(self, filed: Filed) -> None:
+        """The report names the file that is there, or none where nothing was left to keep."""
+        unclosed(filed, lambda opened: opened.execute("UPDATE owner SET epoch = 9"))
+        filed.path.unlink()
+        named = recovered(filed).ledger
+        (aside,) = filed.home.root.glob("cortex.db.corrupt-*-wal")
+        filed.path.unlink()
+
+        assert str(aside) == named
+        assert recovery.recover(filed.home, "it is gone", at=EPOCH).ledger is None
+
 
 class TestBackups:
     def test_two_tries(self, filed: Filed, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import shutil
 import sqlite3
 from typing import TYPE_CHECKING
 
 import pytest
 
+from cortex_actors.clock import SECOND
 from cortex_actors.errors import LedgerDown, StorageFull
+from cortex_actors.lookup import kept
 from cortex_actors.rules.retention import HOUR
-from cortex_actors.storage import backups, check, copying, recovery
+from cortex_actors.storage import backups, check, copying, recovery, reports, restoring
 from cortex_actors.storage.copying import problem
 from cortex_actors.storage.files import Halt
 from cortex_actors.testing import EPOCH
 from tests.storage.damage import AFTER, BEFORE, DAMAGE, READABLE, damaged, flipped, recovered
-from tests.storage.ledgers import PAGE, Filed, template, unclosed
+from tests.storage.ledgers import PAGE, Filed, event_id, template, unclosed
 from tests.storage.test_backups import Usage
 
 if TYPE_CHECKING:
@@ -29,6 +33,18 @@ def filed(tmp_path: Path) -> Filed:
     backups.take(filed.path, filed.home.backups, at=EPOCH)
     filed.say(AFTER)
     return filed
+
+
+def said(filed: Filed, *, at: int, name: str) -> None:
+    """Let the log name an event."""
+    record = {"at": at, "topic": "file:changed", "event": name}
+    with (filed.home.logs / "cortex.ndjson").open("a") as log:
+        log.write(json.dumps(record) + "\n")
+
+
+def restored(filed: Filed, *, at: int) -> None:
+    """Put the backup in the ledger's place, as a user does."""
+    restoring.restore(filed.home, restoring.choose(filed.home, restoring.LATEST), at=at)
 
 
 class TestDamage:
@@ -173,6 +189,62 @@ class TestHowMuch:
             check.whole(filed.path, halt)
 
         assert not check.marker(filed.path).exists()
+
+
+class TestRestored:
+    def test_given_up(self, filed: Filed) -> None:
+        """What a user gave up by restoring an older ledger is not missing from a later one."""
+        said(filed, at=EPOCH + 10 * SECOND, name=event_id(900))
+        restored(filed, at=EPOCH + 20 * SECOND)
+        said(filed, at=EPOCH + 30 * SECOND, name=event_id(901))
+        filed.path.write_bytes(b"x" * PAGE)
+
+        assert [event_id(901)] == [each["id"] for each in recovered(filed).logged]
+
+    def test_not_restored(self, filed: Filed) -> None:
+        """Without a restore everything that the log names from the backup on counts."""
+        said(filed, at=EPOCH + 10 * SECOND, name=event_id(900))
+        filed.path.write_bytes(b"x" * PAGE)
+
+        assert [event_id(900)] == [each["id"] for each in recovered(filed).logged]
+
+    def test_status(self, filed: Filed) -> None:
+        """A recovery is no longer shown once its ledger was replaced by another."""
+        filed.path.write_bytes(b"x" * PAGE)
+        at = recovered(filed).at
+        assert kept(filed.home, at)["recovery"] is not None
+        restored(filed, at=at + SECOND)
+
+        assert kept(filed.home, at + SECOND)["recovery"] is None
+
+
+class TestTold:
+    @pytest.mark.parametrize(
+        ("missing", "unreadable", "said"),
+        [
+            (0, [], "0 missing"),
+            (3, [], "3 missing"),
+            (0, ["crumbs"], "none known to be missing, 1 table could not be read whole"),
+            (3, ["a", "b"], "at least 3 missing, 2 tables could not be read whole"),
+            (0, ["every table"], "none known to be missing, no table could be read"),
+        ],
+    )
+    def test_losses(self, missing: int, unreadable: list[str], said: str) -> None:
+        """Nothing is called complete of which a part could not be read."""
+        assert said == reports.losses(missing, unreadable)
+
+    def test_log(self, filed: Filed, caplog: pytest.LogCaptureFixture) -> None:
+        """The log, the status and the start say the same of what is missing."""
+        caplog.set_level(logging.CRITICAL)
+        filed.path.write_bytes(b"x" * PAGE)
+        report = recovered(filed)
+        lost = reports.losses(report.lost, report.unreadable)
+        found = kept(filed.home, report.at)["recovery"]
+
+        assert lost.startswith("none known to be missing, ")
+        assert f" rows are back from it, {lost}; " in caplog.text
+        assert f" rows salvaged, {lost}; see " in reports.sentence(found)
+        assert f" rows salvaged, {lost}; see " in reports.line(found)
 
 
 class TestRoom:

@@ -102,6 +102,16 @@ class TestSalvage:
 
         assert BEFORE + AFTER == filed.count("deliveries")
 
+    def test_unreadable_payload(self, filed: Filed) -> None:
+        """An event whose payload is no object comes back like any other; nobody waits for it."""
+        filed.run("UPDATE events SET payload = '[1]' WHERE seq = ?", BEFORE + 1)
+        filed.overwrite(filed.root_of("deliveries"), bytes(PAGE))
+        check.suspect(filed.path, "a test")
+        recovered(filed)
+
+        assert BEFORE + AFTER == filed.count("events")
+        assert BEFORE + AFTER - 1 == filed.count("deliveries")
+
     def test_set_aside(self, filed: Filed) -> None:
         """What became a dead letter after the backup is one, and is not handled as well."""
         filed.run("DELETE FROM deliveries WHERE seq = 3")
