@@ -34,7 +34,6 @@ LEDGER_PAUSE = 1.0
 #: Seconds between two looks when nothing wakes it: a commit whose answer was lost woke nobody.
 IDLE = 30.0
 
-
 #: Characters of a traceback that are kept: its end, which says what happened.
 TRACE_LIMIT = 16_000
 
