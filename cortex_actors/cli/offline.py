@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import lock, publishing
@@ -46,6 +47,14 @@ def publish(
     _refuse_unwritable(topic, [payload, source, idempotency_key])
     clock = SystemClock()
     begun = clock.monotonic()
+    work = partial(
+        publishing.write,
+        topic=topic,
+        payload=payload,
+        source=source,
+        key=idempotency_key,
+        clock=clock,
+    )
     while True:
         try:
             # Not taken over: the file goes on telling how the last daemon ended.
@@ -60,18 +69,7 @@ def publish(
             lifecycle.pause(PAUSE)
             continue
         with closing(held):
-            written = offline.commit(
-                home.ledger,
-                lambda connection: publishing.write(
-                    connection,
-                    topic,
-                    payload,
-                    source=source,
-                    key=idempotency_key,
-                    clock=clock,
-                ),
-            )
-        return {**written, "offline": True}
+            return {**offline.commit(home.ledger, work), "offline": True}
 
 
 def _patience(home: Home) -> float:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 
 from cortex_actors import lock
 from cortex_actors.client import Client
-from cortex_actors.errors import DiskFault, Superseded
+from cortex_actors.errors import DiskFault, LedgerBusy, Superseded
 from cortex_actors.home import Home
 from tests.faults.ground import Said, ended, failing, started
 from tests.process.commands import until
@@ -45,6 +47,27 @@ class TestFault:
         assert "actor:restarted" not in log
         assert DiskFault is type(said.refused[0])
         assert (12, 3) == (len(said.acknowledged), len(said.refused))
+        assert set() == said.lost()
+
+
+class TestLocked:
+    def test_by_another_process(self, cortex: Commands, tmp_home: Path) -> None:
+        """While another process has the ledger locked, writes are refused and reads go on."""
+        cortex.env["CORTEX_STORAGE__BUSY_TIMEOUT_S"] = "0.2"
+        said = Said(tmp_home)
+        started(cortex)
+        said.say(2)
+        with closing(sqlite3.connect(tmp_home / "cortex.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            said.say()
+            listed = Client(tmp_home).call("events", topic="custom:*")["events"]
+            other.execute("ROLLBACK")
+        until(said.accepted, "it goes on by itself")
+        said.report("the ledger locked by another process")
+
+        assert LedgerBusy is type(said.refused[0])
+        assert "fuser -v" in str(said.refused[0])
+        assert 2 == len(listed)
         assert set() == said.lost()
 
 
