@@ -36,6 +36,15 @@ class BadInput(CortexError):
     exit_code = 65
 
 
+class Unembeddable(BadInput):
+    """Some texts of a request cannot be turned into vectors, whoever tries again."""
+
+    def __init__(self, text: str, numbers: tuple[int, ...] = ()) -> None:
+        """Say what happened, and which of the texts it were, counted from 0."""
+        super().__init__(text)
+        self.numbers = numbers
+
+
 class NotText(BadInput):
     """A file that should hold text holds something else."""
 
@@ -130,8 +139,28 @@ class ModelMissing(EmbedderDown):
     exit_code = 78
 
 
+class ModelChanged(EmbedderDown):
+    """The asker means another embedding model than the one that answers now."""
+
+
+class CompileFailed(CortexError):
+    """A model was not compiled this time; its float form goes on answering."""
+
+
+class NotCompilable(CompileFailed):
+    """A model is made of something that has no compiled form; trying again will not help."""
+
+
+class CompileNoRoom(CompileFailed):
+    """The disk has no room (or the user no quota) for a compiled model."""
+
+
 class IndexDown(CortexError):
     """The vector index cannot answer at the moment."""
+
+
+class WordsDamaged(CortexError):
+    """The ledger's list of words cannot be read; the texts that it is made of can."""
 
 
 class LedgerDown(CortexError):

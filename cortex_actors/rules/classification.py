@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from cortex_actors.domain.insight import Category
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
 #: Tags kept of one text.
 MAX_TAGS = 5
@@ -107,6 +107,8 @@ _NAMES = frozenset(
     for word in DOMAINS[domain]
 )
 
+_WORD = re.compile(r"\w+")
+
 _NOT_IN_TAG = re.compile(r"[^a-z0-9 -]")
 
 
@@ -125,45 +127,81 @@ def classify(content: str, heading: str | None = None) -> Classification:
     Tags are in the order of the alphabet, the heading last, at most `MAX_TAGS`.
     """
     words = f"{content} {heading or ''}".lower().replace("\u2019", "'").split()
-    text = " ".join(words)
+    found = _keywords(" ".join(words))
     return Classification(
-        category=Category(_most(CATEGORIES, text) or Category.FACT),
-        tags=_tags(text, heading or ""),
-        domain=_most(DOMAINS, text),
+        category=Category(_most(CATEGORIES, found) or Category.FACT),
+        tags=_tags(found, heading or ""),
+        domain=_most(DOMAINS, found),
     )
 
 
-def _tags(text: str, heading: str) -> tuple[str, ...]:
-    """Return the tags whose words occur, then the heading in plain letters."""
-    found = sorted(tag for tag, words in TAGS.items() if any(_occurs(word, text) for word in words))
+def _tags(found: Collection[str], heading: str) -> tuple[str, ...]:
+    """Return the tags of which a word was found, then the heading in plain letters."""
+    tags = sorted(tag for tag, words in TAGS.items() if any(word in found for word in words))
     title = _NOT_IN_TAG.sub("", heading.lower()).strip()
     if title:
-        found.append(title)
-    return tuple(dict.fromkeys(found))[:MAX_TAGS]
+        tags.append(title)
+    return tuple(dict.fromkeys(tags))[:MAX_TAGS]
 
 
-def _most(table: Mapping[str, Iterable[str]], text: str) -> str | None:
-    """Return the entry with the most keywords in the text, or None if no keyword occurs."""
-    counts = {name: sum(_occurs(word, text) for word in words) for name, words in table.items()}
+def _most(table: Mapping[str, Iterable[str]], found: Collection[str]) -> str | None:
+    """Return the entry of which most keywords were found, or None if none was."""
+    counts = {name: sum(word in found for word in words) for name, words in table.items()}
     best = min(counts, key=lambda name: (-counts[name], name))
     return best if counts[best] else None
 
 
-def _occurs(word: str, text: str) -> bool:
-    """Whether a keyword occurs; searching its stem first spares nine patterns of ten."""
-    return word[:-1] in text and _pattern(word).search(text) is not None
+def _keywords(text: str) -> set[str]:
+    """Return every keyword that occurs in a text, inflected or not.
+
+    The text's words are looked up among all forms of all keywords: searching for each keyword took
+    as long as everything else that is done with a file. What is no single word is searched for.
+    """
+    found = {word for form in set(_WORD.findall(text)) for word in _forms().get(form, ())}
+    found.update(word for word in _phrases() if word in text and _occurs(word, text))
+    return found
 
 
 @cache
-def _pattern(word: str) -> re.Pattern[str]:
-    """Return a pattern for the whole word and its inflections."""
-    stem, last = re.escape(word[:-1]), re.escape(word[-1])
-    if word in _NAMES or not word.isalpha():
-        ending = f"{last}s?"
+def _forms() -> dict[str, list[str]]:
+    """Return every form of every keyword that is one word -> the keywords it is a form of."""
+    forms: dict[str, list[str]] = {}
+    for word in _all():
+        if word.isalpha():
+            for form in {word, *_inflected(word)}:
+                forms.setdefault(form, []).append(word)
+    return forms
+
+
+@cache
+def _phrases() -> tuple[str, ...]:
+    """Return the keywords that are more, or something else, than one word."""
+    return tuple(word for word in _all() if not word.isalpha())
+
+
+def _all() -> list[str]:
+    """Return every keyword once."""
+    tables = (CATEGORIES, TAGS, DOMAINS)
+    return list(
+        dict.fromkeys(each for table in tables for words in table.values() for each in words)
+    )
+
+
+def _inflected(word: str) -> Iterator[str]:
+    """Yield the forms of a word beside itself."""
+    stem, last = word[:-1], word[-1]
+    if word in _NAMES:
+        endings: tuple[str, ...] = (f"{last}s",)
     elif last == "e":
-        ending = "(?:e|es|ed|ing)"
+        endings = ("es", "ed", "ing")
     elif last == "y":
-        ending = "(?:y|ies|ied|ying)"
+        endings = ("ies", "ied", "ying")
     else:
-        ending = f"{last}(?:s|es|{last}?(?:ed|ing))?"
-    return re.compile(rf"(?<!\w){stem}{ending}(?!\w)")
+        twice = (f"{last}{each}{ending}" for each in ("", last) for ending in ("ed", "ing"))
+        endings = (f"{last}s", f"{last}es", *twice)
+    return (stem + ending for ending in endings)
+
+
+def _occurs(word: str, text: str) -> bool:
+    """Whether a keyword that is no single word occurs by itself, with or without an s."""
+    return re.search(rf"(?<!\w){re.escape(word)}s?(?!\w)", text) is not None

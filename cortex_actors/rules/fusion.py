@@ -17,6 +17,51 @@ if TYPE_CHECKING:
 #: Ranks by which the first places are levelled; the paper's value.
 K = 60
 
+#: The lists of one search: near in meaning, or sharing words; each text by itself, or with what
+#: was said before it.
+DENSE_ALONE = "dense_alone"
+WORDS_ALONE = "words_alone"
+DENSE_PAIRED = "dense_paired"
+WORDS_PAIRED = "words_paired"
+
+#: In the order in which they are shown.
+LISTS = (DENSE_ALONE, WORDS_ALONE, DENSE_PAIRED, WORDS_PAIRED)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A way to fuse the lists of one search; a list of weight 0 is not even asked.
+
+    Attributes:
+        first: what the first place of a list is counted as, 0 or 1.
+        absent_last: an item that a list does not hold stands there behind all that there are,
+            instead of nowhere; then even the last has a share.
+
+    """
+
+    name: str
+    k: float
+    weights: Mapping[str, float]
+    first: int = 1
+    absent_last: bool = False
+
+    @property
+    def lists(self) -> tuple[str, ...]:
+        """The lists that take part."""
+        return tuple(name for name in LISTS if self.weights.get(name, 0.0) > 0)
+
+
+#: What finds most on conversations and on abstracts alike (docs/search.md says how it was chosen).
+MEASURED = Profile(
+    "measured",
+    5,
+    {DENSE_ALONE: 1.0, WORDS_ALONE: 1.0, DENSE_PAIRED: 1.0, WORDS_PAIRED: 2.0},
+)
+
+#: What the documents promise: two lists of equal weight, places counted from 0, and an item that
+#: a list lacks counted at the end of it.
+DOCUMENT = Profile("document", K, {DENSE_ALONE: 1.0, WORDS_ALONE: 1.0}, first=0, absent_last=True)
+
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
@@ -47,30 +92,42 @@ def fuse(
     weights: Mapping[str, float] | None = None,
     k: float = K,
     limit: int | None = None,
+    first: int = 1,
+    absent: int | None = None,
 ) -> list[Fused]:
     """Return the items of all lists, best first; equal scores are ordered by id.
 
     A list without a weight has weight 1, and one of weight 0 takes no part. An item that a list
     holds twice has its better place. An empty list counts as one that was asked and knew nothing;
-    leave out those that were not asked or did not answer. Raises `ValueError` for a weight that is
-    negative or not finite, or a `k` or `limit` below 0.
+    leave out those that were not asked or did not answer. Places are counted from `first`; an item
+    that a list lacks has no share in it, or that of place `absent` (from 1). Raises `ValueError`
+    for a weight that is negative or not finite, or a `k` or `limit` below 0.
     """
     shares = _shares(lists, weights or {}, k=k, limit=limit)
+    best = k + first
+    worst = 0.0 if absent is None else best / (best + absent - 1)
     ranks: dict[str, dict[str, int]] = {}
     for name in sorted(shares):
         for rank, item in enumerate(lists[name], start=1):
             ranks.setdefault(item.id, {}).setdefault(name, rank)
-    fused = [Fused(id_, _score(places, shares, k), places) for id_, places in ranks.items()]
+    fused = [
+        Fused(id_, _score(places, shares, best, worst), places) for id_, places in ranks.items()
+    ]
     fused.sort(key=lambda item: (-item.score, item.id))
     return fused if limit is None else fused[:limit]
 
 
-def _score(places: Mapping[str, int], shares: Mapping[str, float], k: float) -> float:
-    """Return the item's part of the best possible sum.
+def _score(
+    places: Mapping[str, int], shares: Mapping[str, float], best: float, worst: float
+) -> float:
+    """Return the item's part of the best possible sum; `worst` is the part of a list it lacks.
 
     Summed exactly, so that the order of the lists cannot turn a tie into a difference.
     """
-    parts = (shares[name] * (k + 1) / (k + rank) for name, rank in places.items())
+    parts = (
+        share * (best / (best + places[name] - 1) if name in places else worst)
+        for name, share in shares.items()
+    )
     return min(math.fsum(parts), 1.0)
 
 

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.rules.fusion import K, Ranked, fuse
+from cortex_actors.rules.fusion import (
+    DENSE_ALONE,
+    DOCUMENT,
+    MEASURED,
+    WORDS_ALONE,
+    K,
+    Ranked,
+    fuse,
+)
 
 LIST = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=6)
 LISTS = st.dictionaries(st.sampled_from(["dense", "text", "graph"]), LIST)
@@ -68,6 +76,56 @@ class TestOrder:
 
         assert ["a", "b"] == [item.id for item in fuse(lists, limit=2)]
         assert [] == fuse(lists, limit=0)
+
+
+def by_document(dense: str, words: str) -> dict[str, float]:
+    """Return memories fused as the document has it, in order."""
+    lists = {DENSE_ALONE: ranked(dense), WORDS_ALONE: ranked(words)}
+    fused = fuse(
+        lists, weights=DOCUMENT.weights, k=DOCUMENT.k, first=DOCUMENT.first, absent=len(dense) + 1
+    )
+    return {item.id: item.score for item in fused}
+
+
+class TestDocument:
+    def test_no_word(self) -> None:
+        """Without a word in common, nearness alone decides, and all stand last by words."""
+        found = by_document("54321", "")
+
+        assert ["5", "4", "3", "2", "1"] == list(found)
+        assert [0.9615, 0.9533, 0.9454, 0.9377, 0.9303] == pytest.approx(
+            [*found.values()], abs=1e-4
+        )
+
+    def test_words(self) -> None:
+        """With words in all of them, the places of both lists count alike."""
+        found = by_document("54321", "41235")
+        expected = {"4": 0.9918, "5": 0.9687, "1": 0.9606, "2": 0.9601, "3": 0.9601}
+
+        assert list(expected) == list(found)
+        assert expected == pytest.approx(found, abs=1e-4)
+
+    def test_only_one(self) -> None:
+        """The only memory, without a word in common, is one place short of the best."""
+        assert {"1": 0.9918} == pytest.approx(by_document("1", ""), abs=1e-4)
+
+    def test_best(self) -> None:
+        """The first place in both lists is worth exactly 1."""
+        assert 1.0 == by_document("12", "1")["1"]
+
+
+class TestProfiles:
+    def test_document(self) -> None:
+        """The document fuses two lists, over the plain texts, with equal weights and k = 60."""
+        assert (DENSE_ALONE, WORDS_ALONE) == DOCUMENT.lists
+        assert (60, {1.0}) == (DOCUMENT.k, set(DOCUMENT.weights.values()))
+
+    def test_measured(self) -> None:
+        """What measures best are all four lists, the words with their predecessor twice."""
+        lists = ("dense_alone", "words_alone", "dense_paired", "words_paired")
+
+        assert lists == MEASURED.lists
+        assert (5, [1, 1, 1, 2]) == (MEASURED.k, [MEASURED.weights[name] for name in lists])
 
 
 class TestNothing:

@@ -1,0 +1,28 @@
+"""Strangeness: what a person is told of hits that only a vector has found."""
+
+from __future__ import annotations
+
+import pytest
+
+from cortex_actors.rules.strangeness import NO_WORDS, UNRELATED, is_strange, without_words
+
+
+class TestStrange:
+    @pytest.mark.parametrize(
+        ("named", "nearest", "strange"),
+        [
+            (0, UNRELATED - 0.01, True),
+            (0, -1.0, True),
+            (0, UNRELATED, False),
+            (1, 0.0, False),
+            (0, None, False),
+        ],
+    )
+    def test_either(self, named: int, nearest: float | None, *, strange: bool) -> None:
+        """One text that holds a word, or is near enough, makes a question no stranger."""
+        assert strange is is_strange(named=named, nearest=nearest)
+
+    def test_without_words(self) -> None:
+        """A question without a word is told what its hits are worth, where there are any."""
+        assert NO_WORDS == without_words(nearest=None)
+        assert "nearest in meaning only" in without_words(nearest=0.9)
