@@ -6,11 +6,16 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from cortex_actors.embedding.hashing import HashingProvider
+from cortex_actors.embedding.outcome import rows_of
 from cortex_actors.embedding.pool import Pool
 from tests.embedding.support import until
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cortex_actors.embedding.pool import PoolInfo
     from cortex_actors.embedding.provider import Vectors
     from cortex_actors.runtime.names import Names
@@ -24,9 +29,16 @@ class Asker:
     """Asks the pool by its name, as the cache does."""
 
     def __init__(self, names: Names, handle: ActorHandle) -> None:
-        self.embed = names.method("pool", Pool.embed)
+        self.outcomes = names.method("pool", Pool.embed)
         self.describe = names.method("pool", Pool.describe)
         self.handle = handle
+
+    async def embed(
+        self, texts: Sequence[str], *, urgent: bool = False, patience: float = 0.0
+    ) -> Vectors:
+        """Return the rows, or raise what kept a text from having one."""
+        outcomes = await self.outcomes(texts, urgent=urgent, patience=patience)
+        return rows_of(texts, outcomes) if texts else np.empty((0, 384), dtype=np.float32)
 
     def later(self, *texts: str, urgent: bool = False, patience: float = 0.0) -> Asked:
         """Ask and do not wait."""

@@ -37,11 +37,12 @@ def embed(params: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
         case "memory":
             raise MemoryError("too much")
         case "nan":
-            return {"dimension": 2, "truncated": 0}, struct.pack("<2f", float("nan"), 1.0)
+            return {"dimension": 2, "tokens": 0, "split": 0}, struct.pack("<2f", float("nan"), 1.0)
         case "few":
-            return {"dimension": 2, "truncated": 0}, b""
+            return {"dimension": 2, "tokens": 0, "split": 0}, b""
     rows = struct.pack("<2f", 3.0, 4.0) * len(texts)
-    return {"dimension": 2, "truncated": sum(len(text) > 9 for text in texts)}, rows
+    split = sum(len(text) > 9 for text in texts)
+    return {"dimension": 2, "tokens": sum(map(len, texts)), "split": split}, rows
 
 
 if __name__ == "__main__":

@@ -72,15 +72,19 @@ class StagedProvider:
         self.model_id = self._real.model_id
         self.dimension = self._real.dimension
         self.max_tokens = 256
+        self.bulk = 20
         self.state = state
         self.reason = "on purpose"
         self.counters = {"restarts": 0}
-        #: What it was asked to embed, call by call.
+        #: What it was asked to embed, call by call, and which of the calls were urgent.
         self.calls: list[list[str]] = []
+        self.urgent: list[bool] = []
         #: Texts it refuses.
         self.poison: set[str] = set()
         #: Raised once by the next call.
         self.fails: Exception | None = None
+        #: Whether urgent calls pass a closed gate.
+        self.pass_urgent = False
         #: Set while calls may pass.
         self.gate = asyncio.Event()
         self.gate.set()
@@ -105,13 +109,15 @@ class StagedProvider:
             await self._settled.wait()
         return self.state
 
-    async def embed(self, texts: Sequence[str]) -> Vectors:
+    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
         self.calls.append(list(texts))
+        self.urgent.append(urgent)
         self.busy += 1
         self.most_busy = max(self.busy, self.most_busy)
         self.entered.set()
         try:
-            await self.gate.wait()
+            if not (urgent and self.pass_urgent):
+                await self.gate.wait()
             return await self._embed(texts)
         finally:
             self.busy -= 1

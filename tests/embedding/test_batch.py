@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.embedding.batch import Line
+from cortex_actors.embedding.batch import Cause, Line
 from cortex_actors.errors import MailboxFull
 
 
@@ -14,54 +16,131 @@ def line() -> Line:
     return Line(items=3, seconds=0.5, limit=5)
 
 
+def taken(line: Line, at: float, *, urgent: bool = False) -> list[str]:
+    """Return the texts that a lane gives now."""
+    batch = line.take(at, urgent=urgent)
+    return batch.texts if batch else []
+
+
 class TestDue:
     def test_empty(self, line: Line) -> None:
         """Nothing is ever due in an empty line."""
-        assert line.due(0.0) is None
-        assert [] == line.take(99.0)
+        assert line.due(0.0, urgent=False) is None
+        assert line.due(0.0, urgent=True) is None
+        assert line.take(99.0, urgent=False) is None
 
     def test_time(self, line: Line) -> None:
         """A few texts go when the oldest has waited long enough."""
         line.add(["a"], urgent=False, at=1.0)
         line.add(["b"], urgent=False, at=1.4)
 
-        assert 0.25 == line.due(1.25)
-        assert [] == line.take(1.25)
-        assert ["a", "b"] == line.take(1.5)
+        assert 0.25 == line.due(1.25, urgent=False)
+        assert [] == taken(line, 1.25)
+        assert ["a", "b"] == taken(line, 1.5)
 
     def test_items(self, line: Line) -> None:
         """A full batch goes at once, in the order of arrival, and leaves the rest."""
         line.add("abcd", urgent=False, at=1.0)
 
-        assert ["a", "b", "c"] == line.take(1.0)
-        assert 0.5 == line.due(1.0)
+        assert ["a", "b", "c"] == taken(line, 1.0)
+        assert 0.5 == line.due(1.0, urgent=False)
         assert 1 == len(line)
+
+    def test_cause(self, line: Line) -> None:
+        """A batch says why it goes, and how long each of its texts has waited."""
+        line.add("ab", urgent=False, at=1.0)
+        line.add("c", urgent=False, at=1.25)
+        line.add("q", urgent=True, at=1.25)
+        full, urgent = line.take(1.5, urgent=False), line.take(1.5, urgent=True)
+        line.add("d", urgent=False, at=2.0)
+        late = line.take(3.0, urgent=False)
+
+        assert full is not None
+        assert urgent is not None
+        assert late is not None
+        assert (Cause.ITEMS, [0.5, 0.25, 0.5]) == (full.cause, full.waited)
+        assert (Cause.URGENT, [0.25]) == (urgent.cause, urgent.waited)
+        assert (Cause.TIME, [1.0]) == (late.cause, late.waited)
+
+
+class TestBulk:
+    def test_more(self) -> None:
+        """When more than a batch waits, as many go at once as the model likes best."""
+        line = Line(items=2, seconds=0.5, limit=50, bulk=5)
+        line.add("abcdefg", urgent=False, at=0.0)
+
+        assert list("abcde") == taken(line, 0.0)
+        assert list("fg") == taken(line, 0.0)
+
+    def test_never_fewer(self) -> None:
+        """A model that likes small batches still gets those that the settings ask for."""
+        line = Line(items=3, seconds=0.5, limit=50, bulk=1)
+        line.add("abcd", urgent=False, at=0.0)
+
+        assert list("abc") == taken(line, 0.0)
+
+
+class TestTurns:
+    def test_small_request(self) -> None:
+        """A request of two is done with the next batch, however much waits before it."""
+        line = Line(items=4, seconds=0.5, limit=100)
+        line.add("abcdefghij", urgent=False, at=0.0)
+        line.add("yz", urgent=False, at=0.1)
+
+        assert list("aybz") == taken(line, 0.1)
+
+    def test_goes_round(self) -> None:
+        """Turns go on where the last batch ended, and each request keeps its order."""
+        line = Line(items=3, seconds=0.5, limit=100)
+        line.add("abc", urgent=False, at=0.0)
+        line.add("xyz", urgent=False, at=0.0)
+
+        assert list("axb") == taken(line, 0.0)
+        assert list("ycz") == taken(line, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request."""
+
+    texts: str
+    urgent: bool
 
 
 class TestUrgent:
     def test_first(self, line: Line) -> None:
         """An urgent text is due at once and goes without the patient ones."""
-        line.add("abc", urgent=False, at=1.0)
+        line.add("ab", urgent=False, at=1.0)
         line.add("q", urgent=True, at=1.0)
 
-        assert ["q"] == line.take(1.0)
-        assert ["a", "b", "c"] == line.take(1.0)
+        assert 0.0 == line.due(1.0, urgent=True)
+        assert ["q"] == taken(line, 1.0, urgent=True)
+        assert [] == taken(line, 1.0)
+        assert ["a", "b"] == taken(line, 1.5)
 
     def test_moves_up(self, line: Line) -> None:
         """A waiting text that has become urgent goes once, and now."""
         line.add("ab", urgent=False, at=1.0)
         line.add("b", urgent=True, at=1.0)
 
-        assert ["b"] == line.take(1.0)
-        assert ["a"] == line.take(1.5)
+        assert 1 == line.urgent
+        assert ["b"] == taken(line, 1.0, urgent=True)
+        assert ["a"] == taken(line, 1.5)
 
     def test_stays_urgent(self, line: Line) -> None:
         """A patient request does not slow an urgent one of the same text."""
         line.add("a", urgent=True, at=1.0)
         line.add("a", urgent=False, at=1.0)
 
-        assert ["a"] == line.take(1.0)
+        assert ["a"] == taken(line, 1.0, urgent=True)
         assert 0 == len(line)
+
+    def test_many(self, line: Line) -> None:
+        """More urgent texts than fit into a batch go in several, in their order."""
+        line.add("abcd", urgent=True, at=1.0)
+
+        assert list("abc") == taken(line, 1.0, urgent=True)
+        assert ["d"] == taken(line, 1.0, urgent=True)
 
 
 class TestLimit:
@@ -85,21 +164,32 @@ class TestLimit:
         line.add("abcde", urgent=False, at=0.0)
         line.add("q", urgent=True, at=0.0)
 
-        assert ["q"] == line.take(0.0)
+        assert ["q"] == taken(line, 0.0, urgent=True)
 
 
 class TestEveryText:
-    @given(st.lists(st.tuples(st.text("abcdefgh", max_size=4), st.booleans()), max_size=20))
-    def test_goes_once(self, requests: list[tuple[str, bool]]) -> None:
+    @given(
+        st.lists(st.builds(Asked, st.text("abcdefgh", max_size=4), st.booleans()), max_size=20),
+        st.integers(0, 20),
+    )
+    def test_goes_once(self, requests: list[Asked], after: int) -> None:
         """Every text that was added goes exactly once, in batches of the size allowed."""
         line = Line(items=3, seconds=0.5, limit=100)
-        for texts, urgent in requests:
-            line.add(texts, urgent=urgent, at=0.0)
         batches = []
-        while batch := line.take(1.0):
-            batches.append(batch)
+        for number, asked in enumerate(requests):
+            line.add(asked.texts, urgent=asked.urgent, at=0.0)
+            if number == after:
+                batches += [taken(line, 1.0), taken(line, 1.0, urgent=True)]
+        known = {letter for asked in requests[after + 1 :] for letter in asked.texts}
+        early = {text for batch in batches for text in batch}
+        rest = []
+        for urgent in (True, False):
+            while batch := taken(line, 1.0, urgent=urgent):
+                rest.append(batch)
 
-        gone = [text for batch in batches for text in batch]
-        assert {letter for texts, _ in requests for letter in texts} == set(gone)
+        gone = [text for batch in rest for text in batch]
+        wanted = {letter for asked in requests for letter in asked.texts}
+        assert wanted - early <= set(gone) <= (wanted - early) | known
         assert len(set(gone)) == len(gone)
-        assert all(len(batch) <= 3 for batch in batches)
+        assert all(len(batch) <= 3 for batch in batches + rest)
+        assert 0 == len(line)

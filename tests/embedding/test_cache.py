@@ -12,15 +12,23 @@ from cortex_actors.embedding.hashing import HashingProvider
 from cortex_actors.embedding.pool import Pool
 from cortex_actors.embedding.provider import State
 from cortex_actors.embedding.texts import digest
-from cortex_actors.errors import BadInput, EmbedderLoading, LedgerDown
+from cortex_actors.errors import (
+    BadInput,
+    EmbedderDown,
+    EmbedderLoading,
+    LedgerDown,
+    ModelChanged,
+    Unembeddable,
+)
 from cortex_actors.runtime.supervised import start_actor
+from tests.embedding.support import StagedProvider
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from cortex_actors.embedding.provider import Row
     from cortex_actors.runtime.names import Names
-    from tests.embedding.support import ManualClock, StagedProvider
+    from tests.embedding.support import ManualClock
 
 
 class Stored:
@@ -156,15 +164,94 @@ class TestLedger:
         assert (1, 384) == (await cache.embed(["a"])).shape
         assert 1 == (await cache.describe()).unread
 
-    @pytest.mark.parametrize("row", [np.ones(7), np.full(384, np.nan), np.ones((1, 384))])
+    @pytest.mark.parametrize(
+        "row",
+        [
+            np.eye(7)[0],
+            np.full(384, np.nan),
+            np.full(384, np.inf),
+            np.eye(384)[:1],
+            np.ones(384),
+            np.zeros(384),
+            np.full(384, 1e38),
+        ],
+        ids=["dimension", "nan", "infinity", "shape", "long", "zero", "overflow"],
+    )
     async def test_damaged(
         self, cache: Asker, stored: Stored, provider: StagedProvider, row: Row
     ) -> None:
-        """A stored row that is no vector of this model is made again."""
+        """A stored row that is no unit vector of this model is made again, and counted."""
         stored.rows = {digest("a"): row.astype(np.float32)}
 
         assert np.array_equal(await HashingProvider().embed(["a"]), await cache.embed(["a"]))
         assert [["a"]] == provider.calls
+        assert 1 == (await cache.describe()).damaged
+
+    async def test_rounded(self, cache: Asker, stored: Stored, provider: StagedProvider) -> None:
+        """A stored row whose length is off by rounding only is used as it is."""
+        stored.rows = {digest("a"): (np.eye(384)[0] * (1 + 1e-6)).astype(np.float32)}
+
+        assert np.array_equal([stored.rows[digest("a")]], await cache.embed(["a"]))
+        assert [] == provider.calls
+
+
+class TestOtherModel:
+    async def test_refused(self, cache: Asker, provider: StagedProvider) -> None:
+        """Who means another model is told so, before anything is looked up or made."""
+        with pytest.raises(ModelChanged, match="never compared"):
+            await cache.embed(["a"], model="another")
+
+        assert [] == provider.calls
+        assert 1 == (await cache.describe()).turned_away
+
+    async def test_the_same(self, cache: Asker, provider: StagedProvider) -> None:
+        """Who means the model that answers gets its rows."""
+        assert (1, 384) == (await cache.embed(["a"], model=provider.model_id)).shape
+
+    async def test_pool_is_ahead(self, names: Names, clock: ManualClock, stored: Stored) -> None:
+        """A pool that has the next model already gives no row to a cache of the model before."""
+        before, after = StagedProvider(), StagedProvider()
+        after.model_id = "the next one"
+        embed = names.method("pool", Pool.embed)
+        cache = partial(Cache, before, entries=3, stored=stored.look_up, embed=embed)
+        pool = partial(Pool, after, clock, items=20, seconds=0.0, limit=100)
+        handles = [
+            await start_actor(names, "cache", cache),
+            await start_actor(names, "pool", pool),
+        ]
+        with pytest.raises(ModelChanged, match="now"):
+            await Asker(names).embed(["a"], model=before.model_id)
+        for handle in handles:
+            handle.kill()
+            await handle.exited()
+
+        assert [] == after.calls
+
+    async def test_is_embedder_down(self) -> None:
+        """A change of the model is a case of an embedder that cannot answer now."""
+        assert issubclass(ModelChanged, EmbedderDown)
+
+
+class TestPartly:
+    async def test_refused_text(self, cache: Asker, provider: StagedProvider) -> None:
+        """What was made beside a refused text is kept: asking for the rest costs nothing."""
+        provider.poison = {"b"}
+        with pytest.raises(Unembeddable, match="text 2 of 3") as caught:
+            await cache.embed(["a", "b", "c"])
+        before = len(provider.calls)
+
+        assert (1,) == caught.value.numbers
+        assert (2, 384) == (await cache.embed(["a", "c"])).shape
+        assert before == len(provider.calls)
+
+    async def test_numbers(self, cache: Asker, provider: StagedProvider) -> None:
+        """The numbers are those of the whole request, whatever of it was known before."""
+        provider.poison = {"b"}
+        await cache.embed(["a"])
+        with pytest.raises(Unembeddable) as caught:
+            await cache.embed(["a", "b", "a", "b"])
+
+        assert (1, 3) == caught.value.numbers
 
 
 class TestAsks:
@@ -195,4 +282,5 @@ class TestDescribe:
 
         assert (provider.model_id, 384, State.READY) == (info.model_id, info.dimension, info.state)
         assert (2, 1, 1, 2) == (info.hits, info.found, info.embedded, info.entries)
+        assert (0.5, 0.75, 2 * 384 * 4) == (info.hit_rate, info.spared_rate, info.bytes)
         assert {"restarts": 0} == info.provider

@@ -90,6 +90,17 @@ class TestSameEverywhere:
         assert before < threading.active_count()
         await provider.close()
 
+    async def test_wide(self) -> None:
+        """A batch of wide rows leaves the loop, too, however short its texts are."""
+        provider = HashingProvider(8_192)
+        before = threading.active_count()
+        await provider.embed(["x"])
+        assert before == threading.active_count()
+        await provider.embed(["x", "y"])
+
+        assert before < threading.active_count()
+        await provider.close()
+
     async def test_together(self) -> None:
         """Callers at the same time do not disturb one another."""
         provider = HashingProvider()

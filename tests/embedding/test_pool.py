@@ -1,16 +1,18 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from cortex_actors.embedding.pool import LOOK
+from cortex_actors.embedding.pool import LOOK, Pool
 from cortex_actors.embedding.provider import State
-from cortex_actors.errors import BadInput, EmbedderDown, EmbedderLoading, MailboxFull, ModelMissing
+from cortex_actors.errors import EmbedderDown, EmbedderLoading, MailboxFull, ModelMissing
+from cortex_actors.runtime.supervised import start_actor
 from tests.embedding.asking import Asker, expected, in_flight
-from tests.embedding.support import fails_with_down
+from tests.embedding.support import fails_with_down, until
 
 if TYPE_CHECKING:
     from cortex_actors.embedding.provider import Vectors
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     Asked = asyncio.Task[Vectors]
 
 TWENTY = [f"rule {i}" for i in range(20)]
+MORE = [f"more {i}" for i in range(20)]
 
 
 class TestGathering:
@@ -29,7 +32,7 @@ class TestGathering:
 
         assert np.array_equal(await expected(*TWENTY[:7]), await first)
         assert np.array_equal(await expected(*TWENTY[7:]), await second)
-        assert [TWENTY] == provider.calls
+        assert [sorted(TWENTY)] == [sorted(call) for call in provider.calls]
 
     async def test_half_a_second(
         self, pool: Asker, provider: StagedProvider, clock: ManualClock
@@ -67,29 +70,34 @@ class TestGathering:
         assert [] == provider.calls
 
 
-class TestOneBatchAtATime:
-    async def test_in_flight(self, pool: Asker, provider: StagedProvider) -> None:
-        """However much is asked for, one batch is in flight."""
+class TestLanes:
+    async def test_one_batch_each(self, pool: Asker, provider: StagedProvider) -> None:
+        """However much is asked for, one patient batch and one urgent one are in flight."""
         first = await in_flight(provider, pool)
-        rest = [pool.later(*TWENTY), pool.later("q", urgent=True)]
-        await pool.waiting(21)
+        rest = [pool.later(*TWENTY, *MORE), pool.later("q", urgent=True)]
+        await pool.waiting(1 + 20)
+        second = [pool.later("r", urgent=True), pool.later("s", urgent=True)]
+        await pool.waiting(3 + 20)
+        busy = await pool.describe()
         provider.gate.set()
-        await asyncio.gather(first, *rest)
+        await asyncio.gather(first, *rest, *second)
 
-        assert 1 == provider.most_busy
-        assert 3 == (await pool.describe()).batches
+        assert (2, 21) == (busy.batches_in_flight, busy.in_flight)
+        assert 2 == provider.most_busy
 
     async def test_urgent_overtakes(self, pool: Asker, provider: StagedProvider) -> None:
-        """An urgent text goes next and alone, before texts that came earlier."""
-        first = await in_flight(provider, pool)
+        """An urgent text waits neither for texts that came earlier nor for a batch in flight."""
+        provider.gate.clear()
         patient = pool.later(*TWENTY)
-        await pool.waiting(20)
-        urgent = pool.later("q", urgent=True)
-        await pool.waiting(21)
-        provider.gate.set()
-        await asyncio.gather(first, patient, urgent)
+        await provider.entered.wait()
+        provider.pass_urgent = True
 
-        assert [["in flight"], ["q"], TWENTY] == provider.calls
+        assert np.array_equal(await expected("q"), await pool.embed(["q"], urgent=True))
+        assert not patient.done()
+        assert [TWENTY, ["q"]] == provider.calls
+        assert [False, True] == provider.urgent
+        provider.gate.set()
+        await patient
 
     async def test_equal_texts(self, pool: Asker, provider: StagedProvider) -> None:
         """A text in flight or in the line is embedded once for everybody."""
@@ -101,29 +109,30 @@ class TestOneBatchAtATime:
 
         assert [["in flight"], ["b"]] == provider.calls
         assert np.array_equal((await others[0])[1], (await others[1])[0])
+        assert 2 == (await pool.describe()).joined
 
+    async def test_equal_patient_text(self, pool: Asker, provider: StagedProvider) -> None:
+        """Somebody in a hurry joins a patient batch that has begun with the same text."""
+        provider.gate.clear()
+        patient = pool.later(*TWENTY)
+        await provider.entered.wait()
+        urgent = pool.later(TWENTY[3], urgent=True)
+        await until(partial(_has_joined, pool))
+        provider.gate.set()
 
-class TestPoison:
-    async def test_alone(self, pool: Asker, provider: StagedProvider) -> None:
-        """Only the caller of a refused text fails; its nineteen neighbours get their vectors."""
-        provider.poison = {"poison"}
-        good, bad = pool.later(*TWENTY[:19]), pool.later("poison")
+        assert np.array_equal((await patient)[3], (await urgent)[0])
+        assert [TWENTY] == provider.calls
 
-        assert np.array_equal(await expected(*TWENTY[:19]), await good)
-        with pytest.raises(BadInput, match=r"text 1 of 1 \(6 characters\).*indigestible"):
-            await bad
+    async def test_bulk(self, names: Names, provider: StagedProvider, clock: ManualClock) -> None:
+        """When much waits, a patient batch is as large as the model likes it best."""
+        provider.bulk = 50
+        make = partial(Pool, provider, clock, items=20, seconds=0.5, limit=100)
+        handle = await start_actor(names, "pool", make)
+        texts = [f"rule {i}" for i in range(70)]
 
-    async def test_named(self, pool: Asker, provider: StagedProvider) -> None:
-        """The error says which of a caller's texts it was."""
-        provider.poison = {"c", "d"}
-        with pytest.raises(BadInput, match="text 3 of 4"):
-            await pool.embed(list("abcd"), urgent=True)
-
-    async def test_at_the_door(self, pool: Asker, provider: StagedProvider) -> None:
-        """What no model could read never reaches the model."""
-        with pytest.raises(BadInput):
-            await pool.embed(["\ud800"], urgent=True)
-        assert [] == provider.calls
+        assert np.array_equal(await expected(*texts), await Asker(names, handle).embed(texts))
+        assert [50, 20] == [len(call) for call in provider.calls]
+        await handle.stop(5.0)
 
 
 class TestProviderDown:
@@ -211,13 +220,15 @@ class TestPatience:
 class TestLimit:
     async def test_refused(self, pool: Asker, provider: StagedProvider) -> None:
         """More texts than may wait are refused as a whole, and the urgent still get through."""
-        first = await in_flight(provider, pool)
-        waiting = pool.later(*(f"rule {i}" for i in range(100)))
+        provider.gate.clear()
+        first = pool.later(*TWENTY)
+        await provider.entered.wait()
+        waiting = pool.later(*(f"more {i}" for i in range(100)))
         await pool.waiting(100)
         with pytest.raises(MailboxFull, match="queue_limit"):
             await pool.embed(["one more", "and another"])
         urgent = pool.later("q", urgent=True)
-        await pool.waiting(101)
+        await until(partial(_both_lanes, pool))
         provider.gate.set()
         await asyncio.gather(first, waiting, urgent)
 
@@ -251,7 +262,7 @@ class TestLife:
         assert 1 == provider.closed
 
     async def test_crash(self, pool: Asker, provider: StagedProvider) -> None:
-        """A bug in the lane ends the pool with its reason, tells the askers, keeps the model."""
+        """A bug in a lane ends the pool with its reason, tells the askers, keeps the model."""
         provider.fails = ZeroDivisionError("a bug")
         asked = pool.later("a", urgent=True)
 
@@ -259,3 +270,13 @@ class TestLife:
         with pytest.raises(Exception, match="pool ended"):
             await asked
         assert 0 == provider.closed
+
+
+async def _has_joined(pool: Asker) -> bool:
+    """Return whether a text has joined an equal one."""
+    return (await pool.describe()).joined > 0
+
+
+async def _both_lanes(pool: Asker) -> bool:
+    """Return whether each lane has a batch in flight."""
+    return 2 == (await pool.describe()).batches_in_flight

@@ -185,12 +185,12 @@ class TestFailures:
         assert error is caught.type
         assert before == embedder.pid
 
-    async def test_truncated(self, embedder: SentenceProvider) -> None:
-        """Texts longer than the model reads are embedded and counted."""
+    async def test_split(self, embedder: SentenceProvider) -> None:
+        """Texts longer than the model reads at once are embedded and counted."""
         await settled(embedder)
         await embedder.embed(["short", "longer than nine"])
 
-        assert 1 == embedder.counters["truncated"]
+        assert 1 == embedder.counters["split"]
 
 
 class TestChoose:

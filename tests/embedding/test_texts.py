@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from cortex_actors.embedding.texts import MAX_LETTERS, digest, require_texts
-from cortex_actors.errors import BadInput
+from cortex_actors.errors import BadInput, Unembeddable
 
 
 class TestRequireTexts:
@@ -28,6 +28,12 @@ class TestRequireTexts:
         """A text that would fill a frame by itself is refused."""
         with pytest.raises(BadInput, match="split it"):
             require_texts(["x" * (MAX_LETTERS + 1)])
+
+    def test_numbers(self) -> None:
+        """The error has the numbers of all texts that must be left out, counted from 0."""
+        with pytest.raises(Unembeddable, match="text 2 ") as caught:
+            require_texts(["fine", "\ud800", "fine, too", None])
+        assert (1, 3) == caught.value.numbers
 
 
 class TestDigest:

@@ -1,0 +1,236 @@
+"""What a compiled model is: the folder it lies in, and the manifest that vouches for its files.
+
+`<home>/models/<model_id>/` holds `model.onnx`, `tokenizer.json`, the texts and float vectors it was
+checked against, and `manifest.json`, written last. A folder whose manifest, or any file that the
+manifest names, is not byte for byte what was written is no compiled model: it is refused, said, and
+made again. Reading checks every hash (22 MB take 20 to 60 ms), so it belongs on a thread.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from hashlib import file_digest, sha256
+from typing import TYPE_CHECKING, Any
+
+from cortex_actors.errors import ModelMissing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+#: Form of the manifest. Another one is refused and the model made again, which takes seconds.
+VERSION = 1
+
+#: The files of a compiled model.
+MANIFEST, ONNX, TOKENIZER = "manifest.json", "model.onnx", "tokenizer.json"
+
+#: The texts a model was checked against, and the float model's vectors of them.
+TEXTS, REFERENCE = "calibration.jsonl", "reference.npy"
+
+#: What a folder must hold beside its manifest.
+FILES = (ONNX, TOKENIZER, TEXTS, REFERENCE)
+
+#: The graph's one output: float32 (batch, dimension), pooled and not scaled to length 1.
+OUTPUT = "embedding"
+
+#: Hex digits of the ONNX file's SHA-256 in a model's id.
+ID_DIGITS = 8
+
+
+class Kind(StrEnum):
+    """The numbers a compiled model's weights are."""
+
+    INT8 = "int8"
+    #: Kept where int8 lost too much.
+    FP32 = "fp32"
+
+
+@dataclass(frozen=True, slots=True)
+class Gates:
+    """How near compiled vectors are to the float model's, over the calibration texts.
+
+    `mean_cosine` of a text's two vectors, `spearman` of the similarities of pairs of texts,
+    `overlap` of the ten nearest of each text; 1.0 is the same.
+    """
+
+    mean_cosine: float
+    spearman: float
+    overlap: float
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a compiled model is made of, how it is fed, and how good it was found."""
+
+    #: The name of its vector space: `<source>+<kind>-<start of the ONNX file's SHA-256>`.
+    model_id: str
+    #: The float model's id.
+    source: str
+    kind: Kind
+    dimension: int
+    #: Tokens of a window, the special ones included.
+    max_tokens: int
+    #: How token vectors become one, inside the graph: "mean", "cls", "max" ...
+    pooling: str
+    #: Whether the float model scales to length 1 by itself; we always do, and outside the graph.
+    normalize: bool
+    #: The token that fills a short row; RoBERTa counts positions by it.
+    pad: int
+    #: The graph's int64 inputs of shape (batch, length), in its order.
+    inputs: tuple[str, ...]
+    #: File -> SHA-256 in hex.
+    hashes: Mapping[str, str]
+    #: SHA-256 over the source's weights.
+    source_hash: str
+    #: Package -> version it was made with.
+    versions: Mapping[str, str]
+    gates: Gates
+    #: Why the float form was kept, in words; empty for int8.
+    note: str
+    #: UTC microseconds.
+    made_at: int
+
+
+def model_id_of(source: str, kind: Kind, *, onnx_hash: str) -> str:
+    """Return the name of a compiled model's vector space."""
+    return f"{source}+{kind}-{onnx_hash[:ID_DIGITS]}"
+
+
+def hash_of(path: Path) -> str:
+    """Return a file's SHA-256 in hex; raises `OSError`."""
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
+
+
+def write(folder: Path, manifest: Manifest) -> None:
+    """Write the manifest into its folder; raises `OSError`. Syncing is the caller's."""
+    content = asdict(manifest)
+    sealed = {"version": VERSION, "seal": _seal(content), "model": content}
+    (folder / MANIFEST).write_text(json.dumps(sealed, indent=2) + "\n", encoding="utf-8")
+
+
+def read(folder: Path) -> Manifest:
+    """Return a folder's manifest once it and every file it names were found unharmed.
+
+    Raises `ModelMissing` saying what is wrong and how to mend it.
+    """
+    try:
+        manifest = _unsealed(folder / MANIFEST)
+        for name in FILES:
+            _compare(folder / name, manifest.hashes.get(name, "none"))
+    except _Damaged as wrong:
+        raise ModelMissing(
+            f"the compiled model in {folder} cannot be used: {wrong}. The daemon makes it again "
+            "when it starts, `cortex model prepare` does so now"
+        ) from wrong
+    return manifest
+
+
+def compiled(models: Path, source_id: str) -> tuple[Path, Manifest] | None:
+    """Return the compiled form of a float model that was made last, if there is a good one."""
+    found = [
+        (folder, manifest)
+        for folder, manifest in _good(models)
+        if manifest.source == source_id and manifest.model_id == folder.name
+    ]
+    return max(found, key=lambda each: each[1].made_at, default=None)
+
+
+def by_id(models: Path, model_id: str) -> tuple[Path, Manifest] | None:
+    """Return the compiled model of that vector space, if it is there and good."""
+    folder = models / model_id
+    try:
+        manifest = read(folder)
+    except ModelMissing:
+        return None
+    return (folder, manifest) if manifest.model_id == model_id else None
+
+
+def damaged(models: Path) -> dict[str, str]:
+    """Return the folders that are no usable models, and what is wrong with each."""
+    wrong = {}
+    for folder in _folders(models):
+        try:
+            manifest = read(folder)
+        except ModelMissing as error:
+            wrong[folder.name] = str(error)
+            continue
+        if manifest.model_id != folder.name:
+            wrong[folder.name] = f"{folder} holds the model {manifest.model_id}; rename it back"
+    return wrong
+
+
+class _Damaged(Exception):
+    """A folder is not what was written."""
+
+
+def _good(models: Path) -> Iterator[tuple[Path, Manifest]]:
+    """Yield the folders that are compiled models."""
+    for folder in _folders(models):
+        try:
+            yield folder, read(folder)
+        except ModelMissing:
+            continue
+
+
+def _folders(models: Path) -> list[Path]:
+    """Return the folders in which models lie or lay; those being made begin with a dot."""
+    try:
+        found = sorted(models.iterdir())
+    except OSError:
+        return []
+    return [each for each in found if not each.name.startswith(".") and each.is_dir()]
+
+
+def _unsealed(path: Path) -> Manifest:
+    """Return what a manifest says; raises `_Damaged`."""
+    try:
+        found: Any = json.loads(path.read_text(encoding="utf-8"))
+        version, seal, content = found["version"], found.get("seal"), found.get("model")
+    except FileNotFoundError:
+        raise _Damaged(f"{path.name} is missing") from None
+    except OSError as error:
+        raise _Damaged(f"{path.name} cannot be read ({error.strerror})") from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise _Damaged(f"{path.name} is not a manifest") from error
+    if version != VERSION:
+        raise _Damaged(f"{path.name} is of version {version!r} and this program reads {VERSION}")
+    if not isinstance(content, dict) or seal != _seal(content):
+        raise _Damaged(f"{path.name} was changed after it was written")
+    return _manifest(content)
+
+
+def _manifest(content: dict[str, Any]) -> Manifest:
+    """Return a manifest that this program wrote, as its seal says."""
+    try:
+        return Manifest(
+            **{
+                **content,
+                "kind": Kind(content["kind"]),
+                "inputs": tuple(content["inputs"]),
+                "gates": Gates(**content["gates"]),
+            }
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise _Damaged(f"{MANIFEST} does not say what it should ({error})") from error
+
+
+def _seal(content: Mapping[str, Any]) -> str:
+    """Return what changes with any value of a manifest."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return sha256(text.encode()).hexdigest()
+
+
+def _compare(path: Path, expected: str) -> None:
+    """Raise `_Damaged` when a file is not the one that was written."""
+    try:
+        found = hash_of(path)
+    except FileNotFoundError:
+        raise _Damaged(f"{path.name} is missing") from None
+    except OSError as error:
+        raise _Damaged(f"{path.name} cannot be read ({error.strerror})") from error
+    if found != expected:
+        size = path.stat().st_size
+        raise _Damaged(f"{path.name} ({size} bytes) does not have the hash it was made with")

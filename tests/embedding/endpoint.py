@@ -1,0 +1,221 @@
+"""An embeddings endpoint on a real socket of this machine, that does what a test tells it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import deque
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cortex_actors.embedding.openai import OpenAIProvider
+from cortex_actors.embedding.provider import State
+from cortex_actors.settings import EmbeddingSettings
+from cortex_actors.testing import eventually
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+
+    from cortex_actors.clock import Clock
+    from cortex_actors.embedding.provider import Vectors
+
+#: Seconds between two bytes of a body that drips.
+DRIP = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was asked."""
+
+    line: str
+    headers: Mapping[str, str]
+    body: dict[str, Any]
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts to embed."""
+        return list(self.body["input"])
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What is answered, and how."""
+
+    status: int = 200
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    #: `whole`, `half` (then the connection breaks), `silent` (no answer at all) or `drip`.
+    manner: str = "whole"
+
+
+def good(texts: Sequence[str], dimension: int = 4) -> Reply:
+    """Return the answer with a vector for each text, as `rows` has them, the last one first."""
+    data = [
+        {"object": "embedding", "index": i, "embedding": row}
+        for i, row in enumerate(rows(texts, dimension).tolist())
+    ]
+    tokens = sum(len(text.split()) for text in texts)
+    return document({"data": data[::-1], "model": "m", "usage": {"prompt_tokens": tokens}})
+
+
+def rows(texts: Sequence[str], dimension: int = 4) -> Vectors:
+    """Return vectors that are not of length 1 and different for different lengths of texts."""
+    found = np.ones((len(texts), dimension), dtype=np.float32)
+    found[:, 0] = [len(text) for text in texts]
+    return found
+
+
+def units(texts: Sequence[str], dimension: int = 4) -> Vectors:
+    """Return `rows` scaled to length 1."""
+    found = rows(texts, dimension)
+    scaled: Vectors = found / np.linalg.norm(found, axis=1, keepdims=True)
+    return scaled
+
+
+def document(content: object, status: int = 200, **headers: str) -> Reply:
+    """Return an answer that is a JSON document."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    body = json.dumps(content).encode()
+    return Reply(status, body, {"Content-Type": "application/json", **named})
+
+
+def error(status: int, message: str = "no luck", **headers: str) -> Reply:
+    """Return an error as OpenAI words it."""
+    return document({"error": {"message": message, "type": "x"}}, status, **headers)
+
+
+class FakeEndpoint:
+    """Serves embeddings until told otherwise: `script` holds the next answers, then `rule` does."""
+
+    def __init__(self) -> None:
+        self.requests: list[Request] = []
+        self.script: deque[Reply] = deque()
+        self.rule: Callable[[list[str]], Reply] = good
+        self.connections = 0
+        #: Set while answers may go out.
+        self.gate = asyncio.Event()
+        self.gate.set()
+        #: Set when a request has come in.
+        self.asked = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._server: asyncio.Server | None = None
+
+    @property
+    def url(self) -> str:
+        """The address to be set as `base_url`."""
+        assert self._server is not None
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
+
+    @property
+    def texts(self) -> list[list[str]]:
+        """The texts of each request so far."""
+        return [request.texts for request in self.requests]
+
+    async def open(self, port: int = 0) -> None:
+        """Listen."""
+        self._server = await asyncio.start_server(self._attend, "127.0.0.1", port)
+
+    async def close(self) -> int:
+        """Listen no more and hang up; return the port, which refuses connections now."""
+        assert self._server is not None
+        port = int(self._server.sockets[0].getsockname()[1])
+        self._server.close()
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        await self._server.wait_closed()
+        return port
+
+    async def _attend(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        self.connections += 1
+        try:
+            while request := await _read(reader):
+                self.requests.append(request)
+                self.asked.set()
+                await self.gate.wait()
+                reply = self.script.popleft() if self.script else self.rule(request.texts)
+                if not await _answer(reader, writer, reply):
+                    break
+        except (asyncio.CancelledError, ConnectionError):
+            pass  # the end of the test, or the client has gone
+        finally:
+            self._tasks.discard(task)
+            writer.transport.abort()
+
+
+async def _read(reader: asyncio.StreamReader) -> Request | None:
+    """Return the next request of a connection; None when it is closed."""
+    try:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("ascii")
+    except asyncio.IncompleteReadError:
+        return None
+    line, *lines = head.strip().split("\r\n")
+    headers = {name.lower(): value for name, _, value in (each.partition(": ") for each in lines)}
+    body = await reader.readexactly(int(headers["content-length"]))
+    return Request(line, headers, json.loads(body))
+
+
+async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, reply: Reply) -> bool:
+    """Send an answer in its manner; return whether the connection may go on."""
+    if reply.manner == "silent":
+        await reader.read()  # until the client hangs up
+        return False
+    lines = [f"HTTP/1.1 {reply.status} X", f"Content-Length: {len(reply.body)}"]
+    lines += [f"{name}: {value}" for name, value in reply.headers.items()]
+    writer.write("\r\n".join([*lines, "", ""]).encode())
+    if reply.manner == "drip":
+        gone = asyncio.ensure_future(reader.read())
+        for byte in reply.body:
+            writer.write(bytes([byte]))
+            if (await asyncio.wait({gone}, timeout=DRIP))[0]:
+                break
+        gone.cancel()
+        return False
+    writer.write(reply.body[: len(reply.body) // 2] if reply.manner == "half" else reply.body)
+    await writer.drain()
+    return reply.manner == "whole"
+
+
+@asynccontextmanager
+async def serving() -> AsyncIterator[FakeEndpoint]:
+    """Give an endpoint that listens."""
+    endpoint = FakeEndpoint()
+    await endpoint.open()
+    try:
+        yield endpoint
+    finally:
+        await endpoint.close()
+
+
+@asynccontextmanager
+async def provided(
+    endpoint: FakeEndpoint, clock: Clock, *, expected: int = 0, **settings: str | float
+) -> AsyncIterator[OpenAIProvider]:
+    """Give a provider of that endpoint that has begun to look at it; pauses have no jitter."""
+    given = {"provider": "openai", "model": "m", **settings}
+    if "base_url" not in given:
+        given["base_url"] = endpoint.url
+    provider = OpenAIProvider(
+        "m",
+        clock,
+        settings=EmbeddingSettings.model_validate(given),
+        dimension=expected,
+        chance=lambda: 1.0,
+    )
+    await provider.start()
+    try:
+        yield provider
+    finally:
+        await provider.close()
+
+
+async def recovered(provider: OpenAIProvider) -> None:
+    """Wait until a provider is ready again."""
+    await eventually(lambda: provider.state is State.READY)

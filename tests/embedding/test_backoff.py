@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import pytest
+
+from cortex_actors.embedding.backoff import LONGEST_REST, pause, rest_asked
+
+#: 2026-01-01 00:00:00 UTC, microseconds.
+NOW = 1_767_225_600_000_000
+
+
+class TestPause:
+    def test_doubles(self) -> None:
+        """Pauses double from half a second up to eight."""
+        assert [0.5, 1.0, 2.0, 4.0, 8.0, 8.0] == [pause(attempt, 1.0) for attempt in range(6)]
+
+    def test_jitter(self) -> None:
+        """Half of a pause is left to chance, so that many clients do not come back together."""
+        assert (1.0, 1.5, 2.0) == (pause(2, 0.0), pause(2, 0.5), pause(2, 1.0))
+
+    def test_large(self) -> None:
+        """A number of attempts that would overflow is a long pause like any other."""
+        assert 8.0 == pause(900, 1.0)
+
+
+class TestRetryAfter:
+    @pytest.mark.parametrize(
+        ("header", "seconds"),
+        [
+            ("0", 0.0),
+            ("7", 7.0),
+            (" 1.5 ", 1.5),
+            ("99999999", LONGEST_REST),
+            ("Thu, 01 Jan 2026 00:01:30 GMT", 90.0),
+            ("Thursday, 01-Jan-26 00:01:30 GMT", 90.0),
+            ("Thu Jan  1 00:01:30 2026", 90.0),
+            ("Thu, 01 Jan 2026 00:01:30 -0000", 90.0),
+            ("Thu, 01 Jan 2026 01:01:30 +0100", 90.0),
+            ("Wed, 31 Dec 2025 23:00:00 GMT", 0.0),
+            ("Fri, 31 Dec 9999 23:59:59 GMT", LONGEST_REST),
+        ],
+    )
+    def test_understood(self, header: str, seconds: float) -> None:
+        """Seconds and all three forms of an HTTP date are understood, up to an hour ahead."""
+        assert seconds == rest_asked(header, NOW)
+
+    @pytest.mark.parametrize("header", [None, "", "soon", "-1", "1e9", "٣", "NaN", "0x10", "1 2"])
+    def test_not_understood(self, header: str | None) -> None:
+        """Anything else is as if nothing had been asked for."""
+        assert rest_asked(header, NOW) is None
