@@ -2,13 +2,14 @@
 
 hears   -
 says    -
-asks    ledger (to prune)
+asks    ledger (to prune, and to make words anew that are damaged)
 keeps   what failed last, for `status` (lost on a crash: it fails again, or it does not)
 """
 
 from __future__ import annotations
 
 import logging
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.overflow import Overflow
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.schedule.jobs import Job, again, first
-from cortex_actors.storage import backups, check, retention
+from cortex_actors.storage import backups, check, passages, retention
 from cortex_actors.storage.files import Halt
 
 if TYPE_CHECKING:
@@ -184,7 +185,11 @@ class Scheduler(AsyncioActor):
 
     async def _check(self) -> str:
         """Read the whole ledger; raises `DiskFault` when it is damaged."""
-        return await self._threads.run(self._checked)
+        said = await self._threads.run(self._checked)
+        for words in passages.LISTS:  # one at a time, because nobody else writes meanwhile
+            if await self._records.write(partial(passages.mend, words=words)):
+                log.warning("%s were not the words of the texts; they were made anew", words)
+        return said
 
     def _checked(self) -> str:
         """Do that, and remember when (on the thread)."""

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.errors import DiskFault, LedgerDown
 from cortex_actors.storage import faults
-from cortex_actors.storage.files import Halt, beside, reader, settle, size
+from cortex_actors.storage.files import Halt, beside, reader, settle, size, wrong
 from cortex_actors.storage.version import SCHEMA_VERSION
 
 if TYPE_CHECKING:
@@ -96,23 +96,23 @@ def whole(path: Path, halt: Halt) -> None:
 
     Raises `DiskFault` when it is damaged: the next start checks it again and recovers.
     """
-    wrong = ""
+    found = ""
     try:
         with closing(reader(path)) as opened:
             halt.cover(opened)
             try:
-                wrong = _first(opened, _WHOLE) or ""
+                found = _first(opened, _WHOLE) or ""
             finally:
                 halt.leave(opened)
     except sqlite3.Error as error:
         halt.check()
         if not faults.is_damage(error):
             raise _unknown(path, error) from error
-        wrong = str(error)
-    if _known(wrong, path):
-        suspect(path, wrong)
+        found = str(error)
+    if _known(found, path):
+        suspect(path, found)
         message = (
-            f"the ledger {path} is damaged: {wrong}; start the daemon again: it puts the file "
+            f"the ledger {path} is damaged: {found}; start the daemon again: it puts the file "
             "aside and restores the newest backup (docs/recovery.md)"
         )
         raise DiskFault(message)
@@ -143,10 +143,10 @@ def _suspected(opened: sqlite3.Connection, path: Path) -> str:
 
     Not if it was too large to be read in time: the daemon's own check does so soon.
     """
-    wrong = _first(opened, _WHOLE, within=WHOLE_S)
-    if wrong == "":
+    found = _first(opened, _WHOLE, within=WHOLE_S)
+    if found == "":
         marker(path).unlink(missing_ok=True)
-    return wrong or ""
+    return found or ""
 
 
 def _first(opened: sqlite3.Connection, query: str, *, within: float | None = None) -> str | None:
@@ -156,7 +156,7 @@ def _first(opened: sqlite3.Connection, query: str, *, within: float | None = Non
     if within is not None:
         late.start()
     try:
-        found = opened.execute(query).fetchone()[0]
+        return wrong(opened.execute(query).fetchone()[0])
     except sqlite3.OperationalError as error:
         if within is not None and error.sqlite_errorname == "SQLITE_INTERRUPT":
             return None  # too large to be read in time; the weekly check reads all of it
@@ -165,15 +165,14 @@ def _first(opened: sqlite3.Connection, query: str, *, within: float | None = Non
         late.cancel()
         if within is not None:
             late.join()
-    return "" if found == "ok" else " ".join(str(found).split())
 
 
-def _known(wrong: str, path: Path) -> str:
+def _known(found: str, path: Path) -> str:
     """Return what a check found; raises `LedgerDown` if that is a page which it did not get."""
-    if (code := _UNREAD.search(wrong)) and int(code[1]) & 0xFF not in _DAMAGED:
-        message = f"cannot check the ledger {path}: {wrong}; look at the disk (dmesg), try again"
+    if (code := _UNREAD.search(found)) and int(code[1]) & 0xFF not in _DAMAGED:
+        message = f"cannot check the ledger {path}: {found}; look at the disk (dmesg), try again"
         raise LedgerDown(message)
-    return wrong
+    return found
 
 
 def _require_readable(path: Path) -> None:

@@ -16,7 +16,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from cortex_actors.errors import LedgerDown, StorageFull
-from cortex_actors.storage.files import Halt, beside, failure, reader, settle, size
+from cortex_actors.storage.files import Halt, beside, failure, reader, settle, size, wrong
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,9 +46,9 @@ def copy(source: Path, target: Path, *, halt: Halt | None = None, still: bool = 
     try:
         make_private(part)
         _copy_pages(source, part, halt or Halt(), still=still)
-        if wrong := problem(part):
+        if found := problem(part):
             message = (
-                f"cannot keep the copy {target}: {wrong}; the ledger or the disk is damaged: "
+                f"cannot keep the copy {target}: {found}; the ledger or the disk is damaged: "
                 "copy to another disk with: cortex backup --to PATH"
             )
             raise LedgerDown(message)
@@ -71,11 +71,9 @@ def problem(path: Path) -> str:
             if not opened.execute("PRAGMA user_version").fetchone()[0]:
                 return "it is no ledger"
             (found,) = opened.execute("PRAGMA integrity_check(1)").fetchone()
-            if found != "ok":
-                return " ".join(str(found).split()).removeprefix(_WHERE)
+            return wrong(found).removeprefix(_WHERE)
     except (sqlite3.Error, OSError) as error:
         return str(error)
-    return ""
 
 
 def version(path: Path) -> int:

@@ -25,6 +25,7 @@ from cortex_actors.errors import (
     LedgerDown,
     StorageFull,
     StorageReadOnly,
+    WordsDamaged,
 )
 
 if TYPE_CHECKING:
@@ -47,6 +48,9 @@ _DISK = (
 
 #: The file itself is not what it was.
 _DAMAGE = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR_DATA")
+
+#: What full-text tables say of their own content; it can be made again from other rows.
+WORDS = "SQLITE_CORRUPT_VTAB"
 
 #: Another process has a lock.
 _BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL", "SQLITE_IOERR_BLOCKED")
@@ -85,6 +89,8 @@ def of(error: BaseException, path: Path, *, doing: str) -> LedgerDown | None:
     """
     if isinstance(error, LedgerDown):
         return error
+    if isinstance(error, WordsDamaged):
+        return LedgerDown(f"cannot {doing} the ledger {path}: {error}")
     for cause in _chain(error):
         if isinstance(cause, OSError):
             return _by_errno(cause.errno or 0, f"cannot {doing} the ledger {path}: {cause}")
@@ -102,16 +108,27 @@ def name_of(error: BaseException) -> str:
 
 def is_the_disk(error: BaseException) -> bool:
     """Tell whether SQLite could not do its work, whatever was asked of it."""
-    return any(name_of(cause).startswith(_DISK) for cause in _chain(error))
+    return is_of_words(error) or any(name_of(c).startswith(_DISK) for c in _chain(error))
 
 
 def is_damage(error: BaseException) -> bool:
     """Tell whether the file holds something else than it should (rather than cannot be reached)."""
-    return any(name_of(cause).startswith(_DAMAGE) for cause in _chain(error))
+    names = [name_of(cause) for cause in _chain(error)]
+    return any(name.startswith(_DAMAGE) and name != WORDS for name in names)
+
+
+def is_of_words(error: BaseException) -> bool:
+    """Tell whether only the words are damaged, which are made again from the passages."""
+    return any(isinstance(c, WordsDamaged) or name_of(c) == WORDS for c in _chain(error))
 
 
 def _by_name(name: str, path: Path, text: str) -> LedgerDown:
     """Return what one of SQLite's own words means."""
+    if name == WORDS:
+        return LedgerDown(
+            f"{text}; only the words are damaged, by which texts are searched: make them anew from "
+            "the texts with: cortex doctor --repair"
+        )
     if name.startswith(_DAMAGE):
         return DiskFault(
             f"{text}; it is damaged: start again, which mends it (docs/semantics.md, Faults)"

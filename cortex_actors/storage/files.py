@@ -34,6 +34,9 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 #: What they call one that takes no writes.
 _READ_ONLY = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
 
+#: How SQLite's check names words that are damaged.
+_OF_WORDS = "inverted index for FTS"
+
 
 class Halt:
     """Ends long work on a ledger's file from another thread; asked once, for ever."""
@@ -91,6 +94,16 @@ def reader(path: Path, *, still: bool = False) -> sqlite3.Connection:
 def beside(path: Path) -> list[Path]:
     """Return the paths of what SQLite keeps beside a ledger."""
     return [path.with_name(path.name + each) for each in BESIDE]
+
+
+def wrong(found: object) -> str:
+    """Return what SQLite's check of a file found first, "" if the file is sound.
+
+    From 3.44 on it reads full-text tables, after everything else. Words that are damaged are no
+    reason to give up a ledger: they are made again from the texts.
+    """
+    said = " ".join(str(found).split())
+    return "" if said == "ok" or _OF_WORDS in said else said
 
 
 def size(path: Path) -> int:

@@ -9,7 +9,7 @@ which has to be named: for the order SQLite would rather read everything that wa
 from __future__ import annotations
 
 import json
-from itertools import chain, repeat
+from itertools import chain, repeat, takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cortex_actors import topics
@@ -35,6 +35,9 @@ CONFLATED = 1_000
 #: Waiting events that are looked at for one whose project has no repeat waiting. Where none of
 #: them may be handed out, something is in hand, and its end is the next look.
 LOOKED_AT = 64
+
+#: In the place of a project: of none, and of all.
+_NONE, _EVERYBODY = "", "*"
 
 _COLUMNS = "e.seq, e.id, e.topic, e.payload, e.at, e.source, d.key, d.attempts"
 
@@ -102,9 +105,12 @@ class _Row(NamedTuple):
 def handed_next(
     connection: Connection, consumer: str, *, now: int, in_hand: Sequence[Delivery]
 ) -> Delivery | Rest | None:
-    """Return the oldest waiting event, with every other of its topic and key.
+    """Return the oldest waiting event, with those of its topic and key that follow it.
 
-    None of what is in hand, and no repeat of it, nor what comes behind a repeat in its project.
+    They end before one of another project, unless one run answers whatever waits of the topic: a
+    file that came to another project between them would else carry its event past others of its
+    project. None of what is in hand, and no repeat of it, nor what comes behind a repeat in its
+    project.
     Raises `UnreadableError` for the first that cannot be read.
     """
     driver = driver_of(connection)
@@ -118,34 +124,56 @@ def handed_next(
     rows = [first]
     if first.key is not None:
         rows = _alike(driver, consumer, first.topic, first.key, limit=CONFLATED)
+        if topics.find(first.topic).key != topics.ONE_KEY:
+            project = project_of(first.payload)
+            rows = list(takewhile(lambda row: project_of(row.payload) == project, rows))
     return _delivery(consumer, rows)
 
 
 def _first(driver: sqlite3.Connection, consumer: str, in_hand: Sequence[Delivery]) -> _Row | None:
-    """Return the oldest row that may be handed out: none goes past one its project withholds."""
+    """Return the oldest row that may be handed out: none goes past one its project withholds.
+
+    What is withheld withholds its own repeats, of whatever project, and what is behind those.
+    """
     held = _withheld(driver, consumer, in_hand)
     free = "".join(map(_is_not, in_hand))
     given = chain.from_iterable(map(_named, in_hand))
     values = (consumer, *given, LOOKED_AT if held else 1)
+    passed: set[tuple[str, str | bytes]] = set()
     for row in map(_Row._make, driver.execute(_OLDEST.format(free=free), values)):
-        project = project_of(row.payload) if held else None
-        if row.seq < held.get(project or "", row.seq + 1):
+        if not held:
             return row
+        project = project_of(row.payload) or _NONE
+        if (row.topic, row.stored_key) not in passed and row.seq < min(
+            held.get(each, row.seq + 1) for each in (project, _EVERYBODY)
+        ):
+            return row
+        if row.stored_key is not None:
+            passed.add((row.topic, row.stored_key))
+        if project is not _NONE:
+            held[project] = min(row.seq, held.get(project, row.seq))
     return None
 
 
 def _withheld(
     driver: sqlite3.Connection, consumer: str, in_hand: Sequence[Delivery]
 ) -> dict[str, int]:
-    """Return the projects that have a repeat of what is in hand waiting, and its number."""
+    """Return the projects that have a repeat of what is in hand waiting, and its number.
+
+    Such a file may have come to another project, and back. Of more repeats than are looked at, the
+    last holds up everybody.
+    """
     held: dict[str, int] = {}
     for each in in_hand:
         if each.key is None:
             continue
         topic = each.event.topic
-        for row in _alike(driver, consumer, topic, each.key, limit=1, but=each.seqs):
+        found = _alike(driver, consumer, topic, each.key, limit=LOOKED_AT, but=each.seqs)
+        for row in found:
             if project := project_of(row.payload):
                 held[project] = min(row.seq, held.get(project, row.seq))
+        if len(found) == LOOKED_AT:
+            held[_EVERYBODY] = min(found[-1].seq, held.get(_EVERYBODY, found[-1].seq))
     return held
 
 

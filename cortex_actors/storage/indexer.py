@@ -1,10 +1,11 @@
 """Indexer: brings the vectors, and with them the index, up to what the ledger says.
 
-hears   *:complete
+hears   *:complete, memory:remembered, memory:merged
 says    -
 asks    ledger, cache (vectors of texts that have none yet), vectors
-keeps   whether it is to look, and when again (lost on a crash: it looks when it starts; what is
-        still to be done are rows of the ledger)
+keeps   whether it is to look, and when again; since when changes wait; which texts were refused
+        (lost on a crash: it looks when it starts, and what is still to be done are rows of the
+        ledger)
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ from __future__ import annotations
 import itertools
 import logging
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from cortex_actors.errors import CortexError, EmbedderDown, IndexDown
+from cortex_actors.errors import CortexError, EmbedderDown, IndexDown, Unembeddable
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.overflow import Overflow
-from cortex_actors.storage import indexing
+from cortex_actors.storage import backlog, indexing
 
 if TYPE_CHECKING:
     import asyncio
@@ -36,18 +38,32 @@ log = logging.getLogger("cortex.indexer")
 #: Texts embedded in one turn: small, so that a question can overtake.
 BACKLOG = 100
 
-#: Seconds between two looks when nothing wakes it.
+#: Seconds between two looks when nothing wakes it, and the longest rest from what is away.
 IDLE = 5.0
 
-#: Seconds before it tries again after the embedder or the index was away.
+#: Seconds before it tries again after the embedder or the index was away; it doubles up to `IDLE`.
 RETRY = 0.25
+
+#: Looks in the time for which changes gather, at most, when nothing comes of them.
+LOOKS = 5
+
+#: Seconds before it tries again after a fault of the program.
+FAULT_PAUSE = 30.0
+
+#: Seconds for which a text that was refused is left out. Asking again costs nothing: the pool says
+#: no by itself, for longer each time, until the model is worth another try.
+REFUSED = 60.0
 
 
 class Embed(Protocol):
     """Turns texts into unit vectors."""
 
-    def __call__(self, texts: Sequence[str]) -> Awaitable[Matrix]:
-        """Return one row for each text; raises `EmbedderDown` when it cannot."""
+    def __call__(self, texts: Sequence[str], *, model: str) -> Awaitable[Matrix]:
+        """Return one row for each text.
+
+        Raises `EmbedderDown` when it cannot, or serves another model by now; `Unembeddable` when
+        some of the texts have no vector whoever asks.
+        """
 
 
 class IndexPort(Protocol):
@@ -60,20 +76,29 @@ class IndexPort(Protocol):
         """Remove vectors."""
 
 
-#: Seconds before it tries again after a fault of the program.
-FAULT_PAUSE = 30.0
-
-
 @dataclass(frozen=True, slots=True)
 class Look:
     """See whether there is something to do."""
 
 
+@dataclass(frozen=True, slots=True)
+class IndexerInfo:
+    """What can be told of the indexer."""
+
+    #: Texts that no model took: their items wait, nothing waits for them.
+    refused: int
+    #: Changes that the index was told in this life, and in how many goes.
+    told: int
+    goes: int
+
+
 class Indexer(AsyncioActor):
     """Embeds what has no vector yet, then tells the index what changed, in order.
 
-    Both are safe to do twice. `applied_seq` moves only after the index has answered, so a crash
-    anywhere repeats a little and skips nothing.
+    Changes gather until `index_items` wait or the first of them has waited `index_ms`, because one
+    costs the index as much as twenty; in bulk it is told `index_batch` at once. Both are safe to do
+    twice. `applied_seq` moves only after the index has answered, so a crash anywhere repeats a
+    little and skips nothing.
     """
 
     #: It tells itself to look, once at a time; a look that waits sees what a later one would.
@@ -103,21 +128,34 @@ class Indexer(AsyncioActor):
         self._looking = self._again = False
         self._turn: asyncio.Task[None] | None = None
         self._timer: asyncio.Task[None] | None = None
+        self._rest = RETRY
+        self._not_before, self._complete = 0.0, -1
+        self._since: float | None = None
+        self._refused, self._reported = dict[bytes, float](), set[bytes]()
+        self._told = self._goes = 0
 
     async def on_start(self) -> None:  # type: ignore[override]  # Pykka has it plain
-        """Look now, after every completed run, and now and then."""
-        subscription = self._bus.subscribe("*:complete", lambda _event: self.look())
-        self.actor_ref.on_end(subscription.cancel)
+        """Look now, whenever something may have changed, and now and then."""
+        self.actor_ref.on_end(self._bus.subscribe("*:complete", self._on_event).cancel)
+        self.actor_ref.on_end(self._bus.subscribe("memory:remembered", self._on_event).cancel)
+        self.actor_ref.on_end(self._bus.subscribe("memory:merged", self._on_event).cancel)
         self.look()
 
     async def on_receive(self, message: object) -> None:
         """Begin a turn; the mailbox goes on, so that a stop does not wait for an embedder."""
         if isinstance(message, Look):
             self._looking = False
-            if self._turn is None:
-                self._turn = self.spawn(self._take_turn(), name="turn")
-            else:
+            if self._turn is not None:
                 self._again = True
+            elif (rest := self._not_before - self._clock.monotonic()) > 0:
+                self._later(rest)
+            else:
+                self._end_timer()
+                self._turn = self.spawn(self._take_turn(), name="turn")
+
+    def describe(self) -> IndexerInfo:
+        """Return how far it is."""
+        return IndexerInfo(len(self._refused), self._told, self._goes)
 
     def look(self) -> None:
         """Ask for a turn; many wishes before it are one."""
@@ -132,10 +170,12 @@ class Indexer(AsyncioActor):
         row again, and three in a row would end the branch and then the daemon.
         """
         try:
-            busy, pause = await self._catch_up(), IDLE
+            busy, pause = await self._catch_up(), self._patience()
+            self._rest = RETRY
         except (EmbedderDown, IndexDown) as error:
             log.debug("nothing is indexed for now: %s", error)
-            busy, pause = False, RETRY
+            busy, pause = False, self._rest
+            self._rest = min(2 * self._rest, IDLE)
         except CortexError as error:
             log.warning("indexing will be tried again: %s", error)
             busy, pause = False, IDLE
@@ -143,6 +183,10 @@ class Indexer(AsyncioActor):
             log.exception("indexing failed inside and will be tried again")
             busy, pause = False, FAULT_PAUSE
         self._turn = None
+        if not busy:
+            # Events come faster than anything is due: a look at each of them would cost a core.
+            gap = min(pause, self._settings.index_ms / 1_000 / LOOKS)
+            self._not_before = self._clock.monotonic() + gap
         if busy or self._again:
             self._again = False
             self.look()
@@ -150,53 +194,104 @@ class Indexer(AsyncioActor):
             self._later(pause)
 
     async def _catch_up(self) -> bool:
-        """Embed a little and index a little; True when there may be more to do."""
-        embedded = await self._embed_some()
+        """Embed a little and index a little; True when there may be more to do.
+
+        An embedder that is away holds up nothing that has its vector.
+        """
+        away: EmbedderDown | None = None
+        embedded = False
+        try:
+            embedded = await self._embed_some()
+        except EmbedderDown as error:
+            away = error
         indexed = await self._index_some()
+        if away is not None and not indexed:
+            raise away
         return embedded or indexed
 
     async def _embed_some(self) -> bool:
         """Give vectors to texts that have none."""
-        model = self._model
-        todo = await self._records.read(lambda c: indexing.unembedded(c, model, BACKLOG))
-        if not todo:
+        model, now = self._model, self._clock.monotonic()
+        self._refused = {each: until for each, until in self._refused.items() if until > now}
+        how = {"limit": BACKLOG + len(self._refused), "complete": self._complete}
+        newest, found = await self._records.read(lambda c: backlog.texts(c, model, **how))
+        self._complete = self._complete if found else newest
+        if not (todo := [each for each in found if each[2] not in self._refused][:BACKLOG]):
             return False
-        rows = await self._embed([text for _, text, _ in todo])
-        found = {digest: row for (_, _, digest), row in zip(todo, rows, strict=True)}
-        await self._records.write(lambda c: indexing.keep_vectors(c, model, found))
+        try:
+            rows = await self._embed([text for _, text, _ in todo], model=model)
+        except Unembeddable as error:
+            self._leave_out([todo[number][2] for number in error.numbers] or [todo[0][2]], error)
+            return True
+        vectors = {digest: row for (_, _, digest), row in zip(todo, rows, strict=True)}
+        await self._records.write(lambda c: indexing.keep_vectors(c, model, vectors))
         return True
 
+    def _leave_out(self, hashes: Sequence[bytes], error: Unembeddable) -> None:
+        """Leave texts out for a while; the others of their batch are in the cache by now."""
+        until = self._clock.monotonic() + REFUSED
+        self._refused |= dict.fromkeys(hashes, until)
+        if not self._reported.issuperset(hashes):
+            log.warning("%d texts are left out until the model takes them: %s", len(hashes), error)
+        self._reported.update(hashes)
+
     async def _index_some(self) -> bool:
-        """Tell the index the next changes."""
-        model = self._model
-        limit = self._settings.index_batch
+        """Tell the index the next changes, if it is time."""
+        model, limit = self._model, self._settings.index_batch
         changes = await self._records.read(lambda c: indexing.changes(c, model, limit))
         if not changes:
+            self._since = None
+            # What waits behind texts that were refused goes past them.
+            give_way = partial(backlog.defer, hashes=list(self._refused))
+            return bool(self._refused) and await self._records.write(give_way) > 0
+        if not self._is_time(len(changes)):
             return False
         for (collection, gone), group in itertools.groupby(changes, key=_kind):
             await self._tell(collection, list(group), gone=gone)
-        await self._records.write(lambda c: indexing.applied(c, changes))
+        await self._records.write(lambda c: indexing.applied(c, changes, model=model))
+        self._since = None
+        self._told, self._goes = self._told + len(changes), self._goes + 1
         return True
+
+    def _is_time(self, waiting: int) -> bool:
+        """Tell whether enough changes wait, or have waited long enough."""
+        now = self._clock.monotonic()
+        self._since = now if self._since is None else self._since
+        late = now - self._since >= self._settings.index_ms / 1_000
+        return late or waiting >= self._settings.index_items
+
+    def _patience(self) -> float:
+        """Return the seconds until the next look."""
+        if self._since is None:
+            return IDLE
+        waited = self._clock.monotonic() - self._since
+        return max(0.0, self._settings.index_ms / 1_000 - waited)
 
     async def _tell(self, collection: str, group: list[Change], *, gone: bool) -> None:
         """Tell the index one run of changes of a kind; of one item only the last counts."""
         if gone:
-            await self._index.drop(
-                collection, list(dict.fromkeys(change.item_id for change in group))
-            )
+            ids = list(dict.fromkeys(change.item_id for change in group))
+            await self._index.drop(collection, ids)
             return
         latest = {each.item_id: each.vector for each in group if each.vector is not None}
         await self._index.put(collection, list(latest), np.stack(list(latest.values())))
 
     def _later(self, seconds: float) -> None:
         """Look again after a while; there is one such timer at most."""
-        if self._timer is not None:
-            self._timer.cancel()
+        self._end_timer()
         self._timer = self.spawn(self._wait(seconds), name="wait")
 
+    def _end_timer(self) -> None:
+        """Wait for no time."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
     async def _wait(self, seconds: float) -> None:
-        """Look after the pause."""
         await self._clock.sleep(seconds)
+        self.look()
+
+    def _on_event(self, _event: object) -> None:
         self.look()
 
 

@@ -1,34 +1,79 @@
 """What the vector index has to be told, and the vectors themselves, as the ledger keeps them.
 
-A row of `index_ops` is written in the transaction that changes an item. The indexer applies the
-rows in order and then moves `applied_seq`; the rows behind it may be dropped. When the index is
-lost, a new generation starts from `rebuild`, without embedding anything again.
+What is indexed are passages: an item's own text in the collection of the item, its text with the
+predecessor's in `<collection>_paired`, and the id there is the item's. A row of `index_ops` is
+written in the transaction that changes a passage. The indexer applies the rows in order and then
+moves `applied_seq`; the rows behind it may be dropped. When the index is lost, a new generation
+starts from `rebuild`, without embedding anything again.
 """
 
 from __future__ import annotations
 
 import itertools
+import json
 import secrets
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sqlalchemy import ColumnElement, Connection, and_, delete, exists, func, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    and_,
+    delete,
+    exists,
+    func,
+    literal,
+    select,
+    update,
+)
 from sqlalchemy.dialects.sqlite import insert
 
-from cortex_actors.domain.insight import InsightStatus
-from cortex_actors.storage.schema import index_ops, index_state, insights, vectors
+from cortex_actors.domain.passage import Place
+from cortex_actors.storage import blobs
+from cortex_actors.storage.blobs import Matrix
+from cortex_actors.storage.connection import driver_of
+from cortex_actors.storage.embedded import (
+    INDEX,
+    count_unembedded,
+    embedded_text,
+    keep_vectors,
+    remake,
+    stored_vectors,
+    unembedded,
+)
+from cortex_actors.storage.schema import index_ops, index_state, passages, vectors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
-#: Rows of unit vectors, one for each text.
-Matrix = NDArray[np.float32]
+__all__ = [
+    "Change",
+    "Matrix",
+    "State",
+    "applied",
+    "changes",
+    "count_unembedded",
+    "embedded_text",
+    "held",
+    "keep_vectors",
+    "matrix",
+    "note",
+    "pending",
+    "pending_ids",
+    "rebuild",
+    "remake",
+    "state",
+    "stored_vectors",
+    "told",
+    "unembedded",
+    "unsure",
+]
 
-#: Texts looked up in one query: SQLite takes some 32,000 bound values.
-_LOOKUP = 1_000
+_FORGET = (
+    "DELETE FROM index_ops WHERE collection = ? AND item_id IN (SELECT value FROM json_each(?))"
+)
+_NOTE = "INSERT INTO index_ops (collection, item_id, op) VALUES (?, ?, ?)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,78 +100,23 @@ class Change:
     collection: str
     item_id: str
     vector: Matrix | None
-    #: The ledger's vector is not as long as the others: it is to be made again.
-    damaged: bool = False
+    #: The model and the text's hash of a vector that is damaged in the ledger: it is made again.
+    damaged: tuple[str, bytes] | None = None
 
 
 def note(
     connection: Connection, collection: str, *, put: Sequence[str] = (), drop: Sequence[str] = ()
 ) -> None:
-    """Write down that items came, changed or went."""
-    rows = [{"collection": collection, "item_id": each, "op": "put"} for each in put]
-    rows += [{"collection": collection, "item_id": each, "op": "drop"} for each in drop]
-    if rows:
-        connection.execute(insert(index_ops), rows)
+    """Write down that items came, changed or went; of what waits for an item the last word counts.
 
-
-def keep_vectors(connection: Connection, model: str, found: Mapping[bytes, Matrix]) -> None:
-    """Store vectors by the hash of their text; one that is there already stays.
-
-    Vectors are never changed: a damaged one is dropped by `applied` and then made again.
+    One row an item, so that they do not grow in number while the index cannot be told.
     """
-    rows = [
-        {"model": model, "text_hash": digest, "vector": vector.astype(np.float32).tobytes()}
-        for digest, vector in found.items()
-    ]
-    if rows:
-        connection.execute(insert(vectors).on_conflict_do_nothing(), rows)
-
-
-def stored_vectors(
-    connection: Connection, model: str, digests: Sequence[bytes]
-) -> dict[bytes, Matrix]:
-    """Return the vectors the ledger has for texts, by hash."""
-    found: dict[bytes, Matrix] = {}
-    for start in range(0, len(digests), _LOOKUP):
-        query = select(vectors.c.text_hash, vectors.c.vector).where(
-            vectors.c.model == model, vectors.c.text_hash.in_(digests[start : start + _LOOKUP])
-        )
-        for digest, blob in connection.execute(query):
-            found[digest] = np.frombuffer(blob, np.float32)
-    return found
-
-
-def unembedded(connection: Connection, model: str, limit: int) -> list[tuple[str, str, bytes]]:
-    """Return (id, text to embed, its hash) of active insights that have no vector yet.
-
-    Whatever has no vector waits to be told to the index, so only what waits is looked at.
-    """
-    query = (
-        select(insights.c.id, insights.c.heading, insights.c.content, insights.c.text_hash)
-        .where(insights.c.id.in_(select(index_ops.c.item_id)))
-        .where(insights.c.status == InsightStatus.ACTIVE, ~_has_vector(model))
-        .order_by(insights.c.id)
-        .limit(limit)
-    )
-    return [
-        (row.id, embedded_text(row.heading, row.content), row.text_hash)
-        for row in connection.execute(query)
-    ]
-
-
-def count_unembedded(connection: Connection, model: str) -> int:
-    """Return how many active insights have no vector of the model."""
-    query = (
-        select(func.count())
-        .where(insights.c.id.in_(select(index_ops.c.item_id)))
-        .where(insights.c.status == InsightStatus.ACTIVE, ~_has_vector(model))
-    )
-    return int(connection.execute(query).scalar_one())
-
-
-def embedded_text(heading: str | None, content: str) -> str:
-    """Return what stands for an insight in vector space: its heading is part of what it says."""
-    return f"{heading}\n{content}" if heading else content
+    if not (put or drop):
+        return
+    driver = driver_of(connection)  # every change runs these: building them would cost more
+    driver.execute(_FORGET, (collection, json.dumps([*put, *drop])))
+    rows = [(collection, each, "put") for each in put]
+    driver.executemany(_NOTE, [*rows, *((collection, each, "drop") for each in drop)])
 
 
 def state(connection: Connection) -> State | None:
@@ -146,9 +136,9 @@ def rebuild(connection: Connection, model: str) -> State:
     before = state(connection)
     generation = (before.generation if before else 0) + 1
     connection.execute(delete(index_ops))
-    query = select(insights.c.id).where(insights.c.status == InsightStatus.ACTIVE)
-    ids = connection.execute(query).scalars().all()
-    note(connection, "cortex_insights", put=ids)
+    everything = select(INDEX, passages.c.item_id, literal("put")).order_by(passages.c.id)
+    columns = ["collection", "item_id", "op"]
+    connection.execute(insert(index_ops).from_select(columns, everything))
     token = secrets.token_hex(4)
     row = {
         "one": 1,
@@ -167,45 +157,45 @@ def changes(connection: Connection, model: str, limit: int) -> list[Change]:
 
     The list ends before the first item that has no vector yet, so that `applied_seq` never passes
     something that was not applied. Items that are gone again are told as gone, and so are those
-    whose vector is damaged, until there is another.
+    whose vector is damaged, until there is another. Nothing, when the generation in use is another
+    model's: whoever asks was made before a switch, and would tell it to the generation before.
     """
+    if _is_of_another(connection, model):
+        return []
+    of_text = and_(vectors.c.text_hash == passages.c.text_hash, vectors.c.model == model)
     query = (
         select(
             index_ops.c.seq,
             index_ops.c.collection,
             index_ops.c.item_id,
-            insights.c.status,
+            passages.c.text_hash,
             vectors.c.vector,
         )
         .select_from(index_ops)
-        .outerjoin(insights, insights.c.id == index_ops.c.item_id)
-        .outerjoin(
-            vectors, and_(vectors.c.text_hash == insights.c.text_hash, vectors.c.model == model)
-        )
+        .outerjoin(passages, _waits())
+        .outerjoin(vectors, of_text)
         .order_by(index_ops.c.seq)
         .limit(limit)
     )
     rows = connection.execute(query).all()
-    usual = _usual_length(row.vector for row in rows)
-    ready = itertools.takewhile(
-        lambda row: row.status != InsightStatus.ACTIVE or row.vector is not None, rows
-    )
-    return [_change(row, usual) for row in ready]
+    usual = blobs.usual_length(row.vector for row in rows)
+    ready = itertools.takewhile(lambda row: row.text_hash is None or row.vector is not None, rows)
+    return [_change(row, model, usual) for row in ready]
 
 
-def applied(connection: Connection, told: Sequence[Change]) -> None:
+def applied(connection: Connection, told: Sequence[Change], *, model: str | None = None) -> None:
     """Note that the index was told those changes, the last of which is the newest.
 
-    A damaged vector is dropped, and its item waits to be embedded and told again.
+    A damaged vector is dropped, and its item waits to be embedded and told again. Nothing is noted
+    when the generation in use is not `model`'s any more: another one was told.
     """
+    if model is not None and _is_of_another(connection, model):
+        return
     seq = told[-1].seq
     connection.execute(update(index_state).values({"applied_seq": seq}))
     connection.execute(delete(index_ops).where(index_ops.c.seq <= seq))
-    for change in told:
-        if change.damaged:
-            hashes = select(insights.c.text_hash).where(insights.c.id == change.item_id)
-            connection.execute(delete(vectors).where(vectors.c.text_hash.in_(hashes)))
-            note(connection, change.collection, put=[change.item_id])
+    for owner, digest in {change.damaged for change in told if change.damaged is not None}:
+        remake(connection, owner, [digest])
 
 
 def pending(connection: Connection) -> int:
@@ -213,18 +203,22 @@ def pending(connection: Connection) -> int:
     return int(connection.execute(select(func.count()).select_from(index_ops)).scalar_one())
 
 
-def told(connection: Connection) -> int:
-    """Return how many insights the index must hold: those that wait for no change are in it."""
-    query = select(func.count()).where(
-        insights.c.status == InsightStatus.ACTIVE,
-        insights.c.id.not_in(select(index_ops.c.item_id)),
-    )
+def held(connection: Connection, collection: str) -> list[str]:
+    """Return the items that a collection of the index must hold: those that wait for no change."""
+    query = select(passages.c.item_id).where(_settled(collection)).order_by(passages.c.id)
+    return list(connection.execute(query).scalars())
+
+
+def told(connection: Connection, collection: str = "cortex_insights") -> int:
+    """Return how many items a collection of the index must hold; those that wait may be in it."""
+    query = select(func.count()).select_from(passages).where(_settled(collection))
     return int(connection.execute(query).scalar_one())
 
 
-def unsure(connection: Connection) -> list[str]:
+def unsure(connection: Connection, collection: str = "cortex_insights") -> list[str]:
     """Return the items that `told` leaves out: the index may hold them or not."""
-    return list(connection.execute(select(index_ops.c.item_id).distinct()).scalars())
+    query = select(index_ops.c.item_id).where(index_ops.c.collection == collection)
+    return list(connection.execute(query.distinct()).scalars())
 
 
 def pending_ids(connection: Connection, limit: int) -> list[str]:
@@ -236,39 +230,42 @@ def pending_ids(connection: Connection, limit: int) -> list[str]:
 def matrix(
     connection: Connection, model: str, ids: Iterable[str] | None = None
 ) -> tuple[list[str], Matrix]:
-    """Return the vectors of active insights (of those ids, or of all), for an exact search."""
+    """Return the vectors of items' own texts (of those ids, or of all), for an exact search."""
     query = (
-        select(insights.c.id, vectors.c.vector)
-        .join(vectors, vectors.c.text_hash == insights.c.text_hash)
-        .where(vectors.c.model == model, insights.c.status == InsightStatus.ACTIVE)
-        .order_by(insights.c.id)
+        select(passages.c.item_id, vectors.c.vector)
+        .join(vectors, vectors.c.text_hash == passages.c.text_hash)
+        .where(vectors.c.model == model, passages.c.place != Place.PAIRED)
+        .order_by(passages.c.item_id)
     )
     if ids is not None:
-        query = query.where(insights.c.id.in_(list(ids)))
+        query = query.where(passages.c.item_id.in_(list(ids)))
     found = connection.execute(query).all()
-    usual = _usual_length(row.vector for row in found)
-    rows = [row for row in found if len(row.vector) == usual]
-    if not rows:
-        return [], np.zeros((0, 0), np.float32)
-    joined = b"".join(row.vector for row in rows)
-    return [row.id for row in rows], np.frombuffer(joined, np.float32).reshape(len(rows), -1)
+    usual = blobs.usual_length(row.vector for row in found)
+    rows, sound = blobs.rows([row.vector for row in found], usual)
+    kept = [row.item_id for row, is_sound in zip(found, sound, strict=True) if is_sound]
+    return kept, rows[sound]
 
 
-def _change(row: Any, usual: int) -> Change:
+def _is_of_another(connection: Connection, model: str) -> bool:
+    """Say whether the generation in use holds another model's vectors."""
+    now = state(connection)
+    return now is not None and now.model != model
+
+
+def _change(row: Any, model: str, usual: int) -> Change:
     """Return one waiting row as a change; `usual` is the length of a vector that is whole."""
-    if row.status != InsightStatus.ACTIVE:
+    if row.text_hash is None:
         return Change(row.seq, row.collection, row.item_id, None)
-    if len(row.vector) != usual:
-        return Change(row.seq, row.collection, row.item_id, None, damaged=True)
+    if not blobs.is_sound(row.vector, usual):
+        return Change(row.seq, row.collection, row.item_id, None, damaged=(model, row.text_hash))
     return Change(row.seq, row.collection, row.item_id, np.frombuffer(row.vector, np.float32))
 
 
-def _usual_length(blobs: Iterable[bytes | None]) -> int:
-    """Return the bytes that most vectors have: one that has others is damaged."""
-    lengths = Counter(len(blob) for blob in blobs if blob is not None)
-    return lengths.most_common(1)[0][0] if lengths else 0
+def _waits() -> ColumnElement[bool]:
+    """Return the condition that a row of `index_ops` is about a passage."""
+    return and_(index_ops.c.item_id == passages.c.item_id, index_ops.c.collection == INDEX)
 
 
-def _has_vector(model: str) -> ColumnElement[bool]:
-    """Return the condition that an insight's text has a vector of the model."""
-    return exists().where(vectors.c.model == model, vectors.c.text_hash == insights.c.text_hash)
+def _settled(collection: str) -> ColumnElement[bool]:
+    """Return the condition that a passage lies in a collection and no change of it waits."""
+    return and_(literal(collection) == INDEX, ~exists().where(_waits()))

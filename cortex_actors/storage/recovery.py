@@ -155,10 +155,23 @@ def _salvaged(path: Path, made: Path, chosen: Backup | None) -> Salvaged | None:
     found = salvage(path, made)
     if found.is_nothing and chosen is not None and version(chosen.path) == SCHEMA_VERSION:
         found = _grafted(path, made, chosen) or found
+    _make_findable(made)
     if wrong := problem(made):
         log.error("what was read of the damaged ledger cannot be used: %s", wrong)
         return None
     return found
+
+
+def _make_findable(made: Path) -> None:
+    """Let everything be found that came back: passages and words are made, never brought."""
+    from cortex_actors.storage.findable import refill  # noqa: PLC0415 - seldom needed
+
+    engine = connection.writing(made)
+    try:
+        with engine.begin() as opened:
+            refill(opened)
+    finally:
+        engine.dispose()
 
 
 def _grafted(path: Path, made: Path, chosen: Backup) -> Salvaged | None:

@@ -48,7 +48,11 @@ def part(path: Path) -> Path:
 
 
 def renew(made: Path, old: Path) -> None:
-    """Make a copied ledger one of its own: old owners are fenced off, the index is made anew."""
+    """Make a copied ledger one of its own.
+
+    Old owners are fenced off, the index is made anew, and so are the words: SQLite's check of a
+    copy does not read what they say.
+    """
     epoch = _epoch(old)
     with closing(sqlite3.connect(made, isolation_level=None)) as opened:
         (own,) = opened.execute("SELECT coalesce(max(epoch), 0) FROM owner").fetchone()
@@ -59,7 +63,15 @@ def renew(made: Path, old: Path) -> None:
         opened.execute(
             "INSERT INTO owner (one, epoch, pid, started_at) VALUES (1, ?, 0, 0)", (above,)
         )
+        _learn_words(opened)
         opened.execute("COMMIT")
+
+
+def _learn_words(opened: sqlite3.Connection) -> None:
+    """Make the words of the passages anew, where the ledger's version has any."""
+    names = "SELECT name FROM sqlite_schema WHERE name IN ('words_alone', 'words_paired')"
+    for (words,) in opened.execute(names).fetchall():
+        opened.execute(f"INSERT INTO {words} ({words}) VALUES ('rebuild')")  # noqa: S608 - ours
 
 
 def commit(path: Path, made: Path, *, kind: str, at: int) -> Path:
@@ -118,6 +130,8 @@ def finish(path: Path) -> None:
     try:
         for waiting in sorted(path.parent.glob(f"{path.name}.next-*-*Z")):
             old = path.with_name(waiting.name.replace(".next-", ".", 1))
+            if old.name.startswith(f"{path.name}.{REPLACED}-"):
+                _drop_empty(path)
             for end in ("", *BESIDE):
                 _put_aside(path.with_name(path.name + end), old.with_name(old.name + end))
             settle(path.parent)
@@ -125,6 +139,17 @@ def finish(path: Path) -> None:
             settle(path.parent)
     except OSError as error:
         raise failure(f"exchange the ledger {path}", error) from error
+
+
+def _drop_empty(path: Path) -> None:
+    """Remove an empty WAL and the shared memory beside a ledger: they say nothing.
+
+    Opening a ledger to count what it holds leaves them behind. A journal is never removed.
+    """
+    wal = path.with_name(f"{path.name}-wal")
+    if wal.exists() and not size(wal):
+        wal.unlink()
+        path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
 
 
 def _put_aside(path: Path, target: Path) -> None:

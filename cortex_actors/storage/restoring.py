@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 LATEST = "latest"
 
 #: Tables that say nothing to a person who compares two ledgers.
-_INNER = frozenset({"alembic_version", "index_state", "index_ops", "owner", "leases"})
+_INNER = frozenset({"alembic_version", "index_state", "index_ops", "owner", "leases", "passages"})
 
+#: What the names of the full-text tables and of their own tables begin with.
+_WORDS = "words_"
 
 _TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
 
@@ -118,7 +120,7 @@ def contents(path: Path, *, still: bool = False) -> Contents:
     try:
         with closing(reader(path, still=still)) as opened:
             tables = {row[0] for row in opened.execute(_TABLES)}
-            for name in sorted(tables - _INNER):
+            for name in sorted(each for each in tables - _INNER if not each.startswith(_WORDS)):
                 if (found := _number(opened, f'SELECT count(*) FROM "{name}"')) is not None:  # noqa: S608 - a name of its schema
                     rows[name] = found
             last = _number(opened, "SELECT max(seq) FROM sqlite_sequence WHERE name = 'events'")

@@ -34,7 +34,10 @@ if TYPE_CHECKING:
 
 #: Made again from other rows, from files or from the settings; or about owners that are gone.
 DERIVED = frozenset(
-    "owner leases index_ops index_state vectors file_states clusters cluster_insights".split()
+    {
+        *("owner", "leases", "index_ops", "index_state", "passages", "vectors", "file_states"),
+        *("clusters", "cluster_insights"),
+    }
 )
 
 #: Tables whose missing rows are named in a report: nothing else can say them again.

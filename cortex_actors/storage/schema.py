@@ -29,6 +29,7 @@ from cortex_actors.storage.tables.memory import (
     memory_tags,
 )
 from cortex_actors.storage.tables.ownership import leases, owner
+from cortex_actors.storage.tables.passage import passages
 from cortex_actors.storage.tables.principle import derivations, principle_links, principles
 from cortex_actors.storage.tables.project import projects, runs
 from cortex_actors.storage.tables.vector import (
@@ -68,6 +69,7 @@ __all__ = [
     "metadata",
     "observations",
     "owner",
+    "passages",
     "principle_links",
     "principles",
     "projects",

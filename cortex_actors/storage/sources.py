@@ -6,9 +6,9 @@ no longer says it; it is never deleted, so that text which comes back is the sou
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, bindparam, literal_column, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.storage.schema import insight_sources, observations
@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from cortex_actors.domain.insight import InsightSource
+
+#: What is said anew of a fragment that has moved. `excluded` is named by hand: SQLAlchemy's own
+#: copies the whole table each time, which took a quarter of what learning a file takes.
+_PLACED: dict[str, Any] = {
+    name: literal_column(f"excluded.{name}")
+    for name in ("project_id", "heading", "line_start", "line_end", "withdrawn_at")
+}
 
 
 def live(connection: Connection, path: str) -> dict[str, str]:
@@ -66,13 +73,8 @@ def attach(
         }
         for each in found
     ]
-    statement = insert(insight_sources)
-    place = {
-        name: statement.excluded[name]
-        for name in ("project_id", "heading", "line_start", "line_end", "withdrawn_at")
-    }
-    statement = statement.on_conflict_do_update(
-        index_elements=["fragment_id", "ordinal"], set_=place
+    statement = insert(insight_sources).on_conflict_do_update(
+        index_elements=["fragment_id", "ordinal"], set_=_PLACED
     )
     if rows:
         connection.execute(statement, rows)

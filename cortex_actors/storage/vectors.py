@@ -2,76 +2,82 @@
 
 hears   -
 says    -
-asks    ledger (which generation of the index is in use)
-keeps   the child process (when it dies the actor crashes with it, and both come back)
+asks    ledger (which generation of the index is in use, and what it must hold)
+keeps   - (its keeper has the child process and remembers of what its lives ended: lost on a crash,
+        and the next one begins with no pauses)
 """
 
 from __future__ import annotations
 
 import asyncio
-import itertools
-import logging
-import shutil
+import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
-from cortex_actors.errors import ChildProcessDown, CortexError, IndexDown, LedgerDown
+from cortex_actors.errors import BadInput, IndexDown
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.child import ChildProcess
 from cortex_actors.runtime.overflow import Overflow
-from cortex_actors.storage import indexing
-from cortex_actors.storage.insights import COLLECTION
+from cortex_actors.storage.endings import Ending, Kind
+from cortex_actors.storage.generations import Generations
+from cortex_actors.storage.indexlife import Spawn
+from cortex_actors.storage.keeper import Keeper
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from cortex_actors.clock import Clock
     from cortex_actors.settings import StorageSettings
     from cortex_actors.storage.indexing import Matrix
     from cortex_actors.storage.records import Records
+    from cortex_actors.storage.verification import Verdict
 
-log = logging.getLogger("cortex.vectors")
+__all__ = ["COLLECTIONS", "IndexInfo", "Spawn", "Vectors"]
 
-#: Every collection of the index.
+#: Every collection of the index; `_paired` holds texts with their predecessor in front.
 COLLECTIONS = (
     "cortex_insights",
     "cortex_principles",
     "cortex_knowledge",
+    "cortex_knowledge_paired",
     "cortex_private",
+    "cortex_private_paired",
     "cortex_village",
+    "cortex_village_paired",
     "cortex_bridges",
+    "cortex_bridges_paired",
     "cortex_crumbs",
 )
 
-#: Starts a child process: a module's name, then `name` and `on_line`.
-Spawn: TypeAlias = "Callable[..., Awaitable[ChildProcess]]"
+#: Rows sent to the child at once: 0.1 s of work, for which a question has to wait.
+SLICE = 100
 
-#: Seconds a folder may take to open: Chroma replays its log, and a damaged one can hang.
-OPEN_TIMEOUT = 60.0
-
-#: Seconds between tries to open an index that does not open; the last one for ever.
-PAUSES = (0.2, 1.0, 5.0, 30.0, 60.0)
-
-#: Seconds the child may take to close its files when it is asked to end.
-CLOSE_TIMEOUT = 2.0
+#: Seconds a question waits for the index: comparing every vector is quicker than waiting longer.
+PATIENCE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class IndexInfo:
-    """What `status` tells of the index."""
+    """What `status` tells of the index; a `reason` is there when a person should know of it."""
 
+    #: opening, checking, ready, or away: it is tried again after a pause.
     state: str
     generation: int
     reason: str = ""
+    #: Deaths of the child, and generations given up, in this life of the actor.
+    deaths: int = 0
+    given_up: int = 0
+    verified: Verdict | None = None
 
 
 class Vectors(AsyncioActor):
     """Tells the index what to hold and asks it for neighbours.
 
-    The child starts in the background: the daemon is ready before Chroma has been imported, and a
-    question that comes earlier is answered by exact search. A folder that does not open is given
-    up for a new generation; nothing in it is ever repaired.
+    The child starts in the background: the daemon is ready before Chroma has been imported. No
+    question is put to an index before it was found good; until then, and whenever it is away, the
+    asker gets `IndexDown` and compares every vector of the ledger. Nothing that happens to the
+    index ends this actor.
     """
 
     #: Questions and changes not yet passed to the child, of which the indexer has one at a time
@@ -90,187 +96,119 @@ class Vectors(AsyncioActor):
         on_line: Callable[[str], None],
         spawn: Spawn = ChildProcess.spawn,
     ) -> None:
-        """Remember where generations live; `model` names whose vectors they hold."""
+        """Remember where generations lie; `model` names whose vectors they hold."""
         super().__init__()
-        self._folder = folder
-        self._records = records
-        self._settings = settings
         self._model = model
-        self._clock = clock
-        self._on_line = on_line
-        self._spawn = spawn
-        self._child: ChildProcess | None = None
-        self._generation = 0
-        self._ready = self._stopping = False
-        self._reason = ""
-        self._used: Path | None = None
+        self._keeper = Keeper(
+            Generations(folder, settings, COLLECTIONS),
+            records,
+            settings=settings,
+            model=model,
+            clock=clock,
+            spawn=spawn,
+            on_line=on_line,
+        )
 
     async def on_start(self) -> None:  # type: ignore[override]  # Pykka has it plain
         """Begin to open the index."""
-        self.spawn(self._run(), name="vectors-child")
+        self.spawn(self._keeper.run(), name="vectors-keeper")
 
     async def on_stop(self) -> None:  # type: ignore[override]  # Pykka has it plain
         """Let the child close its files."""
-        self._stopping = True
-        if self._child is not None:
-            await self._child.stop(CLOSE_TIMEOUT)
+        await self._keeper.close()
 
     def describe(self) -> IndexInfo:
         """Return how the index is."""
-        if self._ready:
-            return IndexInfo("ready", self._generation)
-        return IndexInfo("opening", self._generation, self._reason)
+        keeper, record = self._keeper, self._keeper.record
+        return IndexInfo(
+            keeper.phase,
+            keeper.state.generation if keeper.state else 0,
+            keeper.reason,
+            record.deaths,
+            record.given_up,
+            keeper.verdict,
+        )
 
     def generation(self) -> int:
-        """Return the generation that is open; raises `IndexDown` while none is."""
-        self._opened()
-        return self._generation
+        """Return the generation that answers questions; raises `IndexDown` while none does."""
+        return self._keeper.ready().generation
 
     def put(self, collection: str, ids: Sequence[str], rows: Matrix) -> asyncio.Task[None]:
         """Insert or replace vectors. Raises `IndexDown` while the index is not open."""
-        params = {"collection": collection, "ids": list(ids), "dimension": rows.shape[1]}
-        return self._send("put", params, rows.tobytes())
+        return self.spawn(self._put(_known(collection), list(ids), rows), name="put")
 
     def drop(self, collection: str, ids: Sequence[str]) -> asyncio.Task[None]:
         """Remove vectors. Raises `IndexDown` while the index is not open."""
-        return self._send("drop", {"collection": collection, "ids": list(ids)}, b"")
+        return self.spawn(self._drop(_known(collection), list(ids)), name="drop")
 
     def query(
-        self, collection: str, vector: Matrix, limit: int
+        self, collection: str, vector: Matrix, limit: int, model: str | None = None
     ) -> asyncio.Task[list[tuple[str, float]]]:
-        """Return the nearest (id, cosine), best first. Raises `IndexDown` when it cannot."""
-        return self.spawn(self._query(collection, vector, limit), name="query")
+        """Return the nearest (id, cosine), best first.
 
-    def _send(self, op: str, params: dict[str, Any], body: bytes) -> asyncio.Task[None]:
-        """Send one change to the child."""
-        return self.spawn(self._change(op, params, body), name=op)
-
-    async def _change(self, op: str, params: dict[str, Any], body: bytes) -> None:
-        """Wait until the child has made a change."""
-        await self._ask(op, params, body)
-
-    async def _query(self, collection: str, vector: Matrix, limit: int) -> list[tuple[str, float]]:
-        """Ask the child for neighbours."""
-        params = {"collection": collection, "dimension": vector.shape[-1], "limit": limit}
-        answer = await self._ask("query", params, vector.tobytes())
-        return list(zip(answer["ids"], answer["cosines"], strict=True))
-
-    async def _ask(self, op: str, params: dict[str, Any], body: bytes) -> dict[str, Any]:
-        """Send a request to the open index."""
-        child = self._opened()
-        try:
-            answer, _ = await child.request(
-                op, params, body, deadline=self._settings.index_timeout_s
-            )
-        except ChildProcessDown as error:
-            message = f"the vector index ended while it was asked to {op}: {error}"
-            raise IndexDown(message) from error
-        return answer
-
-    def _opened(self) -> ChildProcess:
-        """Return the child; raises `IndexDown` while no index is open in it."""
-        if self._child is None or not self._ready:
-            message = "the vector index does not answer yet: it is being opened; ask again"
-            raise IndexDown(message)
-        return self._child
-
-    async def _run(self) -> None:
-        """Open the index and stay with the child; its end is this actor's end."""
-        pauses = itertools.chain(PAUSES, itertools.repeat(PAUSES[-1]))
-        while (child := await self._try_to_open()) is None:
-            await self._clock.sleep(next(pauses))
-        self._ready = True
-        await asyncio.to_thread(self._sweep)
-        await child.exited()
-        if self._stopping:
-            return
-        message = "the child process with the vector index ended"
-        raise ChildProcessDown(message)
-
-    async def _try_to_open(self) -> ChildProcess | None:
-        """Return a child that has the current generation open.
-
-        When it does not open, begin a new generation for the next try and return None: without an
-        index the daemon is slower, and no reason to end.
+        Raises `IndexDown` when it cannot: it is not open or not found good yet, it is busy for
+        longer than `PATIENCE`, or the vector is of another `model` than those it holds.
         """
-        try:
-            return await self._open_current()
-        except LedgerDown as error:
-            log.warning("the index waits for the ledger: %s", error)
-            self._reason = str(error)
-            await self._discard()
-        return None
+        return self.spawn(self._query(_known(collection), vector, limit, model), name="query")
 
-    async def _open_current(self) -> ChildProcess | None:
-        """Do so; raises `LedgerDown` while the ledger cannot be read or written."""
-        state = await self._records.read(indexing.state)
-        if state is None or state.model != self._model:
-            state = await self._records.write(lambda c: indexing.rebuild(c, self._model))
-        try:
-            return await self._open(state)
-        except OSError as error:
-            log.warning("the index has no folder for now: %s", error)
-            self._reason = str(error)
-        except (ChildProcessDown, IndexDown) as error:
-            await self._give_up(state, error)
-        return None
+    def verify(self) -> asyncio.Task[Verdict]:
+        """Compare the index with the ledger now; raises `IndexDown` while it is not open.
 
-    async def _give_up(self, state: indexing.State, error: CortexError) -> None:
-        """Begin a new generation instead of one that did not open, unless we are only stopping."""
-        if self._stopping:
-            return
-        log.warning("generation %d of the index is given up: %s", state.generation, error)
-        self._reason = str(error)
-        await self._discard()
-        await self._records.write(lambda c: indexing.rebuild(c, self._model))
+        An index that fails is given up for a new generation, without asking.
+        """
+        return self.spawn(self._keeper.verify(), name="verify")
 
-    async def _open(self, state: indexing.State) -> ChildProcess:
-        """Start a child on one generation's folder; raises `IndexDown` when it has lost rows."""
-        self._generation = state.generation
-        folder = self._folder / state.folder
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._child = await self._spawn(
-            "cortex_actors.storage.vectors_child", name="vectors", on_line=self._on_line
-        )
-        self.actor_ref.on_end(self._child.kill)
-        params = {"path": str(folder), "collections": list(COLLECTIONS)}
-        try:
-            answer, _ = await self._child.request("open", params, deadline=OPEN_TIMEOUT)
-        except ChildProcessDown:
-            raise
-        except Exception as error:
-            message = f"the folder {folder} cannot be opened: {error}"
-            raise IndexDown(message) from error
-        told, unsure = await self._records.read(lambda c: (indexing.told(c), indexing.unsure(c)))
-        held = answer["counts"][COLLECTION] - await self._held(self._child, unsure)
-        if held < told:
-            message = f"the folder {folder} holds {held} of the {told} insights it was given"
+    def renew(self, reason: str) -> None:
+        """Give the index up for a new generation; does nothing while none is open."""
+        if self._keeper.life is not None:
+            self._keeper.life.end(Ending(Kind.BROKEN, reason))
+
+    async def _put(self, collection: str, ids: list[str], rows: Matrix) -> None:
+        """Send rows to the child, some at a time."""
+        for start in range(0, len(ids), SLICE):
+            some = rows[start : start + SLICE]
+            params = {"collection": collection, "dimension": rows.shape[1]}
+            await self._keeper.opened().ask(
+                "put", {**params, "ids": ids[start : start + SLICE]}, some.tobytes()
+            )
+
+    async def _drop(self, collection: str, ids: list[str]) -> None:
+        """Have the child forget ids, some at a time."""
+        for start in range(0, len(ids), SLICE):
+            some = ids[start : start + SLICE]
+            await self._keeper.opened().ask("drop", {"collection": collection, "ids": some})
+
+    async def _query(
+        self, collection: str, vector: Matrix, limit: int, model: str | None
+    ) -> list[tuple[str, float]]:
+        """Ask the child for neighbours."""
+        life, body = self._keeper.ready(), vector.tobytes()
+        question = hashlib.sha256(collection.encode() + body).digest()
+        self._refuse(question, model)
+        params = {"collection": collection, "dimension": vector.shape[-1], "limit": limit}
+        asking = asyncio.ensure_future(life.ask("query", params, body, question=question))
+        # Not cancelled when nobody waits any more: how it ends says something of the child.
+        asking.add_done_callback(lambda task: task.cancelled() or task.exception())
+        await asyncio.wait({asking}, timeout=PATIENCE)
+        if not asking.done():
+            message = f"the vector index was busy for {PATIENCE:g} s"
             raise IndexDown(message)
-        self._used = folder
-        return self._child
+        answer, _ = asking.result()
+        return list(zip(answer["ids"][0], answer["cosines"][0], strict=True))
 
-    async def _held(self, child: ChildProcess, ids: Sequence[str]) -> int:
-        """Return how many of those a child's index holds; they would hide others that are lost."""
-        if not ids:
-            return 0
-        params = {"collection": COLLECTION, "ids": list(ids)}
-        try:
-            answer, _ = await child.request("holds", params, deadline=OPEN_TIMEOUT)
-        except ChildProcessDown:
-            raise
-        except CortexError as error:
-            message = f"the index cannot tell what it holds: {error}"
-            raise IndexDown(message) from error
-        return int(answer["count"])
+    def _refuse(self, question: bytes, model: str | None) -> None:
+        """Raise `IndexDown` for a question that must not be put to the index."""
+        if model not in (None, self._model):
+            message = f"the index holds vectors of {self._model}, the question is one of {model}"
+            raise IndexDown(message)
+        if self._keeper.record.deadly(question):
+            message = "the vector index has died of this question several times; it is not asked"
+            raise IndexDown(message)
 
-    async def _discard(self) -> None:
-        """End a child that could not open its folder."""
-        if self._child is not None:
-            self._child.kill()
-            await self._child.exited()
 
-    def _sweep(self) -> None:
-        """Delete the folders of other generations (on a thread)."""
-        for folder in self._folder.glob("gen-*"):
-            if folder != self._used:
-                shutil.rmtree(folder, ignore_errors=True)
+def _known(collection: str) -> str:
+    """Return the name of a collection; raises `BadInput` for one that there is not."""
+    if collection not in COLLECTIONS:
+        message = f"the index has no collection {collection}; there are {', '.join(COLLECTIONS)}"
+        raise BadInput(message)
+    return collection

@@ -2,18 +2,25 @@
 
 Chroma rewrites its files in place without fsync, and a flipped byte in them is a segmentation
 fault. So it has a process of its own, which may die, on a folder of its own, which may be deleted.
-It is only ever given vectors, never texts: a collection's stored configuration can name a model to
-load, and that must never happen here. The one door to chromadb.
+It answers one request at a time, so whoever sends many sends small ones.
 """
 
 from __future__ import annotations
 
 import os
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from cortex_actors.runtime import frames
+from cortex_actors.storage import chroma
 
-#: Vectors Chroma takes in one call, and so do we.
+#: What an op is given and gives: JSON values and raw bytes.
+Params: TypeAlias = dict[str, Any]
+Reply: TypeAlias = tuple[dict[str, Any], bytes]
+
+#: Vectors Chroma takes in one call, at most (its own limit is 5,461).
 CHUNK = 5_000
 
 
@@ -24,75 +31,107 @@ class Index:
         """Have nothing open."""
         self._client: Any = None
         self._collections: dict[str, Any] = {}
+        self._remote = False
+        self._folder: int | None = None
 
-    def open(self, params: dict[str, Any], _body: bytes) -> tuple[dict[str, Any], bytes]:
-        """Open the folder `path`, made when it is new; tell how much each collection holds."""
-        os.environ.setdefault("HF_HUB_OFFLINE", "1")
-        import chromadb  # noqa: PLC0415 - a second of import, after the parent has its answer pending
-        from chromadb.config import Settings  # noqa: PLC0415
+    def load(self, _params: Params, _body: bytes) -> Reply:
+        """Import Chroma: apart from `open`, because a slow import says nothing of a folder."""
+        chroma.load()
+        return {}, b""
 
-        settings = Settings(anonymized_telemetry=False, allow_reset=False)
-        self._client = chromadb.PersistentClient(path=params["path"], settings=settings)
-        for name in params["collections"]:
-            self._collections[name] = self._client.get_or_create_collection(
-                name,
-                embedding_function=None,
-                configuration={"hnsw": {"space": "cosine"}},
+    def open(self, params: Params, _body: bytes) -> Reply:
+        """Open the folder `path` or the `server`; tell how much each collection holds."""
+        server = params.get("server")
+        self._remote = server is not None
+        with self._faults():
+            if server is None:
+                self._folder = chroma.taken(params["path"])
+                self._client = chroma.embedded(params["path"])
+            else:
+                self._client = chroma.remote(**server)
+            self._collections = chroma.collections(
+                self._client, params["collections"], params["suffix"]
             )
-        return {"counts": {name: each.count() for name, each in self._collections.items()}}, b""
+            return {"counts": {name: each.count() for name, each in self._collections.items()}}, b""
 
-    def put(self, params: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+    def put(self, params: Params, body: bytes) -> Reply:
         """Insert or replace `ids` of `collection` with the rows of the body."""
         collection = self._collections[params["collection"]]
         ids, rows = params["ids"], _rows(body, params["dimension"])
-        for start in range(0, len(ids), CHUNK):
-            collection.upsert(
-                ids=ids[start : start + CHUNK], embeddings=rows[start : start + CHUNK]
-            )
-        return {"count": collection.count()}, b""
+        with self._faults(), chroma.caller_faults():
+            for start in range(0, len(ids), CHUNK):
+                upto = start + CHUNK
+                collection.upsert(ids=ids[start:upto], embeddings=rows[start:upto])
+        return {}, b""
 
-    def drop(self, params: dict[str, Any], _body: bytes) -> tuple[dict[str, Any], bytes]:
+    def drop(self, params: Params, _body: bytes) -> Reply:
         """Remove `ids` of `collection`; ids it does not hold are fine."""
-        collection = self._collections[params["collection"]]
-        collection.delete(ids=params["ids"])
-        return {"count": collection.count()}, b""
+        with self._faults():
+            self._collections[params["collection"]].delete(ids=params["ids"])
+        return {}, b""
 
-    def holds(self, params: dict[str, Any], _body: bytes) -> tuple[dict[str, Any], bytes]:
-        """Tell how many of `ids` are in `collection`."""
-        collection, ids = self._collections[params["collection"]], params["ids"]
-        found = 0
-        for start in range(0, len(ids), CHUNK):
-            found += len(collection.get(ids=ids[start : start + CHUNK], include=[])["ids"])
-        return {"count": found}, b""
-
-    def query(self, params: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
-        """Return the `limit` nearest ids of `collection` to the body's one row, and cosines."""
+    def get(self, params: Params, _body: bytes) -> Reply:
+        """Return which of `ids` are in `collection`, or a page of all, and their rows if wanted."""
+        wanted = ["embeddings"] if params.get("rows") else []
         collection = self._collections[params["collection"]]
-        limit = min(params["limit"], collection.count())
-        if limit == 0:
-            return {"ids": [], "cosines": []}, b""
-        found = collection.query(
-            query_embeddings=_rows(body, params["dimension"]),
-            n_results=limit,
-            include=["distances"],
-        )
-        return {
-            "ids": found["ids"][0],
-            "cosines": [1.0 - distance for distance in found["distances"][0]],
-        }, b""
+        with self._faults():
+            if "ids" in params:
+                found = collection.get(ids=params["ids"], include=wanted)
+            else:
+                page = {"limit": params["limit"], "offset": params["offset"]}
+                found = collection.get(**page, include=wanted)
+        if not wanted or not found["ids"]:
+            return {"ids": found["ids"], "dimension": 0}, b""
+        rows = np.ascontiguousarray(found["embeddings"], np.float32)
+        return {"ids": found["ids"], "dimension": rows.shape[1]}, rows.tobytes()
+
+    def query(self, params: Params, body: bytes) -> Reply:
+        """Return the `limit` nearest ids of `collection` to each row of the body, and cosines."""
+        collection = self._collections[params["collection"]]
+        rows = _rows(body, params["dimension"])
+        with self._faults(), chroma.caller_faults():
+            limit = min(params["limit"], collection.count())
+            if limit == 0:
+                return {"ids": [[]] * len(rows), "cosines": [[]] * len(rows)}, b""
+            found = collection.query(query_embeddings=rows, n_results=limit, include=["distances"])
+        ids, cosines = chroma.nearest(found)
+        return {"ids": ids, "cosines": cosines}, b""
+
+    def forget(self, params: Params, _body: bytes) -> Reply:
+        """Delete the `collections` of other generations on a server, by their `suffixes`."""
+        with self._faults():
+            for suffix in params["suffixes"]:
+                chroma.forget(self._client, params["collections"], suffix)
+        return {}, b""
+
+    def close(self, _params: Params, _body: bytes) -> Reply:
+        """Close the files, or the connection."""
+        self._collections = {}
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+        if self._folder is not None:
+            os.close(self._folder)
+            self._folder = None
+        return {}, b""
+
+    def _faults(self) -> AbstractContextManager[None]:
+        """Return what tells a server's trouble from an index's; a folder has only its own."""
+        return chroma.server_faults() if self._remote else nullcontext()
 
 
 def _rows(body: bytes, dimension: int) -> Any:
     """Return raw float32 bytes as rows."""
-    import numpy as np  # noqa: PLC0415 - beside its only use
-
     return np.frombuffer(body, np.float32).reshape(-1, dimension)
 
 
 def main() -> None:
     """Answer the parent until it goes."""
     index = Index()
-    ops = (index.open, index.put, index.drop, index.holds, index.query)
+    ops = (
+        *(index.load, index.open, index.put, index.drop, index.get, index.query),
+        *(index.forget, index.close),
+    )
     frames.main({op.__name__: op for op in ops})
 
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, update
 
 from cortex_actors.errors import Superseded
-from cortex_actors.storage import faults, schema
+from cortex_actors.storage import faults, passages, schema
 from cortex_actors.storage.connection import abandon, driver_of
 from cortex_actors.storage.gauge import Gauge
 from cortex_actors.storage.ground import Ground
@@ -180,14 +180,19 @@ class Writer:
             group += _wanted(job)
         return group, False
 
-    def _commit(self, group: list[_Job]) -> None:
-        """Run a group in one transaction, then answer everybody."""
+    def _commit(self, group: list[_Job], *, mend: bool = True) -> None:
+        """Run a group in one transaction, then answer everybody.
+
+        Words that are found damaged are made anew, so that who tries again succeeds.
+        """
         try:
             self._write(self._admitted(group))
         except Exception as error:  # noqa: BLE001 - the thread must live, and somebody waits
             found = self._verdict(error)
             self._fail(group, found)
             self._stop_if(found)
+            if mend and faults.is_of_words(error):
+                self._commit([_Job(passages.rebuild, vital=True)], mend=False)
         else:
             for job in group:
                 if not job.done.done():

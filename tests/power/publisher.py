@@ -152,7 +152,7 @@ def _waiting(connection: Connection) -> int:
     return int(connection.exec_driver_sql(query).scalar_one())
 
 
-async def _embed(texts: Sequence[str]) -> Matrix:
+async def _embed(texts: Sequence[str], *, model: str | None = None) -> Matrix:
     """Return some vectors."""
     return np.tile(np.array([0.6, 0.8, 0.0], np.float32), (len(texts), 1))
 

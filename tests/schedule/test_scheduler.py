@@ -261,6 +261,17 @@ class TestCheck:
 
             assert not check.marker(store.home.ledger).exists()
 
+    async def test_words(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+        """Words that are not those of the texts are made anew, and the ledger is not given up."""
+        async with scheduled(tmp_path) as watched:
+            sql = "INSERT INTO words_alone (rowid, text) VALUES (9, 'ghost')"
+            await watched.store.write(lambda c: c.exec_driver_sql(sql).rowcount)
+            await watched.turn(SOON)
+            query = "SELECT rowid FROM words_alone WHERE words_alone MATCH 'ghost'"
+
+            assert [] == await watched.store.rows(query)
+            assert "words_alone were not the words of the texts" in caplog.text
+
 
 class TestPrune:
     async def test_until_nothing_is_left(

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.storage.support import Store, opened
+from tests.storage.things import Tables, in_memory
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
 
@@ -18,3 +19,10 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
     """Give a running ledger in a folder of its own."""
     async with opened(tmp_path) as store:
         yield store
+
+
+@pytest.fixture
+def tables() -> Iterator[Tables]:
+    """Give the ledger's tables in memory."""
+    with in_memory() as tables:
+        yield tables

@@ -142,6 +142,12 @@ REFUSED = {
     "embedding_models.dimension_is_at_least_1": "UPDATE embedding_models SET dimension = 0",
     "embedding_models.state_is_known": "UPDATE embedding_models SET state = 'loved'",
     "embedding_models(state)": "UPDATE embedding_models SET state = 'active'",
+    "passages.collection_is_not_empty": "UPDATE passages SET collection = ''",
+    "passages.item_id_is_not_empty": "UPDATE passages SET item_id = ''",
+    "passages.place_is_known": "UPDATE passages SET place = 'beside'",
+    "passages.text_hash_is_a_digest": "UPDATE passages SET text_hash = 'use ruff'",
+    "passages(item_id, collection, place)": "UPDATE passages SET place = 'paired'",
+    "vectors(model, text_hash)": "UPDATE vectors SET text_hash = zeroblob(32)",
     "index_ops.op": "UPDATE index_ops SET op = 'eat'",
     "index_state.one": "UPDATE index_state SET one = 0",
 }
@@ -165,6 +171,11 @@ ALLOWED = {
     " SET state = 'done', ended_at = 2",
     "a piece in the place of one that is withdrawn": "UPDATE knowledge_chunks"
     " SET ordinal = 0, status = iif(id = 'kb_0', 'active', 'withdrawn')",
+    "one id in two collections": "INSERT INTO passages"
+    " (collection, item_id, place, text, text_hash)"
+    " SELECT 'cortex_village', item_id, place, text, text_hash FROM passages",
+    "a text that two items have": "UPDATE passages SET text_hash = zeroblob(32)",
+    "one text's vectors of two models": "UPDATE vectors SET model = seq, text_hash = zeroblob(32)",
     "any number of retired models": "UPDATE embedding_models SET state = 'retired'",
     "a contradiction settled in favour of one": "UPDATE contradictions"
     " SET status = 'resolved', resolved_at = 1, kept_id = insight_b",

@@ -115,11 +115,22 @@ ROWS: Mapping[str, Sequence[Mapping[str, object]]] = {
         | {"title": "Guide", "text": "how to", "text_hash": DIGESTS[0], "read_at": 1}
         for number in range(2)
     ],
+    "passages": [
+        {"id": 1, "collection": "cortex_insights", "item_id": INSIGHTS[0], "place": "both"}
+        | {"text": "use ruff", "text_hash": DIGESTS[0]},
+        {"id": 2, "collection": "cortex_private", "item_id": MEMORIES[0], "place": "alone"}
+        | {"text": "b", "text_hash": DIGESTS[1]},
+        {"id": 3, "collection": "cortex_private", "item_id": MEMORIES[0], "place": "paired"}
+        | {"text": "a\nb", "text_hash": DIGESTS[2]},
+    ],
     "embedding_models": [
         {"id": f"test/{state}", "dimension": 3, "state": state, "since": 1}
         for state in ("active", "coming", "retired")
     ],
-    "vectors": [{"model": "test/active", "text_hash": DIGESTS[0], "vector": b"0000"}],
+    "vectors": [
+        {"seq": 1, "model": "test/active", "text_hash": DIGESTS[0], "vector": b"0000"},
+        {"seq": 2, "model": "test/active", "text_hash": DIGESTS[1], "vector": b"0000"},
+    ],
     "index_ops": [{"seq": 1, "collection": "cortex_insights", "item_id": "x", "op": "put"}],
     "index_state": [
         {"one": 1, "generation": 1, "token": "t", "model": "test/active", "applied_seq": 0}

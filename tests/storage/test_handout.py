@@ -9,10 +9,11 @@ import pytest
 from cortex_actors import topics
 from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.journal import Delivery
-from cortex_actors.domain.payload import FileChanged
+from cortex_actors.bus.lanes import project_of
+from cortex_actors.domain.payload import AccumulationComplete, FileChanged
 from cortex_actors.storage.append import store as append
 from cortex_actors.storage.connection import driver_of
-from cortex_actors.storage.handout import CONFLATED, handed_next
+from cortex_actors.storage.handout import CONFLATED, LOOKED_AT, handed_next
 from cortex_actors.testing import MemoryJournal
 
 if TYPE_CHECKING:
@@ -30,13 +31,23 @@ CONSUMER = "accumulator"
 
 
 async def fill(store: Store, paths: Sequence[str]) -> None:
-    """Store an event for each path."""
+    """Store an event for each path, of a project of its own."""
+    await said(store, *((f"prj_{path}", path) for path in paths))
+
+
+async def said(store: Store, *changes: tuple[str, str]) -> None:
+    """Store events of those projects and paths."""
     bus = Bus(MemoryJournal(store.clock), store.clock)
-    said = [
-        bus.event(topics.FILE_CHANGED, FileChanged(f"prj_{path}", path), source="test")
-        for path in paths
-    ]
-    await store.write(lambda connection: append(connection, said))
+    events = [bus.event(topics.FILE_CHANGED, FileChanged(*each), source="test") for each in changes]
+    await store.write(lambda connection: append(connection, events))
+
+
+def handed(connection: Connection, *in_hands: Delivery) -> list[tuple[str | None, tuple[int, ...]]]:
+    """Return what else is handed out while nothing ends: of which project, and which events."""
+    in_hand = list(in_hands)
+    while isinstance(found := handed_next(connection, CONSUMER, now=0, in_hand=in_hand), Delivery):
+        in_hand.append(found)
+    return [(project_of(each.event.payload), each.seqs) for each in in_hand[len(in_hands) :]]
 
 
 def steps(connection: Connection, hands: int = 0) -> int:
@@ -85,3 +96,64 @@ class TestCost:
         many = await store.write(steps)
 
         assert 0 < many < 2 * few
+
+
+class TestProjects:
+    """A file below a project in a project is of the one or the other, as they are followed."""
+
+    INSIDE = "/atlas/inner/CLAUDE.md"
+
+    async def test_one_each(self, store: Store) -> None:
+        """Repeats of a file that came to another project meanwhile are no delivery of the first."""
+        await said(
+            store,
+            *(("atlas", self.INSIDE), ("atlas", "/atlas/a.md"), ("atlas", self.INSIDE)),
+            *(("inner", self.INSIDE), ("inner", self.INSIDE)),
+        )
+
+        assert [("atlas", (1, 3)), ("atlas", (2,))] == await store.write(handed)
+
+    async def test_one_run_for_all(self, store: Store) -> None:
+        """What one run answers for every project is one delivery, of several projects."""
+        bus = Bus(MemoryJournal(store.clock), store.clock)
+        runs = [AccumulationComplete(f"run_{each}", f"prj_{each}", (each,)) for each in "abc"]
+        done = [bus.event(topics.ACCUMULATION_COMPLETE, each, source="test") for each in runs]
+        await store.write(lambda connection: append(connection, done))
+        found = await store.write(lambda c: handed_next(c, "reconciler", now=0, in_hand=[]))
+
+        assert isinstance(found, Delivery)
+        assert (1, 2, 3) == found.seqs
+        assert (None, ("a", "b", "c")) == (
+            found.event.payload.project_id,
+            found.event.payload.changed_ids,
+        )
+
+    async def test_there_and_back(self, store: Store) -> None:
+        """Nothing goes past a repeat of its project, even one behind a repeat of another's."""
+        await said(
+            store,
+            *(("atlas", self.INSIDE), ("inner", self.INSIDE), ("atlas", self.INSIDE)),
+            *(("atlas", "/atlas/a.md"), ("inner", "/atlas/inner/b.md"), ("other", "/other/c.md")),
+        )
+
+        assert [("atlas", (1,)), ("other", (6,))] == await store.write(handed)
+
+    async def test_many_repeats(self, store: Store) -> None:
+        """Behind more repeats than are looked at, nothing is handed out."""
+        repeats = [("inner", self.INSIDE)] * LOOKED_AT
+        await said(store, ("atlas", self.INSIDE), *repeats, ("atlas", self.INSIDE))
+        await said(store, ("atlas", "/atlas/a.md"))
+
+        assert [("atlas", (1,))] == await store.write(handed)
+
+    async def test_behind_what_is_held(self, store: Store) -> None:
+        """A repeat of another project stays behind what its project holds up, and its own too."""
+        await said(store, ("atlas", "/atlas/a.md"))
+        first = await store.write(lambda connection: _found(connection, []))
+        await said(
+            store,
+            *(("atlas", "/atlas/a.md"), ("atlas", self.INSIDE), ("inner", self.INSIDE)),
+            *(("inner", "/atlas/inner/b.md"), ("other", "/other/c.md")),
+        )
+
+        assert [("other", (6,))] == await store.write(lambda c: handed(c, first))

@@ -55,8 +55,9 @@ class World:
         )
         self.handle = await start_actor(self.store.names, "indexer", make)
 
-    async def embed(self, texts: Sequence[str]) -> Matrix:
+    async def embed(self, texts: Sequence[str], *, model: str) -> Matrix:
         """Return vectors, or fail."""
+        assert MODEL == model
         if self.errors and isinstance(self.errors[0], EmbedderDown):
             raise self.errors.pop(0)
         self.embedded += texts
@@ -95,7 +96,8 @@ class World:
 
 @pytest.fixture
 async def world(store: Store) -> AsyncIterator[World]:
-    """Give a world whose indexer has not started."""
+    """Give a world whose indexer has not started; it gathers nothing."""
+    store.settings = store.settings.model_copy(update={"index_ms": 0})
     world = World(store)
     yield world
     await world.handle.stop(5)
@@ -193,7 +195,7 @@ class TestAway:
         """A stop does not wait for an embedder that does not answer."""
         asked = asyncio.Event()
 
-        async def never(texts: Sequence[str]) -> Matrix:
+        async def never(texts: Sequence[str], *, model: str) -> Matrix:
             asked.set()
             await asyncio.Event().wait()
             return unit(1, 0, 0)

@@ -39,6 +39,11 @@ def ask(engine: Engine, sql: str) -> list[object]:
         return list(connection.exec_driver_sql(sql).scalars())
 
 
+def is_ours(name: str | None, kind: str, _parents: object) -> bool:
+    """Tell what Alembic is to compare: it knows no full-text tables, which are compared below."""
+    return kind != "table" or not (name or "").startswith("words_")
+
+
 class TestMigrate:
     def test_new(self, engine: Engine, path: Path) -> None:
         """A new ledger becomes this version's; a second time there is nothing to do."""
@@ -51,7 +56,8 @@ class TestMigrate:
         """What the migrations make is what the code expects."""
         migrate(engine, path)
         with engine.begin() as connection:
-            context = MigrationContext.configure(connection, opts={"compare_type": True})
+            opts = {"compare_type": True, "include_name": is_ours}
+            context = MigrationContext.configure(connection, opts=opts)
             differences = compare_metadata(context, metadata)
 
         assert [] == differences

@@ -86,7 +86,7 @@ class TestCutShort:
 
         assert 2 == len([each for each in old if "-shm" not in each])
 
-    @pytest.mark.parametrize("end", ["-wal", "-shm", "-journal"])
+    @pytest.mark.parametrize("end", ["-wal", "-journal"])
     def test_nothing_is_left(self, filed: Filed, end: str) -> None:
         """What SQLite would play into the new ledger goes aside with the old one."""
         choice = restoring.choose(filed.home, "latest")
@@ -99,6 +99,16 @@ class TestCutShort:
         assert again is not None
         assert not left.exists()
         assert again.with_name(f"{again.name}{end}").exists()
+
+    def test_nothing_empty(self, tmp_path: Path) -> None:
+        """An empty WAL and its shared memory say nothing, and are not kept beside the old one."""
+        filed = Filed(tmp_path, events=3)
+        backups.take(filed.path, filed.home.backups, at=EPOCH)
+        choice = restoring.choose(filed.home, "latest")
+        aside = restoring.restore(filed.home, choice, at=EPOCH)
+
+        assert aside is not None
+        assert [aside.name] == filed.names("*replaced*")
 
     def test_not_closed(self, filed: Filed) -> None:
         """A new ledger with a WAL of its own is not taken: the WAL would be lost."""

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import Table, UniqueConstraint
 
 from cortex_actors.domain.insight import Category, InsightStatus
+from cortex_actors.domain.passage import Place
 from cortex_actors.domain.principle import PrincipleCategory
 from cortex_actors.storage import schema, version
 from cortex_actors.storage.schema import metadata
@@ -56,6 +57,7 @@ class TestSchema:
             ("insights", "category"): Category,
             ("insights", "status"): InsightStatus,
             ("principles", "category"): PrincipleCategory,
+            ("passages", "place"): Place,
         }
         for (table, column), words in sets.items():
             checks = {str(getattr(c, "sqltext", "")) for c in metadata.tables[table].constraints}

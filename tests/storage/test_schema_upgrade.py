@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError
 from cortex_actors.storage import connection as opening
 from cortex_actors.storage.migrate import migrate
 from cortex_actors.storage.migrations.versions.v0001 import STATEMENTS
-from cortex_actors.storage.schema import metadata
+from cortex_actors.storage.schema import SCHEMA_VERSION, metadata
 from tests.storage.support import opened
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ class TestWhole:
 
         assert [("ok",)] == ask(engine, "PRAGMA integrity_check")
         assert [] == ask(engine, "PRAGMA foreign_key_check")
-        assert [(2,)] == ask(engine, "PRAGMA user_version")
+        assert [(SCHEMA_VERSION,)] == ask(engine, "PRAGMA user_version")
 
     def test_nothing_is_left_over(self, engine: Engine, path: Path) -> None:
         """There are the code's tables and indexes, as many as in a new ledger, and no other."""

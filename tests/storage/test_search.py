@@ -1,185 +1,223 @@
+"""A search: several lists, one answer, and an honest account of what took no part."""
+
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
-
-import numpy as np
 import pytest
 
-from cortex_actors.errors import ActorAway, DeadlineExceeded, IndexDown
-from cortex_actors.storage import indexing, search
-from cortex_actors.storage.search import Search
-from tests.storage.support import HARBOR, MODEL, id_of, unit
+from cortex_actors.domain.memory import Realm
+from cortex_actors.errors import BadInput
+from cortex_actors.rules.strangeness import NOT_KNOWN
+from cortex_actors.storage import insights
+from tests.storage.room import HERE, Room
+from tests.storage.support import HARBOR
+from tests.storage.things import Tables, mem, memory
 
-if TYPE_CHECKING:
-    from cortex_actors.domain.hit import Hit
-    from cortex_actors.storage.indexing import Matrix
-    from tests.storage.support import Store
-
-HERE = "/projects/atlas/CLAUDE.md"
 THERE = "/projects/harbor/CLAUDE.md"
 
 
-class Index:
-    """An index in memory that holds what it was told, or is away."""
-
-    def __init__(self) -> None:
-        self.rows: dict[str, Matrix] = {}
-        self.error: Exception | None = None
-        self.asked: list[int] = []
-
-    async def tell(self, store: Store) -> None:
-        """Be told everything that waits."""
-        for change in await store.read(lambda c: indexing.changes(c, MODEL, 1_000)):
-            if change.vector is None:
-                self.rows.pop(change.item_id, None)
-            else:
-                self.rows[change.item_id] = change.vector
-            await store.write(partial(indexing.applied, told=[change]))
-
-    async def __call__(
-        self, collection: str, vector: Matrix, limit: int
-    ) -> list[tuple[str, float]]:
-        """Return the nearest."""
-        self.asked.append(limit)
-        if self.error is not None:
-            raise self.error
-        near = [(each, float(row @ vector)) for each, row in self.rows.items()]
-        return sorted(near, key=lambda pair: -pair[1])[:limit]
-
-
 @pytest.fixture
-async def index(store: Store) -> Index:
-    """Give an index that was told what two projects say."""
-    await store.says(HERE, "x", "xy", "y")
-    await store.says(THERE, "z", "x", project=HARBOR)
-    await store.embed(x=[1, 0, 0], xy=[1, 1, 0], y=[0, 1, 0], z=[-1, 0, 0.1], new=[1, 0.1, 0])
-    index = Index()
-    await index.tell(store)
-    return index
+def room(tables: Tables) -> Room:
+    """Give a room in which two projects say something."""
+    room = Room(tables)
+    room.says("alpha", "alpha beta", "beta")
+    room.says("gamma", "alpha", path=THERE, project=HARBOR)
+    room.embed(**{"alpha": [1, 0, 0], "alpha beta": [1, 1, 0], "beta": [0, 1, 0]})
+    room.embed(gamma=[-1, 0, 0.1], new=[1, 0.1, 0])
+    return room
 
 
-async def ask(
-    store: Store, index: Index, *vector: float, limit: int = 10, project_id: str | None = None
-) -> list[Hit]:
-    """Search."""
-    found = Search(store.records, index, MODEL)
-    return await found.insights(unit(*vector), limit=limit, project_id=project_id)
+class TestAnswer:
+    async def test_provenance(self, room: Room) -> None:
+        """What is found says where it was read, by whom, and which lists held it."""
+        best = (await room.ask("alpha", 1, 0, 0)).hits[0]
 
-
-class TestBroad:
-    async def test_by_index(self, store: Store, index: Index) -> None:
-        """A broad question is answered from the index, best first, with provenance."""
-        hits = await ask(store, index, 1, 0, 0)
-        best = hits[0]
-
-        assert ["x", "xy"] == [hit.text for hit in hits[:2]]
-        assert {"index"} == {hit.extra["found_by"] for hit in hits}
-        assert pytest.approx(1.0) == best.score
-        assert ("atlas", HERE, 1, "cortex_insights") == (
-            best.project,
-            best.path,
-            best.line_start,
-            best.store,
-        )
+        assert ("alpha", "atlas", HERE, 1) == (best.text, best.project, best.path, best.line_start)
+        assert (insights.COLLECTION, 1.0) == (best.store, best.score)
         assert [f"{THERE}:4"] == best.extra["also"]
         assert ["atlas", "harbor"] == best.extra["projects"]
+        lists = ["dense_alone", "words_alone", "dense_paired", "words_paired"]
+        assert lists == best.extra["found_by"]
+        assert "explain" not in best.extra
 
-    async def test_opposite(self, store: Store, index: Index) -> None:
-        """What points away has the score 0 and comes last."""
-        hits = await ask(store, index, 1, 0, 0)
+    async def test_either(self, room: Room) -> None:
+        """What shares a word is found though its meaning is far, and the other way round."""
+        found = await room.texts("gamma", 0, 1, 0)
 
-        assert ("z", 0.0) == (hits[-1].text, hits[-1].score)
+        assert {"gamma", "beta"} == set(found[:2])
+        assert 4 == len(found)
 
-    async def test_limit(self, store: Store, index: Index) -> None:
+    async def test_scores(self, room: Room) -> None:
+        """Scores lie between 0 and 1, fall, and are 1 for the first place in every list."""
+        scores = [hit.score for hit in (await room.ask("alpha", 1, 0, 0)).hits]
+
+        assert sorted(scores, reverse=True) == scores
+        assert 1.0 == scores[0]
+        assert 0 < scores[-1] < scores[0]
+
+    async def test_limit(self, room: Room) -> None:
         """No more is returned than asked for."""
-        assert ["y"] == [hit.text for hit in await ask(store, index, 0, 1, 0, limit=1)]
+        assert ["beta"] == await room.texts("beta", 0, 1, 0, limit=1)
 
-    async def test_ties(self, store: Store, index: Index) -> None:
+    async def test_ties(self, room: Room) -> None:
         """Equal scores come in the order of their ids."""
-        ids = [hit.id for hit in await ask(store, index, 0, 0, 1)]
+        room.says(*(f"same {n}" for n in range(20)))
+        found = (await room.ask("same")).hits
 
-        assert id_of("z") == ids[0]
-        assert sorted([id_of("x"), id_of("xy"), id_of("y")]) == ids[1:]
+        assert sorted(hit.id for hit in found) == [hit.id for hit in found]
 
-    async def test_same_either_way(self, store: Store, index: Index) -> None:
-        """The index and the exact comparison give the same answer."""
-        by_index = await ask(store, index, 0.3, 0.8, 0.1)
-        index.error = IndexDown("away")
-        exact = await ask(store, index, 0.3, 0.8, 0.1)
-
-        assert [hit.id for hit in by_index] == [hit.id for hit in exact]
-        assert np.allclose([hit.score for hit in by_index], [hit.score for hit in exact])
-
-    @pytest.mark.parametrize("error", [IndexDown("x"), ActorAway("x"), DeadlineExceeded("x")])
-    async def test_index_away(self, store: Store, index: Index, error: Exception) -> None:
-        """While the index is away every vector is compared."""
-        index.error = error
-        hits = await ask(store, index, 1, 0, 0)
-
-        assert {"exact"} == {hit.extra["found_by"] for hit in hits}
-        assert 4 == len(hits)
-
-
-class TestReadYourWrites:
-    async def test_not_yet_told(self, store: Store, index: Index) -> None:
-        """What was committed before the question is found although the index has not heard."""
-        await store.says(HERE, "x", "xy", "y", "new")
-        hits = await ask(store, index, 1, 0.1, 0, limit=1)
-
-        assert ["new"] == [hit.text for hit in hits]
-
-    async def test_withdrawn(self, store: Store, index: Index) -> None:
-        """What nobody says any more is not shown, although the index still returns it."""
-        await store.says(HERE, "xy")
-        hits = await ask(store, index, 0, 1, 0)
-
-        assert id_of("y") in index.rows
-        assert "y" not in [hit.text for hit in hits]
-
-    async def test_withdrawn_do_not_crowd_out(self, store: Store, index: Index) -> None:
-        """Withdrawn neighbours cost no place: as many hits come as were asked for."""
-        texts = [f"old {n}" for n in range(40)]
-        await store.says("/projects/atlas/old.md", *texts)
-        await store.embed(**{text: [1, 0, 0.001 * n] for n, text in enumerate(texts, 1)})
-        await index.tell(store)
-        await store.says("/projects/atlas/old.md")
-        hits = await ask(store, index, 1, 0, 0, limit=3)
-
-        assert ["x", "xy"] == [hit.text for hit in hits[:2]]
-        assert 3 == len(hits)
-
-    async def test_not_embedded(self, store: Store, index: Index) -> None:
-        """What has no vector yet is not found and harms nothing."""
-        await store.says(HERE, "x", "xy", "y", "no vector")
-
-        assert 4 == len(await ask(store, index, 1, 0, 0))
-
-    async def test_index_far_behind(
-        self, store: Store, index: Index, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """An index that is too far behind is not asked at all."""
-        monkeypatch.setattr(search, "EXACT_LIMIT", 0)
-        await store.says(HERE, "x", "xy", "y", "new")
-        hits = await ask(store, index, 1, 0, 0)
-
-        assert [] == index.asked
-        assert 5 == len(hits)
-
-
-class TestFiltered:
-    async def test_project(self, store: Store, index: Index) -> None:
-        """A project's question sees what that project says, its own place first, exactly."""
-        hits = await ask(store, index, 1, 0, 0, project_id=HARBOR.id)
-
-        assert ["x", "z"] == [hit.text for hit in hits]
-        assert ("harbor", THERE) == (hits[0].project, hits[0].path)
-        assert [] == index.asked
-
-    async def test_unknown_project(self, store: Store, index: Index) -> None:
-        """A project that says nothing has no answers."""
-        assert [] == await ask(store, index, 1, 0, 0, project_id="prj_none")
-
-    async def test_empty_ledger(self, store: Store) -> None:
+    async def test_nothing_known(self, tables: Tables) -> None:
         """A ledger that knows nothing answers nothing."""
-        assert [] == await ask(store, Index(), 1, 0, 0)
+        assert () == (await Room(tables).ask("x", 1, 0, 0)).hits
+
+    async def test_collections(self, room: Room) -> None:
+        """A search may be narrowed to some collections."""
+        room.remember(memory("alpha", realm=Realm.VILLAGE))
+        found = await room.ask("alpha", 1, 0, 0, collections=("cortex_village",))
+
+        assert [mem("alpha")] == [hit.id for hit in found.hits]
+        assert () == (await room.ask("alpha", collections=("cortex_nothing",))).hits
+
+    async def test_all_kinds(self, room: Room) -> None:
+        """Insights, memories and documents are one list, and each shows what a person needs."""
+        room.remember(memory("alpha said", agent_id="VAJRA", realm=Realm.VILLAGE, tags=("t",)))
+        room.read("/docs/b.md", "alpha written", title="Book", headings=("One", "Two"))
+        found = {hit.store: hit for hit in (await room.ask("alpha")).hits}
+
+        said, written = found["cortex_village"].extra, found["cortex_knowledge"]
+        assert ("VAJRA", "talk", "working", ["t"]) == (
+            said["agent"],
+            said["thread"],
+            said["layer"],
+            said["tags"],
+        )
+        assert ("/docs/b.md", "One > Two") == (written.extra["source"], written.heading)
+        assert insights.COLLECTION in found
+
+
+class TestPaired:
+    async def test_by_predecessor(self, tables: Tables) -> None:
+        """An answer is found by the words of what it answers."""
+        room = Room(tables)
+        room.remember(memory("Which pottery class do you like?"), memory("The one on Mondays.", 1))
+        found = (await room.ask("pottery", explain=True)).hits
+
+        assert {mem("Which pottery class do you like?"), mem("The one on Mondays.")} == {
+            hit.id for hit in found
+        }
+        assert ["words_paired"] == found[1].extra["found_by"]
+
+    async def test_document_profile(self, tables: Tables) -> None:
+        """The document's ranking looks at the plain texts alone."""
+        room = Room(tables, profile="document")
+        room.remember(memory("Which pottery class do you like?"), memory("The one on Mondays.", 1))
+
+        assert ["Which pottery class do you like?"] == await room.texts("pottery")
+
+    async def test_custom_profile(self, tables: Tables) -> None:
+        """A ranking of one's own asks the lists that have a weight."""
+        weights = {"weight_dense_alone": 0, "weight_dense_paired": 0, "weight_words_alone": 0}
+        room = Room(tables, profile="custom", **weights)
+        room.remember(memory("pottery"))
+        (hit,) = (await room.ask("pottery", 1, 0, 0)).hits
+
+        assert ["words_paired"] == hit.extra["found_by"]
+
+
+class TestDocumentVectors:
+    async def test_equal(self, tables: Tables) -> None:
+        """Five equally near memories without a common word score as the document has it."""
+        room = Room(tables, profile="document")
+        room.remember(*(memory(f"fact {n}", n, thread="") for n in range(5)))
+        room.embed(**{f"fact {n}": [1, 0, 0] for n in range(5)})
+        found = (await room.ask("nothing", 1, 0, 0)).hits
+
+        # Ties go by id here; there the later row came first. The scores are the same.
+        assert [f"fact {n}" for n in range(5)] == [hit.text for hit in found]
+        scores = [0.9615, 0.9533, 0.9454, 0.9377, 0.9303]
+        assert scores == pytest.approx([hit.score for hit in found], abs=1e-4)
+
+    async def test_only_one(self, tables: Tables) -> None:
+        """A single memory scores 1 with a common word, and .9918 without."""
+        room = Room(tables, profile="document")
+        room.remember(memory("fact"))
+        room.embed(fact=[1, 0, 0])
+
+        assert [1.0] == [hit.score for hit in (await room.ask("fact", 1, 0, 0)).hits]
+        (hit,) = (await room.ask("other", 1, 0, 0)).hits
+        assert 0.9918 == pytest.approx(hit.score, abs=1e-4)
+
+
+class TestExplain:
+    async def test_lists(self, room: Room) -> None:
+        """On demand each hit says its place and score in each list that holds it."""
+        found = await room.ask('alpha "beta"', 1, 1, 0, explain=True)
+        told = found.hits[0].extra["explain"]
+
+        assert isinstance(told, dict)
+        assert {"rank": 1, "score": 1.0} == told["dense_alone"]
+        assert 1 == told["words_paired"]["rank"]
+        assert ("exact", "measured", ['"beta"', "alpha"]) == (
+            told["plan"]["kind"],
+            told["profile"],
+            told["terms"],
+        )
+        assert found.plan is not None
+        assert found.plan.why == told["plan"]["why"]
+
+    async def test_without_vectors(self, room: Room) -> None:
+        """Where no vectors were compared, there was no plan."""
+        found = await room.ask("alpha", explain=True)
+        told = found.hits[0].extra["explain"]
+
+        assert isinstance(told, dict)
+        assert (None, None) == (found.plan, told["plan"])
+        assert {"words_alone", "words_paired", "plan", "profile", "terms"} == set(told)
+
+
+class TestWithoutMeaning:
+    async def test_no_vector(self, room: Room) -> None:
+        """Without a vector the question is answered by its words, and the answer says so."""
+        found = await room.ask("beta", why="the model is loading")
+
+        assert {"beta", "alpha beta"} == {hit.text for hit in found.hits}
+        ((part, why),) = found.skipped
+        assert "meaning" == part
+        assert why.endswith("the model is loading")
+
+    async def test_another_model(self, room: Room) -> None:
+        """Vectors of two models are never compared: the words alone are searched."""
+        found = await room.ask("beta", 0, 1, 0, model="another/3")
+
+        assert ["words_alone", "words_paired"] == found.hits[0].extra["found_by"]
+        assert "another/3" in found.skipped[0][1]
+
+    @pytest.mark.parametrize("text", ["", "?!", '""', "\N{COMBINING ACUTE ACCENT}", "\0"])
+    async def test_no_words(self, room: Room, text: str) -> None:
+        """A question without a word is answered by its meaning, and the answer says so."""
+        found = await room.ask(text, 0, 1, 0)
+
+        assert "beta" == found.hits[0].text
+        ((part, why),) = found.skipped
+        assert "words" == part
+        assert why.endswith("the nearest in meaning only")
+
+    async def test_strange(self, room: Room) -> None:
+        """Hits for words that nothing holds and nothing is near to are kept, with a note."""
+        far = await room.ask("quasar", 0, 0, 1)
+        near = await room.ask("quasar", 0, 1, 0)
+
+        assert far.hits
+        assert (("words", NOT_KNOWN),) == far.skipped
+        assert () == near.skipped
+        assert () == (await room.ask("alpha", 0, 0, 1)).skipped
+
+    async def test_neither(self, room: Room) -> None:
+        """Without either there is no answer, and it says why."""
+        found = await room.ask("?")
+
+        assert ((), {"meaning", "words"}) == (found.hits, {part for part, _ in found.skipped})
+
+    async def test_lone_surrogate(self, room: Room) -> None:
+        """Text that is not valid Unicode is refused."""
+        with pytest.raises(BadInput, match="valid Unicode"):
+            await room.ask("\ud800", 1, 0, 0)

@@ -16,6 +16,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import REAL
 
+from cortex_actors.domain.memory import Layer, MemoryStatus, MemoryType, Realm
 from cortex_actors.storage.tables.columns import (
     Text,
     at_least,
@@ -27,18 +28,8 @@ from cortex_actors.storage.tables.columns import (
 )
 from cortex_actors.storage.tables.insight import DECIDERS
 
-#: Who may read it: its agent, every agent, its agent and those it names.
-REALMS = ("private", "village", "bridge")
-
-LAYERS = ("sensory", "working", "long_term", "cortex")
-MEMORY_TYPES = ("fact", "dialogue", "observation", "question", "cultural", "agent_profile")
-
-#: `merged` has become part of another; `archived` was taken out by hand or by decay, and can come
-#: back. Nothing is deleted before it is purged.
-MEMORY_STATES = ("active", "merged", "archived")
-
 #: What is said once: the same dialogue may be said again.
-MERGEABLE = ("fact", "observation")
+MERGEABLE = (MemoryType.FACT, MemoryType.OBSERVATION)
 
 #: Attention that the most generous formula gives.
 _MOST_ATTENTION = 2
@@ -71,12 +62,12 @@ memories = Table(
     Column("layer_since", Integer, nullable=False),
     UniqueConstraint("merged_into", "merged_as"),
     id_of_moment("mem_"),
-    one_of("realm", REALMS),
-    one_of("layer", LAYERS),
-    one_of("type", MEMORY_TYPES),
+    one_of("realm", Realm),
+    one_of("layer", Layer),
+    one_of("type", MemoryType),
     filled("text"),
     digest("text_hash"),
-    one_of("status", MEMORY_STATES),
+    one_of("status", MemoryStatus),
     CheckConstraint("(status = 'merged') = (merged_into IS NOT NULL)", name="merged_has_a_whole"),
     CheckConstraint(
         "(merged_into IS NULL) = (merged_as IS NULL) AND "

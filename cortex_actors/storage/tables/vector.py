@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from sqlalchemy import CheckConstraint, Column, Index, Integer, LargeBinary, Table
+from sqlalchemy import (
+    CheckConstraint,
+    Column,
+    Index,
+    Integer,
+    LargeBinary,
+    Table,
+    UniqueConstraint,
+)
 
 from cortex_actors.storage.tables.columns import Text, at_least, metadata, one_of
 
@@ -18,6 +26,9 @@ embedding_models = Table(
     Column("state", Text, nullable=False),
     # When it came to that state.
     Column("since", Integer, nullable=False),
+    # By which its provider is made again; NULL where a ledger's earlier version did not say.
+    Column("provider", Text),
+    Column("name", Text),
     at_least("dimension", 1),
     one_of("state", MODEL_STATES),
 )
@@ -32,11 +43,15 @@ Index(
 vectors = Table(
     "vectors",
     metadata,
-    Column("model", Text, primary_key=True),
-    Column("text_hash", LargeBinary, primary_key=True),
+    # Grows for ever, so that whoever holds vectors in memory asks for those that came since. The
+    # vectors do not lie in the tree of what is unique, on purpose: asking whether there is one
+    # would read them all (18 times as slow at 100,000).
+    Column("seq", Integer, primary_key=True),
+    Column("model", Text, nullable=False),
+    Column("text_hash", LargeBinary, nullable=False),
     Column("vector", LargeBinary, nullable=False),
-    # With a rowid, on purpose: the vectors would else lie in the key's own tree, and asking whether
-    # there is one would read them all (18 times as slow at 100,000).
+    UniqueConstraint("model", "text_hash"),
+    sqlite_autoincrement=True,
 )
 
 #: What the vector index has still to be told, in order.

@@ -1,0 +1,144 @@
+"""The one door to Chroma: a client on a folder of our own, or on somebody's server.
+
+Only vectors ever pass. A collection's stored configuration can name a model, with code, for the
+client to load when it is given texts or asked for that configuration; so it never is, and should
+Chroma itself try, `HF_HUB_OFFLINE` keeps it from fetching anything. Nothing is told to anybody.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from cortex_actors.errors import BadInput, IndexDown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+#: What every collection is made with; all else is Chroma's default (a smaller `sync_threshold`
+#: saves time and made a kill -9 ruin the files more often).
+CONFIGURATION = {"hnsw": {"space": "cosine"}}
+
+#: A server's answers that say something of who asks and how often, not of what it holds.
+REFUSALS = frozenset({401, 403, 408, 429, 502, 503, 504})
+
+#: By name, what httpx, with which Chroma speaks to a server, raises when it comes to nothing.
+_UNREACHED = frozenset({"TransportError", "HTTPStatusError"})
+
+
+class FolderTaken(IndexDown):
+    """Another process has the folder open: two clients on one lose vectors without a word."""
+
+
+class ServerAway(IndexDown):
+    """The server with the index does not answer: nothing is known against the index itself."""
+
+
+def load() -> None:
+    """Import Chroma, which takes most of a second."""
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    import chromadb  # noqa: F401, PLC0415 - that it is here
+
+
+def taken(path: str) -> int:
+    """Return a descriptor that keeps every other child off a folder; raises `FolderTaken`.
+
+    The kernel lets go of it when this process ends. The daemon's lock keeps two daemons apart, and
+    not the child of one that was killed, which may need a moment to notice.
+    """
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(descriptor)
+        message = f"another process still has {path} open; it is tried again"
+        raise FolderTaken(message) from error
+    except OSError:  # a file system that locks no folders: then the daemon's lock has to do
+        return descriptor
+    return descriptor
+
+
+def embedded(path: str) -> Any:
+    """Return a client on a folder, which is made when it is new."""
+    import chromadb  # noqa: PLC0415 - see load
+
+    return chromadb.PersistentClient(path=path, settings=_settings())
+
+
+def remote(host: str, port: int, *, tls: bool, here: bool) -> Any:
+    """Return a client on a server; raises `ServerAway` when none answers there."""
+    import chromadb  # noqa: PLC0415 - see load
+
+    if here:
+        os.environ["NO_PROXY"] = "*"  # what is on this machine is not asked through a proxy
+    with server_faults():
+        try:
+            return chromadb.HttpClient(host=host, port=port, ssl=tls, settings=_settings())
+        except ValueError as error:  # its word for "nobody there"
+            message = f"no Chroma server answers at {host}:{port}: {error}"
+            raise ServerAway(message) from error
+
+
+def collections(client: Any, names: Sequence[str], suffix: str) -> dict[str, Any]:
+    """Return the collections of one generation by name, made where they are new."""
+    return {
+        name: client.get_or_create_collection(
+            name + suffix, embedding_function=None, configuration=CONFIGURATION
+        )
+        for name in names
+    }
+
+
+def forget(client: Any, names: Sequence[str], suffix: str) -> None:
+    """Delete the collections of one generation; those that are gone already are fine."""
+    from chromadb.errors import NotFoundError  # noqa: PLC0415 - see load
+
+    for name in names:
+        try:
+            client.delete_collection(name + suffix)
+        except NotFoundError:
+            continue
+
+
+@contextmanager
+def caller_faults() -> Iterator[None]:
+    """Turn Chroma's word for a vector of the wrong length into `BadInput`."""
+    try:
+        yield
+    except Exception as error:
+        if type(error).__name__ in {"InvalidDimensionException", "InvalidArgumentError"}:
+            raise BadInput(str(error)) from error
+        raise
+
+
+@contextmanager
+def server_faults() -> Iterator[None]:
+    """Turn a server that cannot be reached, or has trouble of its own, into `ServerAway`."""
+    from chromadb.errors import ChromaError  # noqa: PLC0415 - see load
+
+    try:
+        yield
+    except ChromaError as error:
+        if error.code() not in REFUSALS:
+            raise
+        message = f"the Chroma server refuses ({error.code()}): {error}"
+        raise ServerAway(message) from error
+    except Exception as error:
+        if not _UNREACHED & {each.__name__ for each in type(error).__mro__}:
+            raise
+        message = f"the Chroma server does not answer: {type(error).__name__}: {error}"
+        raise ServerAway(message) from error
+
+
+def nearest(found: Mapping[str, Any]) -> tuple[list[list[str]], list[list[float]]]:
+    """Return the ids and cosines of an answer, a list for each question."""
+    cosines = [[1.0 - distance for distance in row] for row in found["distances"]]
+    return found["ids"], cosines
+
+
+def _settings() -> Any:
+    from chromadb.config import Settings  # noqa: PLC0415 - see load
+
+    return Settings(anonymized_telemetry=False, allow_reset=False)

@@ -1,0 +1,155 @@
+"""Embedded texts: the vectors that the ledger keeps, and which texts have none yet.
+
+A vector is found by its model and the hash of its text, whatever has that text. It is never
+changed: one that was damaged on the disk is dropped, and made again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sqlalchemy import (
+    ColumnElement,
+    CompoundSelect,
+    Connection,
+    Select,
+    case,
+    delete,
+    exists,
+    func,
+    literal,
+    select,
+)
+from sqlalchemy.dialects.sqlite import insert
+
+from cortex_actors.domain.passage import PAIRED, Place
+from cortex_actors.storage import blobs
+from cortex_actors.storage.chunks import chunks
+from cortex_actors.storage.schema import index_ops, passages, vectors
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cortex_actors.storage.blobs import Matrix
+
+#: Changes that are looked at one by one; where more wait, texts and vectors are merged instead:
+#: 14 ms at 50,000 where looking at each took 115.
+_FEW = 2_000
+
+#: Changes at either end that are looked at where it need not be known how many texts wait.
+_PROBE = 100
+
+#: The collection of the index that a passage lies in.
+INDEX: ColumnElement[str] = case(
+    (passages.c.place == Place.PAIRED, passages.c.collection + PAIRED), else_=passages.c.collection
+)
+
+
+def keep_vectors(connection: Connection, model: str, found: Mapping[bytes, Matrix]) -> None:
+    """Store vectors by the hash of their text; one that is there already stays.
+
+    Vectors are never changed: a damaged one is dropped by `remake` and then made again.
+    """
+    rows = [
+        {"model": model, "text_hash": digest, "vector": blobs.stored(vector)}
+        for digest, vector in found.items()
+    ]
+    if rows:
+        connection.execute(insert(vectors).on_conflict_do_nothing(), rows)
+
+
+def stored_vectors(
+    connection: Connection, model: str, digests: Sequence[bytes]
+) -> dict[bytes, Matrix]:
+    """Return the vectors the ledger has for texts, by hash; those that are damaged are left out."""
+    query = select(vectors.c.text_hash, vectors.c.vector).where(vectors.c.model == model)
+    found: dict[bytes, bytes] = {}
+    for some in chunks(digests):
+        rows = connection.execute(query.where(vectors.c.text_hash.in_(some)))
+        found.update((digest, blob) for digest, blob in rows)
+    usual = blobs.usual_length(found.values())
+    return {
+        digest: np.frombuffer(blob, np.float32)
+        for digest, blob in found.items()
+        if blobs.is_sound(blob, usual)
+    }
+
+
+def unembedded(connection: Connection, model: str, limit: int) -> list[tuple[str, str, bytes]]:
+    """Return (item, text to embed, its hash) of passages that have no vector yet, each text once.
+
+    Those that the index waits for first come first. Whatever has no vector waits to be told to the
+    index, so only what waits is looked at.
+    """
+    first = select(index_ops.c.item_id).order_by(index_ops.c.seq).limit(_FEW)
+    found = connection.execute(_missing(model).where(passages.c.item_id.in_(first))).all()
+    if not found and _waiting(connection) > _FEW:
+        texts = _merged(model).limit(limit).subquery()
+        hashes = passages.c.text_hash.in_(select(texts.c.text_hash))
+        found = connection.execute(_missing(model).where(hashes)).all()
+    by_text = {row.text_hash: (row.item_id, row.text, row.text_hash) for row in reversed(found)}
+    return sorted(by_text.values(), key=lambda each: each[0])[:limit]
+
+
+def count_unembedded(connection: Connection, model: str) -> int:
+    """Return how many texts have no vector of the model."""
+    waiting = _waiting(connection)
+    if not waiting:
+        return 0
+    query: Any = _merged(model)
+    if waiting <= _FEW:
+        query = _missing(model).where(passages.c.item_id.in_(select(index_ops.c.item_id)))
+        query = query.with_only_columns(passages.c.text_hash).order_by(None).distinct()
+    return int(connection.execute(select(func.count()).select_from(query.subquery())).scalar_one())
+
+
+def some_unembedded(connection: Connection, model: str) -> tuple[int, bool]:
+    """Return how many texts have no vector among the oldest and the newest changes, in 1 ms.
+
+    And whether these are all: texts are embedded in the order in which they wait, so that one
+    without a vector is among them if there is any.
+    """
+    ids: set[str] = set()
+    is_all = False
+    for order in (index_ops.c.seq, index_ops.c.seq.desc()):
+        query = select(index_ops.c.item_id).order_by(order).limit(_PROBE)
+        found = connection.execute(query).scalars().all()
+        is_all |= len(found) < _PROBE
+        ids.update(found)
+    rows = connection.execute(_missing(model).where(passages.c.item_id.in_(sorted(ids))))
+    return len({row.text_hash for row in rows}), is_all
+
+
+def embedded_text(heading: str | None, content: str) -> str:
+    """Return what stands for an insight in vector space: its heading is part of what it says."""
+    return f"{heading}\n{content}" if heading else content
+
+
+def remake(connection: Connection, model: str, digests: Sequence[bytes]) -> None:
+    """Drop vectors that are damaged: their texts wait to be embedded and told to the index."""
+    for some in chunks(digests):
+        connection.execute(
+            delete(vectors).where(vectors.c.model == model, vectors.c.text_hash.in_(some))
+        )
+        texts = select(INDEX, passages.c.item_id, literal("put"))
+        waiting = texts.where(passages.c.text_hash.in_(some)).order_by(passages.c.id)
+        columns = ["collection", "item_id", "op"]
+        connection.execute(insert(index_ops).from_select(columns, waiting))
+
+
+def _missing(model: str) -> Select[Any]:
+    """Return the query for passages whose text has no vector of the model, oldest first."""
+    has = exists().where(vectors.c.model == model, vectors.c.text_hash == passages.c.text_hash)
+    return select(passages).where(~has).order_by(passages.c.id)
+
+
+def _merged(model: str) -> CompoundSelect[Any]:
+    """Return the query for their hashes, each once, made of two lists that are in order already."""
+    made = select(vectors.c.text_hash).where(vectors.c.model == model)
+    return select(passages.c.text_hash).except_(made).order_by("text_hash")
+
+
+def _waiting(connection: Connection) -> int:
+    """Return how many changes the index has not been told."""
+    return int(connection.execute(select(func.count()).select_from(index_ops)).scalar_one())

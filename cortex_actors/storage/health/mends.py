@@ -1,0 +1,142 @@
+"""Units of work that mend what the checks of the ledger find.
+
+What there is to do is looked for on a reading connection; then each slice of it is one transaction
+of the writer's, a fraction of a second long, in which it is made sure of once more: meanwhile it
+may have been mended, or its item may have gone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import delete, exists, select
+
+from cortex_actors.domain.diagnosis import Repair
+from cortex_actors.domain.passage import Place, index_of
+from cortex_actors.storage import embedded, indexing, insights, knowledge, memories
+from cortex_actors.storage import passages as passage_rows
+from cortex_actors.storage.health import passages as health_of_passages
+from cortex_actors.storage.health import vectors as health_of_vectors
+from cortex_actors.storage.schema import embedding_models, passages, vectors
+from cortex_actors.storage.tables.passage import WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from sqlalchemy import Connection
+
+#: Items, or rows, of one unit: some 50 ms of the writer.
+SLICE = 500
+
+#: Who makes the passages of a kind of item anew, and drops those of what may not be found any more.
+_REMAKE: Mapping[str, Callable[[Connection, Sequence[str]], int]] = {
+    "cortex_insights": insights.remake,
+    "cortex_private": memories.remake,
+    "cortex_village": memories.remake,
+    "cortex_bridges": memories.remake,
+    "cortex_knowledge": knowledge.remake,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Mend:
+    """How one kind of damage is mended; `did` completes "300 ..."."""
+
+    did: str
+    #: Returns what there is to do, as it is now.
+    find: Callable[[Connection, str], Sequence[Any]]
+    #: Does some of it, in the transaction of the connection.
+    work: Callable[[Connection, str, Sequence[Any]], None]
+    slice: int = SLICE
+
+
+def _ill(opened: Connection, _model: str) -> list[tuple[str, str]]:
+    """Return the items whose passages are not as they should be."""
+    return sorted({*health_of_passages.stray(opened), *health_of_passages.lacking(opened)})
+
+
+def _remake(connection: Connection, _model: str, items: Sequence[tuple[str, str]]) -> None:
+    """Make the passages of some items anew."""
+    for collection, ids in _grouped(items).items():
+        if collection in _REMAKE:
+            _REMAKE[collection](connection, ids)
+        else:  # nobody's: written by hand
+            passage_rows.drop(connection, collection, ids)
+
+
+def _lists(_opened: Connection, _model: str) -> list[str]:
+    """Return the lists of words."""
+    return list(WORDS)
+
+
+def _reword(connection: Connection, _model: str, _all: Sequence[str]) -> None:
+    """Make the lists of words anew from the passages."""
+    passage_rows.rebuild(connection)
+
+
+def _damaged(opened: Connection, model: str) -> list[bytes]:
+    """Return the texts whose vectors cannot be used."""
+    return health_of_vectors.examine(opened, model).hashes
+
+
+def _drop_damaged(connection: Connection, model: str, hashes: Sequence[bytes]) -> None:
+    """Drop vectors, and have their passages wait to be embedded again."""
+    still = health_of_vectors.examine(connection, model, among=hashes).hashes
+    embedded.remake(connection, model, still)
+
+
+def _remind(connection: Connection, model: str, lost: Sequence[tuple[str, str, str]]) -> None:
+    """Have passages wait to be embedded that nobody would embed."""
+    still = set(health_of_vectors.forgotten(connection, model, [each[1] for each in lost]))
+    _note(connection, [each for each in lost if each in still])
+
+
+def _orphans(opened: Connection, model: str) -> list[int]:
+    """Return the numbers of the vectors that nobody needs."""
+    return health_of_vectors.orphans(opened, model)
+
+
+def _drop_orphans(connection: Connection, model: str, seqs: Sequence[int]) -> None:
+    """Drop vectors that nobody needs, unless somebody does now."""
+    known = select(embedding_models.c.id)
+    needed = exists().where(passages.c.text_hash == vectors.c.text_hash)
+    strange = (vectors.c.model != model) & vectors.c.model.not_in(known)
+    connection.execute(delete(vectors).where(vectors.c.seq.in_(seqs), ~needed | strange))
+
+
+def _index(_opened: Connection, _model: str) -> list[str]:
+    """Return that there is one index."""
+    return ["index"]
+
+
+def _reindex(connection: Connection, model: str, _one: Sequence[str]) -> None:
+    """Begin a new generation of the index, which is told everything from the stored vectors."""
+    indexing.rebuild(connection, model)
+
+
+#: What mends what, in the order in which that has to be done.
+MENDS: Mapping[Repair, Mend] = {
+    Repair.WORDS: Mend("lists of words were made anew from the passages", _lists, _reword),
+    Repair.PASSAGES: Mend("items got their passages anew", _ill, _remake),
+    Repair.DAMAGED: Mend("damaged vectors were dropped, to be made again", _damaged, _drop_damaged),
+    Repair.FORGOTTEN: Mend(
+        "passages wait to be embedded again", health_of_vectors.forgotten, _remind
+    ),
+    Repair.ORPHANS: Mend("vectors without use were dropped", _orphans, _drop_orphans),
+    Repair.INDEX: Mend("new generation of the index was begun", _index, _reindex),
+}
+
+
+def _note(connection: Connection, places: Iterable[Any]) -> None:
+    """Write passages into the list of what the index has to be told."""
+    for collection, item_id, place in places:
+        indexing.note(connection, index_of(collection, Place(place)), put=[item_id])
+
+
+def _grouped(items: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return the ids by collection."""
+    found: dict[str, list[str]] = {}
+    for collection, item_id in items:
+        found.setdefault(collection, []).append(item_id)
+    return found

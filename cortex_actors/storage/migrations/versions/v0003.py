@@ -1,0 +1,36 @@
+"""The third schema: passages and their words, numbered vectors, models that can be made again.
+
+What it does lies beside it, in `v0003.sql`. Nothing is lost and nothing embedded again: passages
+are made of the active insights, whose ids and texts the index and the vectors already know, so what
+the index had still to be told means what it meant.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import op
+
+revision = "0003"
+down_revision = "0002"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Run the statements, in the caller's transaction."""
+    connection = op.get_bind()
+    for statement in statements():
+        connection.exec_driver_sql(statement)
+
+
+def statements() -> list[str]:
+    """Return what the migration does, one statement each."""
+    text = Path(__file__).with_suffix(".sql").read_text("utf-8")
+    return [each for each in text.split(";\n") if each.strip()]
+
+
+def downgrade() -> None:
+    """Refuse: a ledger goes back by restoring the backup that was made before the migration."""
+    message = "a ledger is not migrated down; restore the backup made before the migration"
+    raise NotImplementedError(message)

@@ -1,0 +1,287 @@
+"""Embedding models as the ledger knows them: which one answers, and which one is on its way.
+
+The ledger decides: vectors lie under their model's id, one model is `active` and answers, at most
+one is `coming` while its vectors are made, and what was active before is `retired`. Everything here
+is a unit of work or a query, but for `chosen`, which reads the file before there is a ledger actor.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection, Exists, and_, delete, exists, func, select, update
+from sqlalchemy.dialects.sqlite import insert
+
+from cortex_actors.errors import NotFound, Refused
+from cortex_actors.storage import indexing
+from cortex_actors.storage.files import beside, reader, size
+from cortex_actors.storage.schema import embedding_models, passages, vectors
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from pathlib import Path
+
+    from sqlalchemy import Select
+
+#: Columns of a `Chosen`, as `chosen` reads them past SQLAlchemy.
+_CHOSEN = "SELECT id, provider, name, dimension FROM embedding_models WHERE state = ?"
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A model, and what its provider is made of again.
+
+    `name` is None where an earlier version of the ledger did not say it.
+    """
+
+    model_id: str
+    provider: str
+    name: str | None
+    dimension: int
+
+
+@dataclass(frozen=True, slots=True)
+class Retired:
+    """A model that no longer answers, and since when (UTC microseconds)."""
+
+    model_id: str
+    since: int
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How many distinct texts there are to be found, and how many have a vector of a model."""
+
+    total: int
+    done: int
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A passage's text that has no vector of a model yet."""
+
+    passage: int
+    text: str
+    digest: bytes
+
+
+def chosen(path: Path, *, state: str = "active") -> Chosen | None:
+    """Return the active (or coming) model of a ledger that nobody has opened; reads some pages.
+
+    None where there is no ledger, or it is of an earlier version, or cannot be read: what becomes
+    of it is decided when the ledger is opened.
+    """
+    if not size(path):
+        return None
+    try:
+        still = not any(size(each) for each in beside(path))
+        with closing(reader(path, still=still)) as opened:
+            row = opened.execute(_CHOSEN, (state,)).fetchone()
+    except (sqlite3.Error, OSError, ValueError):
+        return None
+    return None if row is None or row[1] is None else Chosen(*row)
+
+
+def active(connection: Connection) -> Chosen | None:
+    """Return the model that answers; None in a home that has none yet."""
+    return _in_state(connection, "active")
+
+
+def coming(connection: Connection) -> Chosen | None:
+    """Return the model that is on its way."""
+    return _in_state(connection, "coming")
+
+
+def find(connection: Connection, model_id: str) -> Chosen | None:
+    """Return a model that is known by its id."""
+    return _one(connection, select(embedding_models).where(embedding_models.c.id == model_id))
+
+
+def retired(connection: Connection) -> list[Retired]:
+    """Return the models that no longer answer and have not been forgotten, latest first."""
+    query = (
+        select(embedding_models.c.id, embedding_models.c.since)
+        .where(embedding_models.c.state == "retired")
+        .order_by(embedding_models.c.since.desc(), embedding_models.c.id)
+    )
+    return [Retired(*row) for row in connection.execute(query)]
+
+
+def settle(connection: Connection, model: Chosen, at: int) -> Chosen:
+    """Write down a model as the active one where there is none; return the active one.
+
+    Of an active model whose name is not known, the name is written down.
+    """
+    found = active(connection)
+    if found is None:
+        _set(connection, model, "active", at=at)
+        return model
+    if found.model_id == model.model_id and found.name is None:
+        _set(connection, model, "active", at=at)
+        return model
+    return found
+
+
+def begin(connection: Connection, model: Chosen, at: int) -> None:
+    """Have a model come; its vectors that are stored already count.
+
+    Raises `Refused` when it is the active one, or while another one is on its way.
+    """
+    current, other = active(connection), coming(connection)
+    if current is not None and current.model_id == model.model_id:
+        raise Refused(
+            f"cannot migrate to {model.model_id}: it is the model that answers now; "
+            "`cortex embeddings status` shows it"
+        )
+    if other is not None and other.model_id != model.model_id:
+        raise Refused(
+            f"cannot migrate to {model.model_id}: the migration to {other.model_id} is under way; "
+            "wait for it (`cortex embeddings status`) or end it with: cortex embeddings cancel"
+        )
+    _set(connection, model, "coming", at=at)
+
+
+def retarget(connection: Connection, model: Chosen, at: int, *, instead_of: str) -> None:
+    """Let another model come in place of the one on its way.
+
+    If that one has vectors, of an earlier time, it is retired again, so that they are forgotten.
+    Raises `NotFound` when it is not on its way any more: somebody called it off.
+    """
+    found = coming(connection)
+    if found is None or found.model_id != instead_of:
+        raise NotFound(f"the migration to {instead_of} was called off")
+    states = embedding_models.c.state
+    has = exists().where(vectors.c.model == embedding_models.c.id)
+    retired_again = update(embedding_models).where(states == "coming", has)
+    connection.execute(retired_again.values({"state": "retired", "since": at}))
+    connection.execute(delete(embedding_models).where(states == "coming"))
+    current = active(connection)
+    if current is None or current.model_id != model.model_id:
+        _set(connection, model, "coming", at=at)
+
+
+def progress(connection: Connection, model_id: str) -> Progress:
+    """Return how far a model's vectors are; reads two keys of each text (25 ms at 100,000)."""
+    texts = select(passages.c.text_hash).distinct().subquery()
+    has = exists().where(vectors.c.model == model_id, vectors.c.text_hash == texts.c.text_hash)
+    done = select(func.count()).select_from(texts).where(has)
+    total = select(func.count()).select_from(texts)
+    return Progress(
+        int(connection.execute(total).scalar_one()), int(connection.execute(done).scalar_one())
+    )
+
+
+def without(connection: Connection, model_id: str, *, after: int, limit: int) -> list[Waiting]:
+    """Return the next texts that have no vector of a model, by passage, past a passage."""
+    query = (
+        select(passages.c.id, passages.c.text, passages.c.text_hash)
+        .where(passages.c.id > after, ~_has(model_id))
+        .order_by(passages.c.id)
+        .limit(limit)
+    )
+    return [Waiting(*row) for row in connection.execute(query)]
+
+
+def switch(connection: Connection, model_id: str, *, but: Collection[bytes], at: int) -> int:
+    """Let the coming model answer, if every text has its vector but those of these hashes.
+
+    Retires the active model, activates the coming one and begins a new generation of the index, all
+    in the caller's transaction. Returns how many texts are missing; only at 0 has anything changed.
+    Raises `NotFound` when that model is not on its way.
+    """
+    found = coming(connection)
+    if found is None or found.model_id != model_id:
+        raise NotFound(f"cannot switch to {model_id}: no migration to it is under way any more")
+    missing = set(_missing(connection, model_id, len(but) + 1)) - set(but)
+    if missing:
+        return len(missing)
+    states = embedding_models.c.state
+    for before, after in (("active", "retired"), ("coming", "active")):
+        changed = update(embedding_models).where(states == before)
+        connection.execute(changed.values({"state": after, "since": at}))
+    indexing.rebuild(connection, model_id)
+    return 0
+
+
+def cancel(connection: Connection, at: int) -> Chosen | None:
+    """End the migration that is under way, and return its model; what it has made is kept.
+
+    Begun again, it goes on from there, until the model is forgotten.
+    """
+    found = coming(connection)
+    if found is not None:
+        _set(connection, found, "retired", at=at)
+    return found
+
+
+def forget(connection: Connection, model_id: str, limit: int) -> int:
+    """Delete at most so many vectors of a retired model; after the last one it is not known at all.
+
+    Returns how many went; 0 when none was left. Raises `Refused` for a model in use.
+    """
+    found = select(embedding_models.c.state).where(embedding_models.c.id == model_id)
+    state = connection.execute(found).scalar()
+    if state in ("active", "coming"):
+        raise Refused(f"cannot forget the vectors of {model_id}: that model is {state}")
+    rows = select(vectors.c.seq).where(vectors.c.model == model_id).limit(limit)
+    gone = connection.execute(delete(vectors).where(vectors.c.seq.in_(rows))).rowcount
+    if not gone:
+        connection.execute(delete(embedding_models).where(embedding_models.c.id == model_id))
+    return gone
+
+
+def strangers(connection: Connection) -> list[str]:
+    """Return the models that have vectors and no row: of times before models were written down."""
+    known = set(connection.execute(select(embedding_models.c.id)).scalars())
+    found: list[str] = []
+    last: str | None = ""
+    while last is not None:
+        # One step down the key for each model, where `distinct` would read every row of it.
+        query = select(func.min(vectors.c.model)).where(vectors.c.model > last)
+        last = connection.execute(query).scalar()
+        if last is not None and last not in known:
+            found.append(last)
+    return found
+
+
+def _missing(connection: Connection, model_id: str, limit: int) -> Sequence[bytes]:
+    """Return hashes of texts that have no vector of a model."""
+    query = select(passages.c.text_hash).distinct().where(~_has(model_id)).limit(limit)
+    return connection.execute(query).scalars().all()
+
+
+def _has(model_id: str) -> Exists:
+    """Return the condition that a passage's text has a vector of a model."""
+    return exists().where(
+        and_(vectors.c.model == model_id, vectors.c.text_hash == passages.c.text_hash)
+    )
+
+
+def _in_state(connection: Connection, state: str) -> Chosen | None:
+    """Return the one model in that state."""
+    return _one(connection, select(embedding_models).where(embedding_models.c.state == state))
+
+
+def _one(connection: Connection, query: Select[tuple[object, ...]]) -> Chosen | None:
+    """Return the model of a row."""
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        return None
+    return Chosen(row.id, row.provider or "sentence-transformers", row.name, row.dimension)
+
+
+def _set(connection: Connection, model: Chosen, state: str, *, at: int) -> None:
+    """Write a model's row."""
+    row = {
+        "id": model.model_id,
+        "dimension": model.dimension,
+        "state": state,
+        "since": at,
+        "provider": model.provider,
+        "name": model.name,
+    }
+    statement = insert(embedding_models).values(row)
+    connection.execute(statement.on_conflict_do_update(index_elements=["id"], set_=row))

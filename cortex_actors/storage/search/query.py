@@ -1,0 +1,104 @@
+"""A search, what it is narrowed to, and what it found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cortex_actors.domain.hit import Hit
+    from cortex_actors.domain.memory import Layer, MemoryType, Realm
+    from cortex_actors.rules.planning import Plan
+    from cortex_actors.storage.blobs import Matrix
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """What a search is narrowed to; what is left out narrows nothing.
+
+    A condition that a kind of thing cannot meet leaves that kind out: only insights belong to a
+    project, only memories have a layer, only knowledge has a source.
+
+    Attributes:
+        reader: the agent who asks: memories it may not read do not exist for it. None is the
+            owner, who reads everything.
+        agent_id: who wrote the memory.
+        tags: all of them.
+        since: UTC microseconds, the first that counts: when an insight was last said, a memory
+            made, a document read.
+        until: UTC microseconds, the first that counts no more.
+        attention: the least a memory had when it was last weighed.
+        source: a document's path or address.
+        code: whether a piece of a document is code.
+
+    """
+
+    reader: str | None = None
+    project_id: str | None = None
+    realm: Realm | None = None
+    agent_id: str | None = None
+    layers: tuple[Layer, ...] = ()
+    types: tuple[MemoryType, ...] = ()
+    tags: tuple[str, ...] = ()
+    thread: str | None = None
+    since: int | None = None
+    until: int | None = None
+    attention: float | None = None
+    topic: str | None = None
+    source: str | None = None
+    code: bool | None = None
+    language: str | None = None
+
+    @property
+    def of_insights(self) -> bool:
+        """Whether something is asked that only insights have."""
+        return self.project_id is not None
+
+    @property
+    def of_memories(self) -> bool:
+        """Whether something is asked that only memories have."""
+        asked = (self.realm, self.agent_id, self.thread, self.attention)
+        return bool(self.layers or self.types) or any(each is not None for each in asked)
+
+    @property
+    def of_knowledge(self) -> bool:
+        """Whether something is asked that only knowledge has."""
+        asked = (self.topic, self.source, self.code, self.language)
+        return any(each is not None for each in asked)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is searched for.
+
+    Attributes:
+        vector: the text in the space of `model`; None searches by words alone.
+        why: why there is no vector.
+        collections: where to look; empty for everywhere.
+        explain: let each hit say which list found it at which place.
+
+    """
+
+    text: str
+    vector: Matrix | None
+    model: str
+    limit: int
+    collections: tuple[str, ...] = ()
+    where: Where = Where()
+    explain: bool = False
+    why: str = "the question has no vector"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found, best first.
+
+    Attributes:
+        plan: how vectors were compared; None when none were, or when it is an agent who asks.
+        skipped: (part of the search, what was not done and why).
+
+    """
+
+    hits: tuple[Hit, ...]
+    plan: Plan | None = None
+    skipped: tuple[tuple[str, str], ...] = ()

@@ -1,0 +1,172 @@
+"""What a search may see, as SQL: the passages that meet its conditions.
+
+Conditions are met before anything is ranked, so a filter can never leave fewer hits than there
+are, and what an agent may not read has no place in its lists.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from sqlalchemy import (
+    ColumnElement,
+    CompoundSelect,
+    Connection,
+    Select,
+    exists,
+    false,
+    func,
+    select,
+    union_all,
+)
+
+from cortex_actors.domain.passage import Place
+from cortex_actors.storage import insights, knowledge, memories
+from cortex_actors.storage.schema import (
+    insight_sources,
+    knowledge_chunks,
+    memory_attention,
+    memory_tags,
+    passages,
+)
+from cortex_actors.storage.schema import insights as insight_rows
+from cortex_actors.storage.schema import memories as memory_rows
+from cortex_actors.storage.search.query import Where
+
+#: Selects `passages.id`.
+Ids: TypeAlias = "Select[tuple[int]] | CompoundSelect[tuple[int]]"
+
+#: Every collection that has passages.
+COLLECTIONS = (insights.COLLECTION, knowledge.COLLECTION, *memories.COLLECTIONS.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where a search looks.
+
+    Attributes:
+        collections: all that may hold something.
+        allowed: selects what meets the conditions; None when there are none.
+
+    """
+
+    collections: tuple[str, ...]
+    allowed: Ids | None
+
+    @property
+    def ids(self) -> Ids | None:
+        """Selects what may be found; None for everything there is."""
+        if self.allowed is not None or set(self.collections) == set(COLLECTIONS):
+            return self.allowed
+        return select(passages.c.id).where(passages.c.collection.in_(self.collections))
+
+
+def scope(where: Where, collections: tuple[str, ...] = ()) -> Scope:
+    """Return what may be found under those conditions, in those collections or in all."""
+    names = tuple(name for name in COLLECTIONS if name in (collections or COLLECTIONS))
+    if where == Where():
+        return Scope(names, None)
+    parts = [
+        (_insights(where), tuple(name for name in names if name == insights.COLLECTION)),
+        (_knowledge(where), tuple(name for name in names if name == knowledge.COLLECTION)),
+        (_memories(where), tuple(name for name in names if name in memories.COLLECTIONS.values())),
+    ]
+    kept = [(part, some) for part, some in parts if part is not None and some]
+    selects = [part.where(passages.c.collection.in_(some)) for part, some in kept]
+    searched = tuple(name for _, some in kept for name in some)
+    if not selects:
+        return Scope((), select(passages.c.id).where(false()))
+    return Scope(searched, selects[0] if len(selects) == 1 else union_all(*selects))
+
+
+def count(connection: Connection, seen: Scope) -> int:
+    """Return how many items may be found."""
+    query = select(func.count()).where(passages.c.place != Place.PAIRED)
+    if seen.ids is not None:
+        query = query.where(passages.c.id.in_(seen.ids))
+    return int(connection.execute(query).scalar_one())
+
+
+def _insights(where: Where) -> Select[tuple[int]] | None:
+    """Return the passages of insights that meet the conditions; None when none can."""
+    if where.of_memories or where.of_knowledge:
+        return None
+    query = _of(insight_rows.c.id)
+    if where.project_id is not None:
+        said = exists().where(
+            insight_sources.c.insight_id == insight_rows.c.id,
+            insight_sources.c.project_id == where.project_id,
+            insight_sources.c.withdrawn_at.is_(None),
+        )
+        query = query.where(said)
+    query = query.where(*_between(insight_rows.c.last_seen_at, where))
+    return query.where(*(_listed(insight_rows.c.tags, tag) for tag in where.tags))
+
+
+def _knowledge(where: Where) -> Select[tuple[int]] | None:
+    """Return the passages of documents that meet the conditions; None when none can."""
+    if where.of_insights or where.of_memories:
+        return None
+    rows = knowledge_chunks.c
+    asked = (
+        (rows.topic, where.topic),
+        (rows.source, where.source),
+        (rows.is_code, None if where.code is None else int(where.code)),
+        (rows.code_language, where.language),
+    )
+    query = _of(rows.id).where(*(column == value for column, value in asked if value is not None))
+    query = query.where(*_between(rows.read_at, where))
+    return query.where(*(_listed(rows.tags, tag) for tag in where.tags))
+
+
+def _memories(where: Where) -> Select[tuple[int]] | None:
+    """Return the passages of memories that meet the conditions; None when none can."""
+    if where.of_insights or where.of_knowledge:
+        return None
+    rows = memory_rows.c
+    asked = (
+        (rows.realm, where.realm),
+        (rows.agent_id, where.agent_id),
+        (rows.thread, where.thread),
+    )
+    query = _of(rows.id).where(*(column == value for column, value in asked if value is not None))
+    if where.reader is not None:
+        query = query.where(memories.readable(where.reader))
+    if where.layers:
+        query = query.where(rows.layer.in_(where.layers))
+    if where.types:
+        query = query.where(rows.type.in_(where.types))
+    if where.attention is not None:
+        query = query.where(_minded(where.attention))
+    query = query.where(*_between(rows.created_at, where))
+    return query.where(*(_tagged(tag) for tag in where.tags))
+
+
+def _of(item_id: ColumnElement[str]) -> Select[tuple[int]]:
+    """Return the query for the passages of items."""
+    return select(passages.c.id).where(passages.c.item_id == item_id)
+
+
+def _between(moment: ColumnElement[int], where: Where) -> list[ColumnElement[bool]]:
+    """Return the conditions on when something happened."""
+    found = [] if where.since is None else [moment >= where.since]
+    return found if where.until is None else [*found, moment < where.until]
+
+
+def _listed(words: ColumnElement[Any], word: str) -> ColumnElement[bool]:
+    """Return the condition that a JSON list holds a word."""
+    each = func.json_each(words).table_valued("value")
+    return exists().where(each.c.value == word)
+
+
+def _tagged(tag: str) -> ColumnElement[bool]:
+    """Return the condition that a memory has a tag."""
+    return exists().where(memory_tags.c.memory_id == memory_rows.c.id, memory_tags.c.tag == tag)
+
+
+def _minded(least: float) -> ColumnElement[bool]:
+    """Return the condition that a memory had that attention when it was last weighed."""
+    return exists().where(
+        memory_attention.c.memory_id == memory_rows.c.id, memory_attention.c.attention >= least
+    )

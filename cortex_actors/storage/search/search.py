@@ -1,0 +1,249 @@
+"""Search: one question, up to four lists, one answer.
+
+Near in meaning or sharing words, each text alone or with what was said before it: every list is
+asked within one read transaction, so what was committed before the question began can be found by
+it, embedded or not, in the index or not. Conditions are met in SQL before anything is ranked.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from cortex_actors.errors import CortexError, WordsDamaged
+from cortex_actors.rules import strangeness
+from cortex_actors.rules.fusion import DENSE_ALONE, DENSE_PAIRED, WORDS_ALONE, WORDS_PAIRED
+from cortex_actors.storage import indexing, passages
+from cortex_actors.storage.matrix import VectorMatrix
+from cortex_actors.storage.search import words
+from cortex_actors.storage.search.dense import Dense
+from cortex_actors.storage.search.hits import shown
+from cortex_actors.storage.search.query import Found
+from cortex_actors.storage.search.ranking import Lists, profile_of
+from cortex_actors.storage.search.scope import COLLECTIONS, count, scope
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from cortex_actors.domain.hit import Hit
+    from cortex_actors.rules.fusion import Fused
+    from cortex_actors.rules.planning import Plan
+    from cortex_actors.rules.terms import Term
+    from cortex_actors.settings import MemorySettings
+    from cortex_actors.storage.records import Records
+    from cortex_actors.storage.search.dense import Asked, Neighbours
+    from cortex_actors.storage.search.query import Query
+    from cortex_actors.storage.search.scope import Scope
+
+log = logging.getLogger("cortex.search")
+
+#: Places of each list that are fused. With k = 5 the hundredth is worth a seventeenth of the first;
+#: 200 places found .751 of LoCoMo's evidence where 100 find .749.
+DEPTH = 100
+
+#: Megabytes of vectors in memory unless told otherwise (`storage.matrix_mb`).
+MATRIX_MB = 1_024
+
+#: The two halves of a search, as `skipped` names them.
+MEANING, WORDS = "meaning", "words"
+
+
+class Search:
+    """Finds what is nearest to a question among everything the ledger has."""
+
+    def __init__(
+        self,
+        records: Records,
+        neighbours: Neighbours,
+        *,
+        model: str,
+        settings: MemorySettings,
+        matrix_mb: int = MATRIX_MB,
+    ) -> None:
+        """Search the ledger with the index's help; `model` is whose vectors are compared."""
+        self._records = records
+        self._model = model
+        self._profile = profile_of(settings)
+        self._most = settings.words_most
+        self._dense = Dense(neighbours, model=model, matrix=VectorMatrix(model, matrix_mb))
+        #: Whether a search has the words made anew: it takes the writer, so only one at a time.
+        self._is_mending = False
+
+    async def find(self, query: Query) -> Found:
+        """Return what is found, best first; equal scores go by id.
+
+        Without a vector, or with one of another model, words alone are searched, and `skipped`
+        says so; likewise when no word can be searched. Raises `BadInput` for text that is not
+        valid Unicode, and what reading the ledger raises.
+        """
+        seen = scope(query.where, query.collections)
+        if not seen.collections:
+            return Found(())
+        run = _Run(query, seen, max(DEPTH, 2 * query.limit))
+        asked = await self._ask(run)
+        found = await self._records.read(partial(self._answer, run=run, asked=asked))
+        await self._mend(run)
+        return found
+
+    async def _ask(self, run: _Run) -> Asked | None:
+        """Ask for neighbours before the ledger is read; None when vectors cannot be compared."""
+        query = run.query
+        if not self._takes(DENSE_ALONE, DENSE_PAIRED):
+            return None
+        why = self._not_dense(query)
+        if why or query.vector is None:
+            run.skipped.append((MEANING, f"what is near in meaning was not looked for: {why}"))
+            return None
+        everywhere = len(run.seen.collections) == len(COLLECTIONS)
+        return await self._dense.ask(
+            query.vector,
+            model=query.model,
+            depth=run.depth,
+            filtered=run.seen.allowed is not None,
+            collections=() if everywhere else run.seen.collections,
+        )
+
+    def _not_dense(self, query: Query) -> str:
+        """Return why vectors are not compared; empty when they are."""
+        if query.vector is None:
+            return query.why
+        if query.model != self._model:
+            return (
+                f"the question's vector is one of {query.model}, what is stored has vectors of "
+                f"{self._model}, and the two are never compared"
+            )
+        return ""
+
+    def _answer(self, connection: Connection, run: _Run, asked: Asked | None) -> Found:
+        """Ask every list, fuse them and look up the best (in a read transaction)."""
+        lists, plan = Lists(), None
+        if asked is not None:
+            answer = self._dense.near(connection, asked, run.seen.allowed)
+            # It depends on how many rows there are in all, which is nothing that an agent is told.
+            plan = answer.plan if run.is_owner else None
+            taken = self._takes(DENSE_ALONE, DENSE_PAIRED)
+            lists.said |= {name: answer.lists[name] for name in taken}
+        terms = self._by_words(connection, run, lists)
+        total = count(connection, run.seen) if self._profile.absent_last else None
+        fused = lists.fused(self._profile, total=total)
+        hits = self._looked_up(connection, fused, lists, run=run, how=(plan, terms))
+        return Found(tuple(hits), plan, tuple(run.skipped))
+
+    def _looked_up(
+        self,
+        connection: Connection,
+        fused: list[Fused],
+        lists: Lists,
+        *,
+        run: _Run,
+        how: tuple[Plan | None, list[Term]],
+    ) -> list[Hit]:
+        """Return as many hits as are wanted: what is not shown takes nobody's place."""
+        hits: list[Hit] = []
+        items, limit = lists.items, run.query.limit
+        while fused and len(hits) < limit:
+            some, fused = fused[: limit - len(hits)], fused[limit - len(hits) :]
+            scores = {each.id: each.score for each in some}
+            known = shown(connection, items, scores, run.query.where)
+            hits += [
+                self._told(known[each.id], each, lists, run=run, how=how)
+                for each in some
+                if each.id in known
+            ]
+        return hits
+
+    def _by_words(self, connection: Connection, run: _Run, lists: Lists) -> list[Term]:
+        """Ask the lists of words; return the terms they were asked for."""
+        taken = self._takes(WORDS_ALONE, WORDS_PAIRED)
+        if not taken:
+            return []
+        try:
+            terms = words.searched(connection, run.query.text, most=self._most)
+            if not terms:
+                note = strangeness.without_words(nearest=_nearest(lists))
+                run.skipped.append((WORDS, note))
+                return []
+            for name in taken:
+                lists.said[name] = words.near(
+                    connection, name, terms, ids=run.seen.ids, depth=run.depth
+                )
+        except WordsDamaged as error:
+            lists.said.pop(WORDS_ALONE, None)
+            run.skipped.append((WORDS, str(error)))
+            run.is_damaged = True
+            return []
+        named = sum(len(lists.said[name]) for name in taken)
+        if strangeness.is_strange(named=named, nearest=_nearest(lists)):
+            run.skipped.append((WORDS, strangeness.NOT_KNOWN))
+        return terms
+
+    def _told(
+        self,
+        hit: Hit,
+        item: Fused,
+        lists: Lists,
+        *,
+        run: _Run,
+        how: tuple[Plan | None, list[Term]],
+    ) -> Hit:
+        """Return a hit that says which lists found it, and where in them when that was asked."""
+        extra: dict[str, Any] = {**hit.extra, "found_by": lists.holding(item)}
+        if run.query.explain:
+            plan, terms = how
+            # Nor is what depends on texts it may not read: which words are rare, what they weigh.
+            extra["explain"] = {
+                **lists.explained(item, weighed=run.is_owner),
+                "plan": None if plan is None else {"kind": str(plan.kind), "why": plan.why},
+                "profile": self._profile.name,
+                **({"terms": [each.shown for each in terms]} if run.is_owner else {}),
+            }
+        return replace(hit, extra=extra)
+
+    def _takes(self, *names: str) -> list[str]:
+        """Return which of those lists the ranking takes."""
+        return [name for name in names if name in self._profile.lists]
+
+    async def _mend(self, run: _Run) -> None:
+        """Let what was found damaged be made again; the answer does not fail for it."""
+        model, damaged = self._model, self._dense.damaged()
+        try:
+            if damaged:
+                await self._records.write(lambda c: indexing.remake(c, model, damaged))
+            if run.is_damaged and not self._is_mending:
+                await self._mend_words()
+        except CortexError as error:
+            log.warning("what was found damaged was not made again: %s", error)
+
+    async def _mend_words(self) -> None:
+        """Have the words made anew; who finds them damaged meanwhile need not ask for it, too."""
+        log.warning("the ledger's words are damaged and are made again")
+        self._is_mending = True
+        try:
+            await self._records.write(passages.rebuild)
+        finally:
+            self._is_mending = False
+
+
+def _nearest(lists: Lists) -> float | None:
+    """Return the best cosine of the lists by meaning; None when they hold nothing."""
+    dense = (lists.said.get(name, ()) for name in (DENSE_ALONE, DENSE_PAIRED))
+    return max((found[0].score for found in dense if found), default=None)
+
+
+@dataclass(slots=True)
+class _Run:
+    """One search on its way, and what could not take part in it."""
+
+    query: Query
+    seen: Scope
+    depth: int
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+    #: Whether the words were found damaged.
+    is_damaged: bool = False
+
+    @property
+    def is_owner(self) -> bool:
+        """Whether the owner asks, who may be told everything."""
+        return self.query.where.reader is None

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from cortex_actors.rules import planning
+from cortex_actors.storage.matrix import VectorMatrix
+from cortex_actors.storage.search.dense import Dense
+from tests.storage.searched import Index, ask, expected, filled
+from tests.storage.vectored import MODEL, PRIVATE, VILLAGE, Vectored
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Vectored]:
+    """Give an empty ledger."""
+    ledger = Vectored(tmp_path)
+    yield ledger
+    ledger.close()
+
+
+@pytest.fixture
+def index(ledger: Vectored, monkeypatch: pytest.MonkeyPatch) -> Index:
+    """Give an index that is worth asking from ten rows on."""
+    monkeypatch.setattr(planning, "INDEX_FROM", 10)
+    return Index(ledger)
+
+
+@pytest.fixture
+def dense(index: Index) -> Dense:
+    """Give a search in that ledger."""
+    return Dense(index, model=MODEL, matrix=VectorMatrix(MODEL, 10))
+
+
+class TestExact:
+    async def test_nearest(self, ledger: Vectored, index: Index, dense: Dense) -> None:
+        """Without an index the nearest of either list are found, and scores are the cosines."""
+        filled(ledger)
+        index.is_away = True
+        vector = ledger.unit()
+        answer, lists = await ask(ledger, dense, vector)
+        scores = [each.score for each in answer.lists["dense_alone"]]
+
+        assert expected(ledger, vector) == lists
+        assert "exact" == answer.plan.kind
+        assert sorted(scores, reverse=True) == scores
+        assert -1 <= scores[-1] <= scores[0] <= 1
+
+    async def test_ties(self, ledger: Vectored, dense: Dense) -> None:
+        """Equal vectors have equal scores, and go by item."""
+        filled(ledger)
+        with ledger.reading.begin() as connection:
+            sql = "SELECT vector FROM passages JOIN vectors USING (text_hash) WHERE text = 't7'"
+            twin = np.frombuffer(connection.exec_driver_sql(sql).scalar_one(), np.float32)
+        answer, _ = await ask(ledger, dense, twin)
+        first, second, *_ = answer.lists["dense_alone"]
+
+        assert ["i07", "i08"] == [first.item_id, second.item_id]
+        assert first.score == second.score
+
+    async def test_sees_the_last_commit(self, ledger: Vectored, dense: Dense) -> None:
+        """What was written just before is found, and what went just before is not."""
+        filled(ledger)
+        vector = ledger.unit()
+        await ask(ledger, dense, vector)
+        ledger.put("new", "new")
+        ledger.embed("new", rows=[vector])
+        _, there = await ask(ledger, dense, vector)
+        ledger.drop("new", *(f"i{number:02}" for number in range(0, 60, 2)))
+        _, gone = await ask(ledger, dense, vector)
+
+        assert (PRIVATE, "new") == there["dense_alone"][0] == there["dense_paired"][0]
+        assert expected(ledger, vector) == gone
+
+    async def test_many_went(self, ledger: Vectored, dense: Dense) -> None:
+        """However many of the nearest have gone, as many as are left are found."""
+        filled(ledger)
+        vector = ledger.unit()
+        await ask(ledger, dense, vector)
+        ledger.drop(*(f"i{number:02}" for number in range(57)))
+        _, lists = await ask(ledger, dense, vector)
+
+        assert expected(ledger, vector) == lists
+        assert 3 == len(lists["dense_alone"])
+
+    async def test_nothing(self, ledger: Vectored, dense: Dense) -> None:
+        """An empty ledger has no neighbours."""
+        _, lists = await ask(ledger, dense, ledger.unit())
+
+        assert {"dense_alone": [], "dense_paired": []} == lists
+
+
+class TestFilter:
+    async def test_allowed(self, ledger: Vectored, index: Index, dense: Dense) -> None:
+        """Only what is allowed is found, and the index is not asked."""
+        filled(ledger)
+        index.told()
+        vector = ledger.unit()
+        answer, lists = await ask(ledger, dense, vector, allowed=("i03", "i04"))
+
+        assert {"i03", "i04"} == {item for _, item in lists["dense_alone"]}
+        assert {"i03", "i04"} == {item for _, item in lists["dense_paired"]}
+        assert "subset" == answer.plan.kind
+        assert [] == index.asked
+
+    async def test_most(self, ledger: Vectored, dense: Dense) -> None:
+        """When most rows are allowed, comparing with all gives the same answer."""
+        filled(ledger)
+        vector = ledger.unit()
+        names = tuple(f"i{number:02}" for number in range(60))
+        answer, lists = await ask(ledger, dense, vector, allowed=names)
+
+        assert expected(ledger, vector) == lists
+        assert "exact" == answer.plan.kind
+
+    async def test_collections(self, ledger: Vectored, dense: Dense) -> None:
+        """Only the collections asked for are searched."""
+        filled(ledger)
+        ledger.put("post", "post", collection=VILLAGE)
+        ledger.embed("post")
+        _, lists = await ask(ledger, dense, ledger.unit(), collections=(VILLAGE,))
+
+        assert [(VILLAGE, "post")] == lists["dense_alone"] == lists["dense_paired"]
+
+
+class TestModel:
+    async def test_another(self, ledger: Vectored, index: Index, dense: Dense) -> None:
+        """A question of another model is compared with that model's vectors, and no others."""
+        filled(ledger)
+        index.told()
+        ledger.embed("t1", "t2", model="other")
+        vector = ledger.unit()
+        await ask(ledger, dense, vector)
+        index.asked.clear()
+        _, lists = await ask(ledger, dense, vector, model="other")
+
+        assert expected(ledger, vector, "other") == lists
+        assert 2 == len(lists["dense_alone"])
+        assert [] == index.asked

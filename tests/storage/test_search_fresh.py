@@ -1,0 +1,153 @@
+"""A search sees what was committed before it, through the index or without it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cortex_actors.errors import ActorAway, DeadlineExceeded, IndexDown
+from cortex_actors.rules import planning
+from cortex_actors.storage import indexing
+from cortex_actors.storage.search.query import Where
+from cortex_actors.testing import eventually
+from tests.storage.room import Room, spread
+from tests.storage.support import HARBOR, MODEL, id_of
+
+if TYPE_CHECKING:
+    from tests.storage.things import Tables
+
+THERE = "/projects/harbor/CLAUDE.md"
+
+
+@pytest.fixture
+def room(tables: Tables) -> Room:
+    """Give a room in which a project says something."""
+    room = Room(tables)
+    room.says("alpha", "alpha beta", "beta")
+    room.embed(**{"alpha": [1, 0, 0], "alpha beta": [1, 1, 0], "beta": [0, 1, 0]})
+    room.embed(new=[1, 0.1, 0])
+    return room
+
+
+class TestReadYourWrites:
+    async def test_by_words(self, room: Room) -> None:
+        """What was committed before the question is found by its words, embedded or not."""
+        await room.ask("first")
+        room.says("alpha", "something unembedded")
+
+        assert ["something unembedded"] == await room.texts("unembedded", 0, 0, 1, limit=1)
+
+    async def test_by_vector(self, room: Room) -> None:
+        """What has a vector is found by it, though the index has not heard."""
+        await room.ask("first", 1, 0, 0)
+        room.says("alpha", "new")
+
+        assert "new" in (await room.texts("other", 1, 0.1, 0))[:1]
+
+    async def test_vector_later(self, room: Room) -> None:
+        """A vector that comes after its text is found from then on."""
+        room.says("alpha", "late")
+        await room.ask("first", 0, 0, 1)
+        room.embed(late=[0, 0, 1])
+
+        assert "late" == (await room.texts("other", 0, 0, 1))[0]
+
+    async def test_withdrawn(self, room: Room) -> None:
+        """What nobody says any more is found no more."""
+        room.tell()
+        await room.ask("beta", 0, 1, 0)
+        room.says("alpha beta")
+
+        assert ["alpha beta"] == await room.texts("beta", limit=5)
+        assert "beta" not in await room.texts("other", 0, 1, 0)
+
+
+class TestIndex:
+    @pytest.fixture
+    def many(self, tables: Tables, monkeypatch: pytest.MonkeyPatch) -> Room:
+        """Give a room whose index is worth asking."""
+        monkeypatch.setattr(planning, "INDEX_FROM", 50)
+        room = Room(tables)
+        texts = [f"number {n}" for n in range(600)]
+        room.says(*texts)
+        room.embed(**{text: spread(n, 600) for n, text in enumerate(texts)})
+        room.tell()
+        return room
+
+    async def test_same_either_way(self, many: Room) -> None:
+        """The index and the exact comparison give the same answer, scores and all."""
+        await many.ask("?", *spread(300, 600))
+        by_index = await many.ask("?", *spread(300, 600))
+        many.index.error = IndexDown("away")
+        exact = await many.ask("?", *spread(300, 600))
+
+        assert by_index.plan is not None
+        assert exact.plan is not None
+        assert ("index", "exact") == (by_index.plan.kind, exact.plan.kind)
+        assert [(hit.id, hit.score) for hit in exact.hits] == [
+            (hit.id, hit.score) for hit in by_index.hits
+        ]
+
+    @pytest.mark.parametrize("error", [IndexDown("x"), ActorAway("x"), DeadlineExceeded("x")])
+    async def test_away(self, many: Room, error: Exception) -> None:
+        """While the index is away every vector is compared."""
+        await many.ask("?", 1, 0, 0)
+        many.index.error = error
+
+        assert "number 0" == (await many.texts("?", 1, 0, 0))[0]
+        assert many.index.asked
+
+    async def test_filtered(self, many: Room) -> None:
+        """A question with a condition does not ask the index."""
+        await many.ask("?", 1, 0, 0)
+        many.says("number 5", path=THERE, project=HARBOR)
+        many.index.asked.clear()
+        found = await many.ask("?", 1, 0, 0, where=Where(project_id=HARBOR.id))
+        assert [id_of("number 5")] == [hit.id for hit in found.hits]
+        assert ("harbor", []) == (found.hits[0].project, many.index.asked)
+
+
+class TestDamage:
+    async def test_words(self, room: Room) -> None:
+        """Damaged words cost no answer: vectors answer, and the words are made again."""
+        connection = room.tables.connection
+        connection.commit()
+        connection.exec_driver_sql("UPDATE words_alone_data SET block = x'0011' WHERE id > 10")
+        found = await room.ask("alpha", 1, 0, 0)
+
+        assert "alpha" == found.hits[0].text
+        assert ["words"] == [part for part, _ in found.skipped]
+        assert () == (await room.ask("alpha", 1, 0, 0)).skipped
+
+    async def test_words_once(self, room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Several searches that find the words damaged have them made again once."""
+        begun: list[object] = []
+        made = asyncio.Event()
+
+        async def write(unit: object) -> None:
+            begun.append(unit)
+            await made.wait()
+
+        connection = room.tables.connection
+        connection.commit()
+        connection.exec_driver_sql("UPDATE words_alone_data SET block = x'0011' WHERE id > 10")
+        monkeypatch.setattr(room.records, "write", write)
+        first = asyncio.create_task(room.ask("alpha", 1, 0, 0))
+        await eventually(lambda: bool(begun))
+        second = await room.ask("alpha", 1, 0, 0)
+        made.set()
+
+        assert second == await first
+        assert 1 == len(begun)
+
+    async def test_vector(self, room: Room) -> None:
+        """A damaged vector takes no part, and is made again."""
+        room.tables.connection.exec_driver_sql(
+            "UPDATE vectors SET vector = x'00' WHERE seq = (SELECT min(seq) FROM vectors)"
+        )
+        await room.ask("?", 1, 0, 0)
+
+        waiting = indexing.unembedded(room.tables.connection, MODEL, 10)
+        assert 1 == len(waiting)
