@@ -1,0 +1,135 @@
+"""The embedding models: which one answers, its files, and what the settings say of it."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+from cortex_actors.domain.diagnosis import Diagnosis, Severity
+from cortex_actors.embedding import manifest
+from cortex_actors.embedding.choose import is_hashing
+from cortex_actors.embedding.models import PUBLISHER
+from cortex_actors.storage.models import active, chosen, coming
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cortex_actors.checkup.patient import Patient
+    from cortex_actors.settings import EmbeddingSettings
+    from cortex_actors.storage.health.scope import Scope
+    from cortex_actors.storage.models import Chosen
+    from cortex_actors.storage.records import Connection
+
+#: The packages that run a compiled model: others only made it.
+_RUNNING = ("onnxruntime", "tokenizers")
+
+
+def answering(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
+    """Tell which model answers, and which one is on its way."""
+    now, next_ = active(opened), coming(opened)
+    if now is None:
+        yield Diagnosis(
+            "model", "the ledger names none yet", Severity.NOTE, "a start does: cortex start"
+        )
+    else:
+        yield Diagnosis("model", f"{now.model_id}, {now.dimension} numbers")
+    if next_ is not None:
+        yield Diagnosis(
+            "model",
+            f"{next_.model_id} is on its way; the one before answers until then",
+            Severity.NOTE,
+            "cortex embeddings status shows how far it is",
+        )
+
+
+def files(patient: Patient) -> Iterator[Diagnosis]:
+    """Compare every compiled model's files with the hashes in its manifest (100 ms a model)."""
+    folder = patient.home.models
+    wrong = manifest.damaged(folder)
+    for name, why in wrong.items():
+        used = name == patient.model
+        yield Diagnosis(
+            "model files",
+            why,
+            Severity.ERROR if used else Severity.NOTE,
+            "cortex model prepare" if used else f"nobody uses it; delete {folder / name}",
+        )
+    if patient.model and "+" in patient.model and patient.model not in wrong:
+        yield from _used(patient)
+
+
+def configured(patient: Patient) -> Iterator[Diagnosis]:
+    """Compare the settings with the model that answers: the ledger decides, whatever they say."""
+    found = chosen(patient.home.ledger)
+    said = patient.settings.embedding
+    given = said.model_fields_set & {"provider", "model"}
+    if found is None or not given:
+        yield Diagnosis("settings", "they name no other model than the one that answers")
+        return
+    differs = _differs(found, patient)
+    if not differs:
+        yield Diagnosis("settings", f"{found.model_id} is the model they name")
+        return
+    yield Diagnosis(
+        "settings",
+        f"{differs}, and {found.model_id} answers: a home that has vectors goes on with their "
+        "model",
+        Severity.NOTE,
+        f"cortex embeddings migrate --to {_named(said)}, or take the key out",
+    )
+
+
+def _used(patient: Patient) -> Iterator[Diagnosis]:
+    """Look at the compiled model that answers."""
+    found = manifest.by_id(patient.home.models, patient.model)
+    if found is None:
+        yield Diagnosis(
+            "model files",
+            f"the compiled model {patient.model} is not there; texts are found by their words "
+            "until it is made again",
+            Severity.WARNING,
+            "cortex model prepare",
+        )
+        return
+    _folder, made = found
+    other = [
+        f"{name} {made.versions[name]} (now {_version(name)})"
+        for name in _RUNNING
+        if name in made.versions and made.versions[name] != _version(name)
+    ]
+    if other:
+        yield Diagnosis(
+            "model files",
+            f"{patient.model} was checked with {', '.join(other)}",
+            Severity.NOTE,
+            "cortex model verify compares it with the model it was made of",
+        )
+    else:
+        yield Diagnosis("model files", f"{patient.model}: as its manifest says")
+
+
+def _differs(found: Chosen, patient: Patient) -> str:
+    """Return which setting names another model than the one that answers; "" when none does."""
+    said = patient.settings.embedding
+    if "provider" in said.model_fields_set and said.provider != found.provider:
+        return f"embedding.provider is {said.provider}"
+    if found.provider == "hashing" or found.name is None or "model" not in said.model_fields_set:
+        return ""
+    if said.model.removeprefix(PUBLISHER) != found.name.removeprefix(PUBLISHER):
+        return f"embedding.model is {said.model}"
+    return ""
+
+
+def _named(said: EmbeddingSettings) -> str:
+    """Return the name of the model that the settings ask for, as a migration takes it."""
+    if said.provider == "hashing" and not is_hashing(said.model):
+        return "hashing"
+    return f"openai:{said.model}" if said.provider == "openai" else said.model
+
+
+def _version(package: str) -> str:
+    """Return the version of a package that is installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"

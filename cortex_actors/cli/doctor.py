@@ -1,0 +1,111 @@
+"""`doctor`: compares ledger, index and files, and mends what can be made again."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cortex_actors import lock
+from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json, show_table
+from cortex_actors.client import Client
+from cortex_actors.clock import SystemClock
+from cortex_actors.errors import AnswerLost, DaemonDown, NotFound
+from cortex_actors.home import Home
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: Seconds a checkup may take: as long as reading everything does.
+PATIENCE = 21_600.0
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        "doctor",
+        epilog=examples("cortex doctor", "cortex doctor --repair", "cortex doctor --json"),
+    )(doctor)
+
+
+def doctor(
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Mend what can be made again; files are only read.")
+    ] = False,
+    thorough: Annotated[
+        bool, typer.Option("--thorough", help="Take the time that a complete check needs.")
+    ] = False,
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+) -> int:
+    """Compare ledger, index and files, whether the daemon runs or not.
+
+    Exit code: 0 all is well, 1 something is wrong, 70 the ledger is damaged.
+    """
+    found = _found(Home.of(home), repair=repair, thorough=thorough)
+    if as_json:
+        show_json(found)
+    else:
+        _show(found)
+    return int(found["exit_code"])
+
+
+def _found(home: Home, *, repair: bool, thorough: bool) -> dict[str, Any]:
+    """Return what the daemon's doctor finds, else what can be found without a daemon."""
+    if not home.root.is_dir():
+        raise NotFound(f"there is no home at {home.root}; give one with --home or CORTEX_HOME")
+    try:
+        return dict(Client(home, timeout=PATIENCE).call("doctor", repair=repair, thorough=thorough))
+    except AnswerLost:
+        raise
+    except DaemonDown:
+        held = lock.acquire(home)
+    with closing(held):
+        # Half a second of imports that the other way does not need.
+        from cortex_actors.checkup import house_call  # noqa: PLC0415
+
+        return asyncio.run(house_call.visit(home, SystemClock(), repair=repair, thorough=thorough))
+
+
+def _show(found: dict[str, Any]) -> None:
+    """Print a table of what was looked at, what was done, and how it stands."""
+    where = "" if found["online"] else ", without a daemon"
+    show_table(
+        f"Checked in {found['took_s']:.1f} s{where}",
+        ("check", "severity", "found", "mend"),
+        _rows(found["checks"]),
+        empty="nothing was looked at",
+    )
+    for each in found["repaired"]:
+        print(f"repaired: {each['did']}")
+    print(_sentence(found))
+
+
+def _rows(checks: Sequence[dict[str, Any]]) -> list[tuple[object, ...]]:
+    """Return the table's rows: a check's name once for people, in each row for grep."""
+    watched = sys.stdout.isatty()
+    rows: list[tuple[object, ...]] = []
+    last = ""
+    for each in checks:
+        name = "" if watched and each["check"] == last else each["check"]
+        rows.append((name, each["severity"], each["found"], each["mend"]))
+        last = each["check"]
+    return rows
+
+
+def _sentence(found: dict[str, Any]) -> str:
+    """Return how it stands, and what to do next."""
+    if not found["wrong"]:
+        notes = sum(each["severity"] == "note" for each in found["checks"])
+        more = {0: "", 1: "; 1 note"}.get(notes, f"; {notes} notes")
+        return f"all is well{more}"
+    repairable = sum(
+        each["repairable"] and each["severity"] in ("warning", "error") for each in found["checks"]
+    )
+    what = "1 thing is wrong" if found["wrong"] == 1 else f"{found['wrong']} things are wrong"
+    return (
+        f"{what}; {repairable} can be mended with: cortex doctor --repair" if repairable else what
+    )

@@ -1,0 +1,127 @@
+"""The doctor as the daemon has it: looks on a thread of its own, mends through the ledger's writer.
+
+One call at a time; the next one waits. Whoever asks for it holds up nobody: the ledger is read on
+connections of its own, and the index is asked in small pieces by the actor that owns it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from cortex_actors.checkup import index, rounds
+from cortex_actors.checkup.patient import Patient
+from cortex_actors.checkup.treatment import Ward
+from cortex_actors.checkup.visit import Visit
+from cortex_actors.errors import ActorAway, IndexDown
+from cortex_actors.runtime.threads import Threads
+from cortex_actors.storage import indexing
+from cortex_actors.storage.files import Halt
+from cortex_actors.storage.generations import Generations
+from cortex_actors.storage.health.reader import Reader
+from cortex_actors.storage.vectors import COLLECTIONS, Vectors
+from cortex_actors.topics import FILE_CHANGED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from cortex_actors.bus.bus import Bus
+    from cortex_actors.checkup.rounds import Look
+    from cortex_actors.domain.diagnosis import Diagnosis
+    from cortex_actors.domain.payload import FileChanged
+    from cortex_actors.settings import Settings
+    from cortex_actors.storage.records import Connection, Records
+    from cortex_actors.world import World
+
+#: What the doctor is called as the source of an event.
+SOURCE = "doctor"
+
+
+class Practice:
+    """Answers `cortex doctor` in a daemon."""
+
+    def __init__(
+        self,
+        world: World,
+        bus: Bus,
+        *,
+        records: Records,
+        settings: Callable[[], Settings],
+    ) -> None:
+        """Look at nothing yet; `settings` gives those that hold when it is asked."""
+        self._world = world
+        self._bus = bus
+        self._records = records
+        self._settings = settings
+        self._verify = world.names.method("vectors", Vectors.verify, timeout=None)
+        self._generation = world.names.method("vectors", Vectors.generation)
+        self._renew = world.names.method("vectors", Vectors.renew)
+        self._threads = Threads("doctor", 1)
+        self._halt = Halt()
+        self._one_at_a_time = asyncio.Lock()
+        #: The generation whose folder was gone and that is on its way out; 0 for none.
+        self._given_up = 0
+
+    async def visit(self, *, repair: bool = False, thorough: bool = False) -> dict[str, Any]:
+        """Return what is found, and what was mended; takes seconds. Raises `LedgerDown` at a stop.
+
+        See `checkup.visit.Visit`.
+        """
+        patient = Patient(
+            self._world.home,
+            self._settings(),
+            self._world.clock,
+            online=True,
+            thorough=thorough,
+        )
+        ward = Ward(self._read, self._records.write, self._say, renew=self._begin_anew)
+        one = Visit(partial(self._look, patient), self._compare, ward, self._world.clock)
+        async with self._one_at_a_time:
+            return await one(repair=repair)
+
+    def close(self) -> None:
+        """Break off what is looked at, for good."""
+        self._halt.ask()
+        self._threads.close()
+
+    async def _look(self, patient: Patient) -> Look:
+        """Run the checks on the thread."""
+        return await self._threads.run(rounds.look, patient, self._halt)
+
+    async def _compare(self, _look: Look) -> list[Diagnosis]:
+        """Have the index compared by the actor that owns it, which renews one that is not good."""
+        lost = await self._lost()
+        return [lost] if lost else await index.compared(self._verify, renews=True)
+
+    async def _lost(self) -> Diagnosis | None:
+        """Return that the generation that answers has lost its folder; None where it has not."""
+        try:
+            answering = await self._generation()
+        except (IndexDown, ActorAway):
+            return None
+        state = await self._read(indexing.state)
+        if state is None or state.generation != answering or answering == self._given_up:
+            return None
+        settings = self._settings().storage
+        place = Generations(self._world.home.index, settings, COLLECTIONS).place(state)
+        return await self._threads.run(index.lost, place)
+
+    async def _read(self, query: Callable[[Connection], Any]) -> Any:  # noqa: ANN401
+        """Run a query on the thread."""
+        return await self._threads.run(self._ask, query)
+
+    def _ask(self, query: Callable[[Connection], Any]) -> Any:  # noqa: ANN401
+        """Run a query on a connection of its own (on the thread)."""
+        with Reader(self._world.home.ledger, self._world.clock, self._halt) as reader:
+            return reader.ask(query)
+
+    async def _say(self, changed: Sequence[FileChanged]) -> None:
+        """Say that files have changed."""
+        await self._bus.publish_all([(FILE_CHANGED, each) for each in changed], source=SOURCE)
+
+    async def _begin_anew(self) -> None:
+        """Begin a new generation of the index."""
+        state = await self._read(indexing.state)
+        self._given_up = state.generation if state else 0
+        await self._renew("cortex doctor --repair")
