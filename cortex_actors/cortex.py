@@ -17,6 +17,7 @@ from cortex_actors.domain.payload import Ids, ScanRequested
 from cortex_actors.domain.project import Project
 from cortex_actors.errors import BadInput, Refused
 from cortex_actors.letters import Letters
+from cortex_actors.modelverbs import ModelVerbs, meanwhile
 from cortex_actors.publishing import Publishing
 from cortex_actors.storage import projects
 from cortex_actors.storage.append import store
@@ -39,11 +40,12 @@ SOURCE = "cortex"
 DEBUG = "CORTEX_DEBUG"
 
 
-class Cortex:
+class Cortex(ModelVerbs):
     """Everything a client may ask of the daemon."""
 
     def __init__(self, parts: Parts) -> None:
         """Begin to count the uptime."""
+        super().__init__(parts.migrator, parts.records, parts.look)
         self._parts = parts
         self._publishing = Publishing(parts.bus, parts.records)
         self._letters = Letters(parts.records, parts.wake)
@@ -58,14 +60,17 @@ class Cortex:
         While the ledger restarts, the numbers are left out.
         """
         parts = self._parts
-        ledger, model, index, failing, kept = await asyncio.gather(
+        ledger, model, index, failing, moving, kept = await asyncio.gather(
             lookup.guarded(parts.counts()),
             lookup.guarded(parts.embedder()),
             lookup.guarded(parts.index()),
             lookup.guarded(parts.failing()),
+            lookup.guarded(self._moving()),
             parts.kept(),
         )
-        reasons = lookup.reasons(ledger, model, index) + lookup.failures(failing)
+        model = meanwhile(model, moving)
+        reasons = lookup.reasons(ledger, model, index, uptime=self._uptime())
+        reasons += lookup.failures(failing) + moving.get("reasons", [])
         return {
             "state": "degraded" if reasons else "running",
             "reasons": reasons,
@@ -73,9 +78,10 @@ class Cortex:
             "pid": os.getpid(),
             "home": str(parts.home.root),
             "started_at": self._started_at,
-            "uptime_s": round(parts.clock.monotonic() - self._begun, 3),
+            "uptime_s": round(self._uptime(), 3),
             **({} if ledger.get("state") == "away" else ledger),
             "model": model,
+            "migration": moving,
             "index": index,
             **kept,
             "loop_lag_ms": round(self.loop_lag(), 3),
@@ -199,15 +205,16 @@ class Cortex:
         return await self._parts.records.read(lambda c: lookup.insights(c, project_id, limit))
 
     async def recall(
-        self, query: str, limit: int = 5, project: str | None = None
+        self, query: str, limit: int = 5, project: str | None = None, *, explain: bool = False
     ) -> dict[str, Any]:
         """Return what the stores know about a question, best first, with provenance.
 
-        Raises `BadInput`, `UnknownProject`, `EmbedderDown`.
+        `explain` lets each hit say which list found it at which place. Raises `BadInput`,
+        `UnknownProject`.
         """
         project_id = None if project is None else (await self._project(project)).id
-        found = await self._parts.recall(query, limit, project_id)
-        left_out = await self._parts.records.read(lambda c: lookup.left_out(c, self._parts.model))
+        found = await self._parts.recall(query, limit, project_id, explain=explain)
+        left_out = await self._parts.records.read(lambda c: lookup.left_out(c, self._parts.model()))
         return {
             "query": found.query,
             "hits": [asdict(hit) for hit in found.hits],
@@ -232,6 +239,14 @@ class Cortex:
             raise BadInput(f"cannot copy the ledger to {to}: give an absolute path")
         return dict(await self._parts.backup(to))
 
+    async def doctor(
+        self,
+        repair: bool = False,  # noqa: FBT001, FBT002 - named by every client
+        thorough: bool = False,  # noqa: FBT001, FBT002 - as above
+    ) -> dict[str, Any]:
+        """Compare ledger, index and files, and mend what can be made again; takes seconds."""
+        return dict(await self._parts.doctor(repair=repair, thorough=thorough))
+
     async def reload(self) -> dict[str, Any]:
         """Read the settings again and start anew whoever was handed what changed.
 
@@ -250,6 +265,10 @@ class Cortex:
             raise Refused(message)
         self._parts.crash(name)
         return {"crashed": name}
+
+    def _uptime(self) -> float:
+        """Return the seconds since the start."""
+        return self._parts.clock.monotonic() - self._begun
 
     async def _project(self, path: str) -> Project:
         """Return the followed project that a path, a name or an id means."""

@@ -12,13 +12,16 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.domain.hit import Recall
     from cortex_actors.home import Home
+    from cortex_actors.modelverbs import Look, MigratorPort
     from cortex_actors.storage.records import Records
 
 
 class Ask(Protocol):
     """Asks the federation."""
 
-    def __call__(self, text: str, limit: int, project_id: str | None) -> Awaitable[Recall]:
+    def __call__(
+        self, text: str, limit: int, project_id: str | None, *, explain: bool = False
+    ) -> Awaitable[Recall]:
         """Return what the stores know."""
 
 
@@ -30,8 +33,13 @@ class Parts:
     clock: Clock
     bus: Bus
     records: Records
-    model: str
+    #: The id of the vector space that answers now: a migration changes it.
+    model: Callable[[], str]
     recall: Ask
+    #: Whom to ask about embedding models.
+    migrator: MigratorPort
+    #: Finds out how the model that answers is, and its compiled form.
+    look: Look
     #: What `status` counts in the ledger; like the two below, answered soon or not at all.
     counts: Callable[[], Awaitable[Mapping[str, Any]]]
     embedder: Callable[[], Awaitable[Mapping[str, Any]]]
@@ -41,6 +49,8 @@ class Parts:
     kept: Callable[[], Awaitable[Mapping[str, Any]]]
     #: Copies the ledger, into `backups/` or to a path.
     backup: Callable[[str | None], Awaitable[Mapping[str, Any]]]
+    #: Looks at everything, and mends; see `practice.Practice.visit`.
+    doctor: Callable[..., Awaitable[Mapping[str, Any]]]
     tree: Callable[[], Mapping[str, Any]]
     crash: Callable[[str], None]
     inspect: Callable[[str], Mapping[str, Any]]

@@ -9,14 +9,16 @@ import asyncio
 from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from cortex_actors import lookup
+from cortex_actors import byname, lookup
 from cortex_actors.bus.consumer import Wake
 from cortex_actors.cortex import Cortex
 from cortex_actors.deskparts import Parts
 from cortex_actors.embedding.cache import Cache
-from cortex_actors.errors import CortexError, MailboxFull
+from cortex_actors.embedding.pool import Pool
+from cortex_actors.embedding.report import report
+from cortex_actors.errors import ActorAway, CortexError, MailboxFull, ModelChanged
 from cortex_actors.federation.federation import Federation
 from cortex_actors.schedule.scheduler import Scheduler
 from cortex_actors.storage.ledger import Ledger
@@ -24,28 +26,34 @@ from cortex_actors.storage.records import Records
 from cortex_actors.storage.vectors import Vectors
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping
+
     from cortex_actors.bus.bus import Bus
-    from cortex_actors.parts import World
+    from cortex_actors.practice import Practice
     from cortex_actors.runtime.names import Names
+    from cortex_actors.world import World
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+#: Times that a question is asked again: a migration ends, and somebody may crash meanwhile.
+REPEATS = 3
 
 #: Seconds `status` waits for one actor: it must answer while a branch restarts.
 STATUS_TIMEOUT = 2.0
 
 
-def front_desk(world: World, bus: Bus, *, records: Records, model: str) -> Cortex:
-    """Return the verbs of a tree; `model` is the id of its vector space."""
+def front_desk(
+    world: World, bus: Bus, *, records: Records, model: Callable[[], str], practice: Practice
+) -> Cortex:
+    """Return the verbs of a tree; `model` gives the id of its vector space."""
     names = world.names
-    describe = names.method("cache", Cache.describe, timeout=STATUS_TIMEOUT)
     index = names.method("vectors", Vectors.describe, timeout=STATUS_TIMEOUT)
     writing = names.method("ledger", Ledger.describe, timeout=STATUS_TIMEOUT)
     soon = Records(names, timeout=STATUS_TIMEOUT)
 
-    async def embedder() -> dict[str, Any]:
-        found = asdict(await describe())
-        return {"id": found.pop("model_id"), **found, "state": str(found["state"])}
-
     async def counts() -> dict[str, Any]:
-        found = await soon.read(partial(lookup.counts, model=model))
+        found = await soon.read(partial(lookup.counts, model=model()))
         return {**found, "writing": await writing()}
 
     async def index_state() -> dict[str, Any]:
@@ -58,13 +66,16 @@ def front_desk(world: World, bus: Bus, *, records: Records, model: str) -> Corte
             bus=bus,
             records=records,
             model=model,
-            recall=names.method("federation", Federation.recall, timeout=None),
+            recall=repeated(names.method("federation", Federation.recall, timeout=None)),
+            migrator=byname.Migrator(names, STATUS_TIMEOUT),
+            look=partial(_look, world, model),
             counts=counts,
-            embedder=embedder,
+            embedder=partial(_embedder, names),
             index=index_state,
             failing=names.method("scheduler", Scheduler.describe, timeout=STATUS_TIMEOUT),
             kept=partial(_kept, world),
             backup=names.method("scheduler", Scheduler.backup, timeout=None),
+            doctor=practice.visit,
             tree=world.draw,
             crash=world.crash,
             inspect=world.inspect,
@@ -72,6 +83,47 @@ def front_desk(world: World, bus: Bus, *, records: Records, model: str) -> Corte
             reload=world.reload,
         )
     )
+
+
+def repeated(ask: Callable[P, Awaitable[R]]) -> Callable[P, Coroutine[Any, Any, R]]:
+    """Return a question that is asked again when the model changed while it was in hand.
+
+    A question changes nothing, so asking twice is safe; everybody who has a part in it begins a new
+    life with another model.
+    """
+
+    async def asked(*args: P.args, **kwargs: P.kwargs) -> R:
+        for _ in range(REPEATS):
+            with suppress(ActorAway, ModelChanged):
+                return await ask(*args, **kwargs)
+        return await ask(*args, **kwargs)
+
+    return asked
+
+
+async def _embedder(names: Names) -> dict[str, Any]:
+    """Return how the embedder is, and what its pool has in hand and has done."""
+    found = asdict(await names.method("cache", Cache.describe, timeout=STATUS_TIMEOUT)())
+    pool: dict[str, Any] = {}
+    with suppress(CortexError):  # it is being started again: the rest is worth telling
+        pool = asdict(await names.method("pool", Pool.describe, timeout=STATUS_TIMEOUT)())
+    return {"id": found.pop("model_id"), **found, "state": str(found["state"]), "pool": pool}
+
+
+async def _look(
+    world: World, model: Callable[[], str], active: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Return how the model that answers is, and its compiled form."""
+    wanted = world.settings.embedding
+    known = active or {"model_id": model(), "provider": wanted.provider}
+    found = await asyncio.to_thread(
+        report,
+        world.home.models,
+        known["model_id"],
+        provider=known["provider"],
+        compiles=wanted.compile,
+    )
+    return {**found, "embedder": await lookup.guarded(_embedder(world.names))}
 
 
 async def _kept(world: World) -> dict[str, Any]:

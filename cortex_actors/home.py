@@ -89,6 +89,11 @@ class Home:
         return self.root / "index"
 
     @property
+    def models(self) -> Path:
+        """The folder of the compiled embedding models; they can be compiled again."""
+        return self.root / "models"
+
+    @property
     def socket(self) -> Path:
         """The control socket, moved to the runtime folder where its path would be too long."""
         here = self.root / "cortex.sock"

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from cortex_actors.domain.project import innermost
 from cortex_actors.errors import BadInput, CortexError, LedgerDown, NotFound, UnknownProject
 from cortex_actors.pipeline import reading
-from cortex_actors.storage import backups, indexing, journal, principles, replacement, reports
+from cortex_actors.storage import (
+    backups,
+    embedded,
+    indexing,
+    journal,
+    passages,
+    principles,
+    replacement,
+    reports,
+)
 from cortex_actors.storage import insights as insight_rows
 from cortex_actors.storage import projects as project_rows
 
@@ -23,6 +32,10 @@ if TYPE_CHECKING:
     from cortex_actors.topics import Topic
 
 M = TypeVar("M", bound=Mapping[str, Any])
+
+#: Seconds after a start in which a model may load without that being worth a word: sentence-
+#: transformers takes 7 to 9, and twice that on a busy machine.
+SETTLING = 30.0
 
 
 async def guarded(answer: Awaitable[M]) -> M | dict[str, Any]:
@@ -77,24 +90,38 @@ def counts(connection: Connection, model: str) -> dict[str, Any]:
         "dead": journal.dead(connection),
         "unembedded": indexing.count_unembedded(connection, model),
         "unindexed": indexing.pending(connection),
+        "passages": passages.count(connection),
         "broken_files": len(project_rows.broken(connection)),
     }
 
 
 def reasons(
-    counted: Mapping[str, Any], model: Mapping[str, Any], index: Mapping[str, Any]
+    counted: Mapping[str, Any],
+    model: Mapping[str, Any],
+    index: Mapping[str, Any],
+    *,
+    uptime: float,
 ) -> list[str]:
-    """Return why the daemon is degraded, a sentence each; nothing when it is well."""
+    """Return why the daemon is degraded, a sentence each; nothing when it is well.
+
+    A model that loads in the first seconds of a daemon's life is no reason, nor is an index that
+    opens: it says itself when it takes longer than it should.
+    """
     found = []
     if counted.get("state") == "away":
         found.append(f"ledger: {counted['reason']}")
     writing = counted.get("writing", {})
     if writing.get("state") == "failing":
         found.append(f"ledger: for {writing['for_s']:.0f} s now: {writing['reason']}")
-    if model.get("state") != "ready":
-        found.append(f"model: {model.get('reason') or model.get('state')}")
-    if index.get("state") != "ready":
-        found.append(f"index: {index.get('reason') or index.get('state')}")
+    state = model.get("state")
+    if state == "loading" and uptime >= SETTLING:
+        found.append(
+            "model: it is still loading; questions are answered by their words alone until then"
+        )
+    elif state not in ("ready", "loading"):
+        found.append(f"model: {model.get('reason') or state}")
+    if index.get("reason"):
+        found.append(f"index: {index['reason']}; exact search answers meanwhile")
     if counted.get("dead"):
         found.append(
             f"events: {counted['dead']} could not be handled and were set aside; "
@@ -125,11 +152,12 @@ def kept(home: Home, now: int) -> dict[str, Any]:
 
 
 def left_out(connection: Connection, model: str) -> list[dict[str, Any]]:
-    """Return what a recall could not look at: text that has no vector yet."""
-    missing = indexing.count_unembedded(connection, model)
+    """Return what a recall found by its words alone, if at all: text that has no vector yet."""
+    missing, is_all = embedded.some_unembedded(connection, model)
     if not missing:
         return []
-    reason = f"{missing} insights are not embedded yet; ask again in a moment"
+    shown = f"{missing}" if is_all else f"{missing} or more"
+    reason = f"{shown} texts have no vector yet and were looked for by their words alone"
     return [{"store": "local", "reason": reason}]
 
 

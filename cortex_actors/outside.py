@@ -7,26 +7,53 @@ are read where they lie, through the loop's `run_in_executor`; the time comes fr
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from cortex_actors.embedding.choose import provider_for
 from cortex_actors.runtime.child import ChildProcess
+from cortex_actors.storage import models
 from cortex_actors.storage.ledger import Ledger
 from cortex_actors.watching.hints import Hints
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from cortex_actors.clock import Clock
     from cortex_actors.embedding.provider import Provider
     from cortex_actors.home import Home
     from cortex_actors.settings import EmbeddingSettings, StorageSettings, WatchingSettings
+    from cortex_actors.storage.models import Chosen
     from cortex_actors.storage.vectors import Spawn
     from supervision import Report
 
 
 def _nobody(_report: Report) -> None:
     """Hear a report of the tree, and do nothing with it."""
+
+
+class MakeProvider(Protocol):
+    """Makes a provider, not started; whatever is missing is a state of it."""
+
+    def __call__(
+        self,
+        settings: EmbeddingSettings,
+        clock: Clock,
+        *,
+        models: Path | None = None,
+        chosen: Chosen | None = None,
+        on_line: Callable[[str], None] | None = None,
+    ) -> Provider:
+        """Return the provider of a model, else of the one that the settings ask for.
+
+        Args:
+            settings: how it works, and which model it has where `chosen` does not say.
+            clock: the time.
+            models: where compiled models are.
+            chosen: the ledger's model.
+            on_line: is given what a model's process writes to its standard error.
+
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +64,10 @@ class Outside:
     ledger: Callable[[Home, StorageSettings, Clock], Ledger] = Ledger
     #: Starts the child process with the vector index.
     spawn: Spawn = ChildProcess.spawn
-    #: Makes what turns texts into vectors; the last argument takes its lines for the log.
-    provider: Callable[[EmbeddingSettings, Clock, Callable[[str], None]], Provider] = provider_for
+    #: Makes what turns texts into vectors.
+    provider: MakeProvider = provider_for
+    #: Reads which model a ledger says answers, before the ledger is opened.
+    chosen: Callable[[Path], Chosen | None] = models.chosen
     #: Makes what hears the kernel's hints about files.
     hints: Callable[[Clock, WatchingSettings], Hints] = Hints
     #: Hears every report of every supervisor, before anybody else does.

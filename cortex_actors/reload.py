@@ -18,7 +18,7 @@ from cortex_actors import settings
 from cortex_actors.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from cortex_actors.home import Home
     from cortex_actors.settings import Settings
@@ -31,16 +31,20 @@ log = logging.getLogger("cortex.reload")
 HANDED: Final[Mapping[str, tuple[str, ...]]] = {
     "accumulation": ("accumulator",),
     "reconciliation": ("reconciler",),
-    "embedding": ("cache", "pool"),
+    "embedding": ("cache", "pool", "migrator"),
+    "memory": ("roster",),
     "federation": ("federation",),
     "watching": ("watchers", "watchlist"),
-    "storage": ("ledger", "vectors", "indexer"),
+    "storage": ("ledger", "vectors", "indexer", "roster"),
     "events": ("accumulator", "reconciler", "organiser", "watchlist", "scheduler"),
     "schedule": ("scheduler",),
 }
 
-#: Keys of what is built once in a process: the model, and with it what every vector is compared to.
-FIXED: Final = frozenset({"embedding.provider", "embedding.model", "embedding.request_timeout_s"})
+#: Keys that choose a model: a home that has one goes on with it, and says so after a restart.
+FIXED: Final = frozenset({"embedding.provider", "embedding.model", "embedding.base_url"})
+
+#: Who is handed the embedding model, or the name of its vector space.
+MODEL: Final = ("vectors", "indexer", "cache", "pool", "accumulator", "roster", "federation")
 
 #: A branch and one of its children.
 Place = tuple[str, str]
@@ -56,12 +60,13 @@ class Reload:
         *,
         adopt: Callable[[Settings], None],
         places: Sequence[Place],
-        branch: Callable[[str], supervision.Supervisor],
+        branch: Callable[[str], supervision.Supervisor | None],
     ) -> None:
         """Begin with the settings that are followed now.
 
         `adopt` has every life that begins from then on follow others; `places` are all children of
-        the tree in the order of their start, and `branch` gives the supervisor of one.
+        the tree in the order of their start, and `branch` gives the supervisor of one, None
+        for one that has not begun yet.
         """
         self._home = home
         self._chosen = chosen
@@ -69,7 +74,7 @@ class Reload:
         self._places = places
         self._branch = branch
         self._turn = asyncio.Lock()
-        self._tasks: set[asyncio.Task[dict[str, Any]]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
 
     async def __call__(self) -> dict[str, Any]:
         """Follow the settings as they are in the file now; return what came of it.
@@ -81,6 +86,17 @@ class Reload:
         self._tasks.add(task)
         task.add_done_callback(self._done)
         return await asyncio.shield(task)
+
+    async def start_again(self, change: Callable[[], None], names: Collection[str]) -> None:
+        """Make a change of what children are made with, and start those anew; nobody else.
+
+        Takes turns with reloads. A caller that is cancelled does not leave an actor ended.
+        """
+        work = self._started_again(change, [each for each in self._places if each[1] in names])
+        task = asyncio.create_task(work, name="start again")
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        await asyncio.shield(task)
 
     async def settled(self) -> None:
         """Wait for the reloads that are under way, once their supervisors have ended."""
@@ -103,6 +119,13 @@ class Reload:
             restarted = [child for _, child in affected]
             return {"changed": followed, "restarted": restarted, "needs_restart": waiting}
 
+    async def _started_again(self, change: Callable[[], None], places: Sequence[Place]) -> None:
+        """Do it, when it is our turn; whose child does not come back begins anew as a branch."""
+        async with self._turn:
+            change()
+            self._adopt(self._chosen)
+            await self._back(places)
+
     async def _follow(self, before: Settings, after: Settings, places: Sequence[Place]) -> None:
         """Start children again with new settings, or with those before if one does not start."""
         self._use(after)
@@ -121,23 +144,26 @@ class Reload:
         """End children, the last first, and start them in order; raises `StartError`.
 
         A child that runs when it is its turn was started by its supervisor meanwhile, and so was
-        every child of a branch that has ended; both follow the new settings already.
+        every child of a branch that has ended, or has not begun; all follow what is new already.
         """
         for name, child in reversed(places):
             with suppress(supervision.ChildError, supervision.NotRunningError):
-                await self._branch(name).terminate_child(child)
+                if (branch := self._branch(name)) is not None:
+                    await branch.terminate_child(child)
         for name, child in places:
             with suppress(supervision.ChildError, supervision.NotRunningError):
-                await self._branch(name).restart_child(child)
+                if (branch := self._branch(name)) is not None:
+                    await branch.restart_child(child)
 
     async def _back(self, places: Sequence[Place]) -> None:
-        """Start children again as they were; what fails now is a failure of its branch."""
+        """Start children again, come what may; what fails now is a failure of its branch."""
         try:
             await self._again(places)
         except supervision.StartError:
-            log.exception("a child did not come back after a reload: its branch begins anew")
+            log.exception("a child did not come back: its branch begins anew")
             for name in {name for name, _ in places}:
-                self._branch(name).kill()
+                if (branch := self._branch(name)) is not None:
+                    branch.kill()
 
     def _use(self, chosen: Settings) -> None:
         """Have every life that begins from now on follow these."""
@@ -149,7 +175,7 @@ class Reload:
         wanted = {child for section in sections for child in HANDED.get(section, ())}
         return [place for place in self._places if place[1] in wanted]
 
-    def _done(self, task: asyncio.Task[dict[str, Any]]) -> None:
+    def _done(self, task: asyncio.Task[Any]) -> None:
         """Forget a reload; its error was somebody's who may have gone."""
         self._tasks.discard(task)
         if not task.cancelled():

@@ -175,6 +175,9 @@ def _json(line: bytes) -> object:
     except RecursionError:
         error = BadInput("the request is nested too deeply")
         raise Unreadable(PARSE_ERROR, error) from None
+    except UnicodeEncodeError:
+        error = BadInput("the request holds text that is no valid text: half a character (UTF-8)")
+        raise Unreadable(PARSE_ERROR, error) from None
     except ValueError as wrong:
         error = BadInput(f"the request is no JSON: {str(wrong)[:200]}")
         raise Unreadable(PARSE_ERROR, error) from None

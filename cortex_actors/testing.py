@@ -14,6 +14,7 @@ import tempfile
 from collections import defaultdict
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -142,7 +143,7 @@ class MemoryJournal:
         ]
         waiting = self._waiting[consumer]
         held = [e for e in waiting if e.seq not in taken and (e.topic, _key(e)) in busy]
-        first = next((e for e in free if not any(_goes_past(e, each) for each in held)), None)
+        first = next((e for e in free if not _withheld(e, held)), None)
         if first is None:
             return None
         ahead = max(self._due.get((consumer, e.seq or 0), 0) for e in self._waiting[consumer])
@@ -191,6 +192,9 @@ class MemoryJournal:
         """Make one delivery of the first event and its waiting repeats."""
         key = _key(first)
         alike = [e for e in free if key is not None and (e.topic, _key(e)) == (first.topic, key)]
+        if topics.find(first.topic).key != topics.ONE_KEY:
+            project = project_of(first.payload)
+            alike = list(takewhile(lambda e: project_of(e.payload) == project, alike))
         group = alike or [first]
         event = replace(group[-1], payload=merged([each.payload for each in group]))
         seqs = tuple(each.seq or 0 for each in group)
@@ -243,9 +247,11 @@ async def temporary_cortex(**sections: object) -> AsyncIterator[Tree]:
         home.create()
         clock = SystemClock()
         logs = LogStream(home.logs / "cortex.ndjson", clock)
-        chosen = settings.Settings.model_validate(
-            {"embedding": {"provider": "hashing", "batch_ms": 20}, **sections}
-        )
+        quick = {
+            "embedding": {"provider": "hashing", "batch_ms": 20},
+            "storage": {"index_ms": 20},
+        }
+        chosen = settings.Settings.model_validate({**quick, **sections})
         tree = grow(home, chosen, clock, logs)
         await tree.start()
         try:
@@ -255,14 +261,20 @@ async def temporary_cortex(**sections: object) -> AsyncIterator[Tree]:
             logs.close()
 
 
+def _withheld(event: Event[Payload], held: list[Event[Payload]]) -> bool:
+    """Tell whether an event must not go past what is held, to which it is added then."""
+    found = any(_goes_past(event, each) for each in held)
+    if found:
+        held.append(event)
+    return found
+
+
 def _goes_past(event: Event[Payload], held: Event[Payload]) -> bool:
-    """Tell whether an event is a later one of a withheld one's project."""
-    project = project_of(held.payload)
-    return (
-        project is not None
-        and (event.seq or 0) > (held.seq or 0)
-        and (project == project_of(event.payload))
-    )
+    """Tell whether an event is a later one of a withheld one's project, or a repeat of it."""
+    project, key = project_of(held.payload), _key(held)
+    of_one = project is not None and project == project_of(event.payload)
+    repeat = key is not None and (held.topic, key) == (event.topic, _key(event))
+    return (of_one or repeat) and (event.seq or 0) > (held.seq or 0)
 
 
 def _key(event: Event[Payload]) -> str | None:

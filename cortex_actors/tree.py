@@ -8,7 +8,8 @@ cortex                    rest_for_one
 │   └── indexer
 ├── embedding             rest_for_one
 │   ├── cache
-│   └── pool
+│   ├── pool
+│   └── migrator
 └── work                  one_for_one
     ├── pipeline          one_for_one
     │   ├── accumulator
@@ -43,16 +44,20 @@ from cortex_actors.drawing import render
 from cortex_actors.errors import UnknownActor
 from cortex_actors.inspection import inspect
 from cortex_actors.outside import Outside
-from cortex_actors.parts import Assembly, World, scribe
+from cortex_actors.parts import Assembly
 from cortex_actors.reload import Reload, places
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.supervised import start_actor
 from cortex_actors.runtime.watchdog import Watchdog
+from cortex_actors.scribe import scribe
 from cortex_actors.storage import turns
 from cortex_actors.watchers import Watchers
+from cortex_actors.world import World
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
     from cortex_actors.cortex import Cortex
@@ -76,7 +81,7 @@ TREE: Final = Branch(
     "rest_for_one",
     (
         Branch("storage", "rest_for_one", ("ledger", "vectors", "indexer")),
-        Branch("embedding", "rest_for_one", ("cache", "pool")),
+        Branch("embedding", "rest_for_one", ("cache", "pool", "migrator")),
         Branch(
             "work",
             "one_for_one",
@@ -143,26 +148,15 @@ class Tree:
         self._crashes = Crashes(clock.now)
         names = Names()
         self.watchers = Watchers(names, lambda: self._live["watchers"])
-        world = World(
-            home,
-            settings,
-            clock,
-            logs,
-            names,
-            self.watchers,
-            self.draw,
-            self.crash,
-            self.inspect,
-            self.reload,
-            outside,
-        )
+        ours = (self.draw, self.crash, self.inspect, self.reload, self.start_again)
+        world = World(home, settings, clock, logs, names, self.watchers, *ours, outside)
         self.parts = Assembly(world)
         self._reload = Reload(
             home,
             settings,
             adopt=self.parts.adopt,
             places=places(TREE),
-            branch=self._live.__getitem__,
+            branch=self._live.get,
         )
         self.bus.subscribe("*", scribe(logs))
         self.supervisor = self._make(TREE)
@@ -196,6 +190,7 @@ class Tree:
 
     async def stop(self, timeout: float | None) -> None:
         """Stop every branch in reverse; kill what is still alive after `timeout` seconds."""
+        self.parts.practice.close()
         await self._watchdog.stop()
         try:
             await self.supervisor.stop(timeout)
@@ -229,6 +224,10 @@ class Tree:
     async def reload(self) -> dict[str, Any]:
         """Follow the settings as they are in the file now; see `Reload`."""
         return await self._reload()
+
+    async def start_again(self, change: Callable[[], None], names: Collection[str]) -> None:
+        """Start children anew after a change of what they are made with; see `Reload`."""
+        await self._reload.start_again(change, names)
 
     def crash(self, name: str) -> None:
         """Make an actor crash; raises `UnknownActor`."""

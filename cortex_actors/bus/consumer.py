@@ -31,6 +31,9 @@ log = logging.getLogger("cortex.bus")
 #: Seconds before a consumer looks again when the ledger could not be read or written.
 LEDGER_PAUSE = 1.0
 
+#: Seconds for which a consumer that is to do little rests at most, so that nobody waits for long.
+LONGEST_GATHER = 1.0
+
 #: Seconds between two looks when nothing wakes it: a commit whose answer was lost woke nobody.
 IDLE = 30.0
 
@@ -71,6 +74,10 @@ class Consumer(AsyncioActor):
     #: the order of their events, however many there are.
     concurrency: ClassVar[int] = 1
 
+    #: The share of the time that it may be at work while more comes: below 1 it rests after each
+    #: delivery, for `LONGEST_GATHER` seconds at most, and what comes meanwhile is one delivery.
+    share: ClassVar[float] = 1.0
+
     def __init__(self, desk: Desk) -> None:
         """Be ready to hear; nothing is read before the actor starts."""
         super().__init__()
@@ -79,6 +86,7 @@ class Consumer(AsyncioActor):
         self._in_hand: dict[asyncio.Task[None], tuple[Delivery, Place]] = {}
         self._lanes = Lanes()
         self._timer: asyncio.Task[None] | None = None
+        self._rests_until = 0.0
 
     async def on_start(self) -> None:  # type: ignore[override]  # Pykka has it plain
         """Hear the topics, then look for what waited while nobody was here."""
@@ -135,6 +143,9 @@ class Consumer(AsyncioActor):
     async def _turn(self) -> None:
         """Take one delivery in hand; ask for another turn, so that asks and stops get theirs."""
         self._woken = False
+        if (rest := self._rests_until - self.desk.clock.monotonic()) > 0:
+            self._later(rest)
+            return
         if len(self._in_hand) >= self.concurrency or self._lanes.halted:
             return
         breaks = self._lanes.breaks
@@ -172,12 +183,19 @@ class Consumer(AsyncioActor):
 
     async def _handle(self, delivery: Delivery, place: Place) -> None:
         """Handle one delivery; while the ledger is away, rest instead."""
+        began = self.desk.clock.monotonic()
         try:
             await self._attempt(delivery, place)
+            self._gather(self.desk.clock.monotonic() - began)
         except AWAY as error:
             self._lanes.give_back(place)
             log.warning("%s will be tried again: %s", delivery.event.topic, error)
             await self.desk.clock.sleep(LEDGER_PAUSE)
+
+    def _gather(self, took: float) -> None:
+        """Rest after a delivery that took so long, if others do more than this one is to."""
+        rest = min(took / self.share - took, LONGEST_GATHER)
+        self._rests_until = self.desk.clock.monotonic() + rest
 
     async def _attempt(self, delivery: Delivery, place: Place) -> None:
         """Run the handler and commit its outcome; on a crash record it and let it crash us.

@@ -96,7 +96,11 @@ def _stage(source: Path | None, say: Say) -> Iterator[tuple[Home, list[Path]]]:
         copies = [
             Path(shutil.copytree(p, root / "projects" / p.name, symlinks=True)) for p in found
         ]
-        yield Home.of(root / "home"), copies
+        home = Home.of(root / "home")
+        home.create()
+        # What would be compiled is thrown away a minute later.
+        home.settings.write_text("[embedding]\ncompile = false\n", encoding="utf-8")
+        yield home, copies
     finally:
         shutil.rmtree(root, ignore_errors=True)
         for number, handler in before.items():

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FAST = frozenset({"status", "start", "stop", "restart", "reload", "publish"})
 
 #: Commands whose name is two words.
-GROUPS = frozenset({"actor", "service"})
+GROUPS = frozenset({"actor", "embeddings", "model", "service"})
 
 #: What a shell expects of a program that was interrupted: 128 + SIGINT.
 INTERRUPTED = 130

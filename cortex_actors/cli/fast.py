@@ -7,11 +7,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import lock
-from cortex_actors.cli import lifecycle, publish, reload
+from cortex_actors.cli import figures, lifecycle, publish, reload
 from cortex_actors.cli.options import Parser, command, seconds
 from cortex_actors.cli.process import is_paused
 from cortex_actors.client import Client
-from cortex_actors.clock import iso
 from cortex_actors.errors import DaemonDown, DeadlineExceeded
 from cortex_actors.home import Home
 
@@ -125,7 +124,9 @@ def _lines(found: dict[str, Any]) -> list[str]:
     """Return a status for a person."""
     first = found["state"]
     if "uptime_s" in found:
-        first += f", pid {found['pid']}, up {_duration(found['uptime_s'])}, {found['version']}"
+        first += (
+            f", pid {found['pid']}, up {figures.duration(found['uptime_s'])}, {found['version']}"
+        )
     elif "pid" in found:
         held = found["state"] in {lock.State.RUNNING, lock.State.STARTING}
         first += f", {'' if held else 'was '}pid {found['pid']}"
@@ -133,46 +134,8 @@ def _lines(found: dict[str, Any]) -> list[str]:
     rows = [("state", first), *(("because", reason) for reason in reasons)]
     rows.append(("home", found["home"]))
     if "unindexed" in found:
-        rows += _figures(found)
+        rows += figures.rows(found)
     return [f"{name:<10}{value}" for name, value in rows]
-
-
-def _figures(found: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the rows of a daemon that answers."""
-    model = found.get("model", {})
-    waiting = f"{found['waiting']} to handle, {found['unembedded']} to embed"
-    index = found.get("index", {})
-    shown = [
-        ("projects", str(found["projects"])),
-        ("insights", str(found["insights"])),
-        ("waiting", f"{waiting}, {found['unindexed']} to index, {found['dead']} set aside"),
-        ("model", f"{model.get('id', '?')}, {_state(model)}"),
-        ("index", _state(index)),
-        ("loop lag", f"{found['loop_lag_ms']} ms"),
-    ]
-    if found.get("backup"):
-        shown.append(("backup", iso(found["backup"]["at"])))
-    if found.get("recovery"):
-        from cortex_actors.storage.reports import sentence  # noqa: PLC0415 - seldom needed
-
-        shown.append(("recovery", sentence(found["recovery"])))
-    if found.get("broken_files"):
-        shown.insert(2, ("files", f"{found['broken_files']} cannot be read: cortex projects"))
-    return shown
-
-
-def _state(part: dict[str, Any]) -> str:
-    """Return how a part is, and why."""
-    reason = part.get("reason")
-    return f"{part.get('state', '?')}: {reason}" if reason else str(part.get("state", "?"))
-
-
-def _duration(seconds: float) -> str:
-    """Return a duration in its largest unit."""
-    for unit, name in ((86_400, "d"), (3_600, "h"), (60, "min")):
-        if seconds >= unit:
-            return f"{seconds / unit:.1f} {name}"
-    return f"{seconds:.0f} s"
 
 
 def _status_parser() -> Parser:

@@ -15,6 +15,7 @@ from cortex_actors.cli.output import (
     show_json,
     show_table,
 )
+from cortex_actors.cli.projects import meant
 from cortex_actors.client import Answer, Client
 
 
@@ -37,7 +38,7 @@ def insights(
     home: HomeOption = None,
 ) -> None:
     """Show what was learned from instruction files, surest first."""
-    found = Client(home).call("insights", project=project, limit=limit)
+    found = Client(home).call("insights", project=meant(project), limit=limit)
     if as_json:
         show_json(found)
         return

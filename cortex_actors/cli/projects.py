@@ -11,6 +11,9 @@ from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json
 from cortex_actors.client import Client
 from cortex_actors.logrecord import visible
 
+#: What means a folder and never a project's name or id.
+_FOLDERS = (".", "..")
+
 PathArgument = Annotated[Path, typer.Argument(help="The project's folder.")]
 
 
@@ -65,3 +68,16 @@ def scan(
         show_json(found)
         return
     print(f"reading {path or 'all projects'} again, seq {found['seq']}")
+
+
+def meant(project: str | None) -> str | None:
+    """Return what the daemon is asked for: a folder of the caller's by its whole path.
+
+    A word without a slash is a name or an id, even where a folder is called so, too.
+    """
+    if not project:
+        return project
+    folder = Path(project)
+    if (project in _FOLDERS or "/" in project) and folder.is_dir():
+        return str(folder.resolve())
+    return project.rstrip("/") or project

@@ -9,26 +9,31 @@ keeps   the vectors used last (lost on a crash; the ledger has the stored ones, 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 
 from cortex_actors.embedding.lru import Lru
-from cortex_actors.embedding.provider import Row, Vectors
+from cortex_actors.embedding.outcome import rows_of
+from cortex_actors.embedding.provider import Row, Vectors, require_model
 from cortex_actors.embedding.texts import digest, require_texts
-from cortex_actors.errors import CortexError
+from cortex_actors.errors import CortexError, ModelChanged
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.overflow import Overflow
 
 if TYPE_CHECKING:
     import asyncio
 
+    from cortex_actors.embedding.outcome import Outcome
     from cortex_actors.embedding.provider import Provider, State
 
 #: Looks up stored vectors: (model id, SHA-256 of texts) -> those that are stored.
 Stored: TypeAlias = Callable[[str, Sequence[bytes]], Awaitable[Mapping[bytes, Row]]]
+
+#: How far from 1 a stored vector's length may be: far more than rounding to float32 can do.
+LENGTH_SLACK = 1e-3
 
 
 class Embed(Protocol):
@@ -40,8 +45,9 @@ class Embed(Protocol):
         *,
         urgent: bool = False,
         patience: float = 0.0,
-    ) -> Awaitable[Vectors]:
-        """Return one unit row a text."""
+        model: str,
+    ) -> Awaitable[Sequence[Outcome]]:
+        """Return a unit row or an error for each text; `ModelChanged` for another model's pool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +59,25 @@ class EmbedderInfo:
     max_tokens: int
     state: State
     reason: str
-    #: Vectors in memory now.
+    #: Vectors in memory now, and the bytes of their numbers.
     entries: int
+    bytes: int
     #: Texts answered from memory, from the ledger, and by the model.
     hits: int
     found: int
     embedded: int
+    #: Share of the texts that were answered from memory, and without the model; 0 before the first.
+    hit_rate: float
+    spared_rate: float
     #: Vectors forgotten for want of room.
     evicted: int
     #: Times the ledger could not be asked, and the model was asked instead.
     unread: int
-    #: What the provider counts: `restarts`, `truncated` ...
+    #: Stored vectors that were no unit vectors of this model, and were made again.
+    damaged: int
+    #: Requests that meant another model.
+    turned_away: int
+    #: What the provider counts: `restarts`, `tokens`, `split` ...
     provider: Mapping[str, int]
 
 
@@ -71,7 +85,8 @@ class Cache(AsyncioActor):
     """Answers from memory, else from the ledger, else from the pool; remembers what it gave.
 
     A vector is known by its model and the SHA-256 of its text, so a change of the model can never
-    serve an old one. The provider is only looked at here; the pool owns it.
+    serve an old one. Every vector that was made is kept, also those of a request that fails because
+    of its other texts. The provider is only looked at here; the pool owns it.
     """
 
     #: Questions that wait for a look into memory: who asks faster waits, no text is given up.
@@ -88,6 +103,7 @@ class Cache(AsyncioActor):
         self._stored = stored
         self._embed = embed
         self._hits = self._found = self._embedded = self._unread = 0
+        self._damaged = self._turned_away = 0
 
     def embed(
         self,
@@ -95,17 +111,21 @@ class Cache(AsyncioActor):
         *,
         urgent: bool = False,
         patience: float = 0.0,
+        model: str | None = None,
     ) -> asyncio.Task[Vectors]:
         """Return one unit row a text; the mailbox goes on while they are looked for.
 
-        Raises what the pool raises; texts that are known are answered whatever state it is in.
+        Who stores or compares the rows names the `model` they are to come from; `ModelChanged` is
+        raised when it is another one by now. Raises what the pool raises; texts that are known are
+        answered whatever state it is in.
         """
         return self.spawn(
-            self._answer(tuple(texts), urgent=urgent, patience=patience), name="embed"
+            self._answer(tuple(texts), urgent=urgent, patience=patience, model=model), name="embed"
         )
 
     def describe(self) -> EmbedderInfo:
         """Return what embeds, and the counters since this actor started."""
+        asked = self._hits + self._found + self._embedded
         return EmbedderInfo(
             model_id=self._provider.model_id,
             dimension=self._provider.dimension,
@@ -113,27 +133,45 @@ class Cache(AsyncioActor):
             state=self._provider.state,
             reason=self._provider.reason,
             entries=len(self._rows),
+            bytes=4 * len(self._rows) * self._provider.dimension,
             hits=self._hits,
             found=self._found,
             embedded=self._embedded,
+            hit_rate=round(self._hits / asked, 4) if asked else 0.0,
+            spared_rate=round(1 - self._embedded / asked, 4) if asked else 0.0,
             evicted=self._rows.evicted,
             unread=self._unread,
+            damaged=self._damaged,
+            turned_away=self._turned_away,
             provider=dict(self._provider.counters),
         )
 
-    async def _answer(self, texts: tuple[str, ...], *, urgent: bool, patience: float) -> Vectors:
+    async def _answer(
+        self, texts: tuple[str, ...], *, urgent: bool, patience: float, model: str | None
+    ) -> Vectors:
+        self._require(model)
         require_texts(texts)
         keys = {text: digest(text) for text in texts}
-        rows = self._known(keys)
+        rows: dict[str, Outcome] = {**self._known(keys)}
         rows |= await self._looked_up({t: key for t, key in keys.items() if t not in rows})
         missing = [text for text in keys if text not in rows]
         if missing:
-            made = await self._embed(missing, urgent=urgent, patience=patience)
-            self._embedded += len(missing)
-            rows |= {t: self._keep(keys[t], row) for t, row in zip(missing, made, strict=True)}
+            # Named, because between two lives the pool may have the next model already.
+            outcomes = await self._embed(
+                missing, urgent=urgent, patience=patience, model=self._provider.model_id
+            )
+            rows |= self._made(keys, zip(missing, outcomes, strict=True))
         if not texts:
             return np.empty((0, self._provider.dimension), dtype=np.float32)
-        return np.stack([rows[text] for text in texts])
+        return rows_of(texts, [rows[text] for text in texts])
+
+    def _require(self, model: str | None) -> None:
+        """Raise `ModelChanged` when an asker means another model than the one that answers."""
+        try:
+            require_model(self._provider, model)
+        except ModelChanged:
+            self._turned_away += 1
+            raise
 
     def _known(self, keys: Mapping[str, bytes]) -> dict[str, Row]:
         """Return the vectors that are in memory."""
@@ -152,18 +190,37 @@ class Cache(AsyncioActor):
         except CortexError:
             self._unread += 1
             return {}
+        there = {text: key for text, key in keys.items() if key in stored}
         found = {
-            text: self._keep(key, stored[key])
-            for text, key in keys.items()
-            if key in stored and self._fits(stored[key])
+            t: self._keep(key, stored[key]) for t, key in there.items() if self._fits(stored[key])
         }
         self._found += len(found)
+        self._damaged += len(there) - len(found)
         return found
 
+    def _made(
+        self, keys: Mapping[str, bytes], outcomes: Iterable[tuple[str, Outcome]]
+    ) -> dict[str, Outcome]:
+        """Remember the vectors that were made, whatever became of the other texts."""
+        made: dict[str, Outcome] = {}
+        for text, outcome in outcomes:
+            if isinstance(outcome, CortexError):
+                made[text] = outcome
+            else:
+                made[text] = self._keep(keys[text], outcome)
+                self._embedded += 1
+        return made
+
     def _fits(self, row: Row) -> bool:
-        """Return whether a stored row is a vector of this model: a damaged one is made again."""
-        right = self._provider.dimension in (0, row.size)  # 0: the model is missing, so unknown
-        return right and row.ndim == 1 and bool(np.isfinite(row).all())
+        """Return whether a stored row is a unit vector of this model.
+
+        One that is not is damaged, or was written by something else, and is made again. While the
+        model is missing its dimension is unknown (0), so any is right.
+        """
+        if row.ndim != 1 or self._provider.dimension not in (0, row.size):
+            return False
+        length = float(np.linalg.norm(row.astype(np.float64)))  # not a number for NaN and infinity
+        return abs(length - 1.0) <= LENGTH_SLACK
 
     def _keep(self, key: bytes, row: Row) -> Row:
         """Remember a vector: a copy of its own, since a view would keep its whole batch alive."""

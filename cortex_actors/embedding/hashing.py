@@ -29,8 +29,14 @@ if TYPE_CHECKING:
 #: Numbers in a vector; as MiniLM's, so that the rest of the system sees no difference.
 DIMENSION = 384
 
+#: Texts of one patient request: few enough to share the loop with others.
+BULK = 64
+
 #: Letters (about 2 ms of hashing) from which a batch leaves the loop for a thread.
 OFF_LOOP_LETTERS = 4_000
+
+#: Numbers of a row that take as long as a letter (0.5 us).
+NUMBERS_A_LETTER = 3
 
 #: How much a feature counts. Whole numbers, so that sums are exact and the same on any machine.
 WORD, SHORT_WORD, PAIR, TRIPLE = 6, 2, 3, 1
@@ -52,6 +58,7 @@ class HashingProvider:
         self.model_id = f"hashing-v1-{dimension}"
         self.dimension = dimension
         self.max_tokens = sys.maxsize
+        self.bulk = BULK
         self.state = State.READY
         self.reason = ""
         self.counters: Mapping[str, int] = {}
@@ -64,10 +71,13 @@ class HashingProvider:
         """Return `ready`."""
         return self.state
 
-    async def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return one unit row a text; raises `BadInput` for what is not text."""
+    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
+        """Return one unit row a text; raises `BadInput` for what is not text.
+
+        `urgent` changes nothing: hashing is quick.
+        """
         require_texts(texts)
-        if sum(map(len, texts)) < OFF_LOOP_LETTERS:
+        if self._work(texts) < OFF_LOOP_LETTERS:
             return self._rows(texts)
         if self._threads is None:
             self._threads = Threads("hashing", 1)
@@ -78,6 +88,11 @@ class HashingProvider:
         if self._threads is not None:
             threads, self._threads = self._threads, None
             threads.close()
+
+    def _work(self, texts: Sequence[str]) -> int:
+        """Return how much a batch is, in letters: a wide row costs beside those of its text."""
+        wide = max(0, self.dimension - DIMENSION) // NUMBERS_A_LETTER
+        return sum(map(len, texts)) + len(texts) * wide
 
     def _rows(self, texts: Sequence[str]) -> Vectors:
         rows = np.array([_row(text, self.dimension) for text in texts], dtype=np.float64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from hashlib import blake2b
+from hashlib import blake2b, file_digest, sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,16 @@ PACKAGED: Mapping[str, tuple[str, str]] = {
 
 #: Prefix under which sentence-transformers' own models are known elsewhere; it may be given.
 PUBLISHER = "sentence-transformers/"
+
+#: The mend for whoever names a model in a command.
+GIVE = f"give the path of a sentence-transformers model's folder or one of: {', '.join(PACKAGED)}"
+
+#: The mend where the settings choose.
+SET = (
+    "set embedding.model (variable CORTEX_EMBEDDING__MODEL) to the path of a "
+    f"sentence-transformers model's folder or to one of: {', '.join(PACKAGED)}; then start the "
+    "daemon again"
+)
 
 #: Bytes at each end of a weights file that make up its fingerprint: reading 90 MB and more at each
 #: start would take longer than it is worth, and other training changes all of a file.
@@ -41,45 +51,73 @@ class Model:
     max_tokens: int
 
 
-def locate(name: str) -> Model:
+def locate(name: str, *, mend: str = SET) -> Model:
     """Return the model of that name: a folder's path, or one that is installed as a package.
 
     A folder's id carries a fingerprint of its weights, so that vectors of a model trained anew in
     the same place are never compared with the old ones. Raises `ModelMissing` saying where was
     looked and how to mend it. Reads some small files; never the network.
     """
+    try:
+        return _found(name)
+    except _Unfound as error:
+        first = f"{error.install}, or {mend}" if error.install else mend[0].upper() + mend[1:]
+        raise ModelMissing(
+            f"the embedding model {name!r} is not on this machine: {error}. {first}"
+        ) from error
+
+
+class _Unfound(Exception):
+    """A model is not where it was looked for; `install` is a command that brings it."""
+
+    def __init__(self, looked: str, install: str = "") -> None:
+        super().__init__(looked)
+        self.install = install
+
+
+def _found(name: str) -> Model:
+    """Return the model of that name; raises `_Unfound`."""
+    if not name.strip():
+        raise _Unfound("it has no name")
     short = name.removeprefix(PUBLISHER)
     if short in PACKAGED:
-        return _model(short, _packaged(name, *PACKAGED[short]), setting=name)
+        return _model(short, _packaged(*PACKAGED[short]))
     folder = Path(name).expanduser()
     if not folder.is_dir():
-        raise _missing(
-            name, f"there is no folder {folder.absolute()} and no package brings a model so named"
+        raise _Unfound(
+            f"there is no folder {folder.absolute()} and no package brings a model so named"
         )
-    return _model(f"{folder.resolve().name}@{_fingerprint(folder)}", folder, setting=name)
+    return _model(f"{folder.resolve().name}@{_fingerprint(folder)}", folder)
 
 
-def _packaged(name: str, package: str, inside: str) -> Path:
+def weights_hash(folder: Path) -> str:
+    """Return the SHA-256 over a model's weights, in hex; reads all of them. Raises `OSError`."""
+    seen = sha256()
+    for path in _weights(folder):
+        with path.open("rb") as file:
+            seen.update(file_digest(file, "sha256").digest())
+    return seen.hexdigest()
+
+
+def _packaged(package: str, inside: str) -> Path:
     """Return the folder in an installed package, which is not imported: importing may be slow."""
     spec = find_spec(package)
     for place in (spec.submodule_search_locations or ()) if spec else ():
         if (Path(place) / inside).is_dir():
             return Path(place) / inside
     distribution = package.replace("_", "-")
-    raise _missing(
-        name, f"the package {distribution} is not installed", f"`pip install {distribution}`"
-    )
+    raise _Unfound(f"the package {distribution} is not installed", f"`pip install {distribution}`")
 
 
-def _model(model_id: str, folder: Path, *, setting: str) -> Model:
-    """Return what the folder's files say; `ModelMissing` when they are not those of a model."""
+def _model(model_id: str, folder: Path) -> Model:
+    """Return what the folder's files say; `_Unfound` when they are not those of a model."""
     if not any(_weights(folder)):
-        raise _missing(setting, f"the folder {folder} holds no *.safetensors or pytorch_model.bin")
+        raise _Unfound(f"the folder {folder} holds no *.safetensors or pytorch_model.bin")
     try:
         return Model(model_id, folder.absolute(), _dimension(folder), _max_tokens(folder))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise _missing(
-            setting, f"the JSON files in {folder} are not a sentence-transformers model's ({error})"
+        raise _Unfound(
+            f"the JSON files in {folder} are not a sentence-transformers model's ({error})"
         ) from error
 
 
@@ -150,13 +188,3 @@ def _fingerprint(folder: Path) -> str:
 def _json(path: Path) -> dict[str, Any]:
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return content
-
-
-def _missing(name: str, looked: str, install: str = "") -> ModelMissing:
-    """Return the error that names the setting, what was looked for and how to mend it."""
-    mend = f"{install}, or set" if install else "Set"
-    return ModelMissing(
-        f"the embedding model {name!r} is not on this machine: {looked}. {mend} embedding.model "
-        "(variable CORTEX_EMBEDDING__MODEL) to the path of a sentence-transformers model's folder "
-        f"or to one of: {', '.join(PACKAGED)}; then start the daemon again"
-    )

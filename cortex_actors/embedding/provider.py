@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cortex_actors.errors import BadInput, EmbedderDown, EmbedderLoading, ModelMissing
+from cortex_actors.errors import (
+    BadInput,
+    EmbedderDown,
+    EmbedderLoading,
+    ModelChanged,
+    ModelMissing,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,8 +41,8 @@ class Provider(Protocol):
     """A model, wherever it runs.
 
     `model_id` names the space its vectors lie in: vectors of different ids are never compared. It
-    is known before anything is loaded, as are `dimension` and `max_tokens` (both 0 while the model
-    is missing).
+    is known before anything is loaded, as are `max_tokens` and `dimension`, which are 0 while the
+    model is missing; the dimension of a remote one also until it was asked for the first time.
     """
 
     @property
@@ -49,7 +55,11 @@ class Provider(Protocol):
 
     @property
     def max_tokens(self) -> int:
-        """Tokens of a text that count; the rest of a longer text is not seen by the model."""
+        """Tokens the model reads at once; a longer text is the mean of its windows."""
+
+    @property
+    def bulk(self) -> int:
+        """Texts of one request that suit the model, when nobody waits for them."""
 
     @property
     def state(self) -> State:
@@ -61,7 +71,7 @@ class Provider(Protocol):
 
     @property
     def counters(self) -> Mapping[str, int]:
-        """What it has counted since it was made."""
+        """What it has counted since it was made; `tokens` where it knows how many it embedded."""
 
     async def start(self) -> None:
         """Begin to load and return at once; nothing happens when it has begun already."""
@@ -69,8 +79,10 @@ class Provider(Protocol):
     async def settled(self) -> State:
         """Return the state as soon as it is not `loading`."""
 
-    async def embed(self, texts: Sequence[str]) -> Vectors:
+    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
         """Return one unit row a text, in the order of the texts.
+
+        `urgent` is for texts that a person waits for: where the model can, they overtake others.
 
         Raises `BadInput` when a text cannot be embedded, whoever tries again; `EmbedderLoading`,
         `ModelMissing` or another `EmbedderDown` when the texts are not to blame.
@@ -124,3 +136,12 @@ def refusal(provider: Provider) -> EmbedderDown | None:
     return EmbedderDown(
         f"the embedding model {provider.model_id} is down: {provider.reason}; ask again in a moment"
     )
+
+
+def require_model(provider: Provider, model: str | None) -> None:
+    """Raise `ModelChanged` when an asker means another model than the provider's; None is any."""
+    if model not in (None, provider.model_id):
+        raise ModelChanged(
+            f"cannot embed with {model}: this daemon embeds with {provider.model_id} now, and "
+            "vectors of two models are never compared; ask again with that one"
+        )

@@ -41,6 +41,14 @@ PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)
 #: Seconds loading may take: 6 on a quiet machine, many times that on a cold, slow or busy one.
 LOAD_TIMEOUT = 300.0
 
+#: Texts of one patient request: the process serves one request after another, so a question waits
+#: for at most one of these, which is under a second for sections of instruction files.
+BULK = 20
+
+#: Bytes of a request for which it gets its time once more: texts are read to their end, and one of
+#: a megabyte takes a minute.
+LONG = 50_000
+
 #: Seconds the process has to end once its socket is closed.
 STOP_TIMEOUT = 2.0
 
@@ -54,10 +62,10 @@ NOT_INSTALLED = {"ImportError", "ModuleNotFoundError"}
 class SentenceProvider:
     """Any sentence-transformers model on this machine, in a process of its own.
 
-    A death of the process, a hang past `timeout` seconds or a failure to load makes it `down`; it
-    is started again after a pause that grows from 1 to 60 seconds. A model or library that is not
-    installed makes it `missing`, which only a person can change. `truncated` counts texts longer
-    than the model reads: their ends are not searchable.
+    A death of the process, a hang past `timeout` seconds (for each `LONG` bytes) or a failure to
+    load makes it `down`; it is started again after a pause that grows from 1 to 60 seconds. A model
+    or library that is not installed makes it `missing`, which only a person can change. `split`
+    counts texts longer than the model reads at once: they are the mean of their windows.
     """
 
     def __init__(
@@ -76,15 +84,16 @@ class SentenceProvider:
         self._child: ChildProcess | None = None
         self._keeper: asyncio.Task[None] | None = None
         self._settled = asyncio.Event()
-        self._restarts = self._truncated = 0
+        self._restarts = self._tokens = self._split = 0
         self.model_id, self.dimension, self.max_tokens = model, 0, 0
+        self.bulk = BULK
         self.state, self.reason = State.LOADING, ""
         self._model = self._located(model)
 
     @property
     def counters(self) -> Mapping[str, int]:
-        """Return how often the process was started again and how many texts were too long."""
-        return {"restarts": self._restarts, "truncated": self._truncated}
+        """Return how often the process was started again, tokens so far, and texts split."""
+        return {"restarts": self._restarts, "tokens": self._tokens, "split": self._split}
 
     @property
     def pid(self) -> int | None:
@@ -103,14 +112,19 @@ class SentenceProvider:
             await self._settled.wait()
         return self.state
 
-    async def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return one unit row a text; raises what the port says, and never waits for loading."""
+    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
+        """Return one unit row a text; raises what the port says, and never waits for loading.
+
+        The process serves one request after another, so `urgent` changes nothing here: whoever
+        asks keeps requests short.
+        """
         require_texts(texts)
         error = refusal(self)
         if error is not None or self._child is None:
             raise error or EmbedderDown(f"the embedding model {self.model_id} was let go of")
         answer, rows = await self._request(self._child, _packed(texts))
-        self._truncated += int(answer["truncated"])
+        self._tokens += int(answer["tokens"])
+        self._split += int(answer["split"])
         matrix = np.frombuffer(rows, dtype="<f4").reshape(-1, int(answer["dimension"]))
         return checked(matrix, len(texts), dimension=self.dimension)
 
@@ -123,12 +137,13 @@ class SentenceProvider:
             self._become(State.LOADING)
 
     async def _request(self, child: ChildProcess, body: bytes) -> tuple[dict[str, Any], bytes]:
+        deadline = self._timeout * (1 + len(body) // LONG)
         try:
-            return await child.request("embed", None, body, deadline=self._timeout)
+            return await child.request("embed", None, body, deadline=deadline)
         except DeadlineExceeded as error:
             child.kill()  # it would go on with this request and keep the next ones waiting
             raise EmbedderDown(
-                f"the embedding model {self.model_id} did not answer within {self._timeout:g} s "
+                f"the embedding model {self.model_id} did not answer within {deadline:g} s "
                 "and is started again; ask again, or raise embedding.request_timeout_s"
             ) from error
         except ChildProcessDown as error:

@@ -5,7 +5,9 @@ megabytes), on the first `load`. It answers frames on the socket it inherits and
 end closes. What a library prints goes to standard error.
 
 ops     load    -> {"dimension", "max_tokens", "seconds"}
-        embed   body: a JSON list of texts -> {"dimension", "truncated"}, little-endian float32 rows
+        embed   body: a JSON list of texts -> {"dimension", "tokens", "split"}, and a unit row of
+                little-endian float32 for each; `split` counts texts longer than a window
+        compile {"folder"} -> what `torch_build` says of the compiled model that it left there
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ import json
 import os
 import sys
 from argparse import ArgumentParser
+from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.clock import SystemClock
@@ -24,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sentence_transformers import SentenceTransformer
+
+    from cortex_actors.embedding.torch_pieces import Pieces
 
 #: Set before anything heavy is imported: no network, no threads of the tokeniser, no bars.
 ENVIRONMENT = {
@@ -37,14 +43,24 @@ ENVIRONMENT = {
     "OMP_WAIT_POLICY": "PASSIVE",
 }
 
+#: What a line of progress on standard error begins with; other lines are the libraries'.
+PROGRESS = "compile: "
+
 #: How much this process yields to others: loading takes every core for seconds, in which somebody
 #: works on the machine and `cortex status` is to answer.
 NICENESS = 5
+
+#: How much more it yields while it compiles, because somebody else answers meanwhile: a third of
+#: that one's share. Ten more made it starve where others were busy for minutes.
+COMPILING_NICENESS = 5
 
 #: Texts the model computes at once. Texts are sorted by length first and padded to the longest of
 #: their few, and padding is what costs: on two cores a request of 20 sections ran 1.6 times as fast
 #: in fours as in one piece.
 AT_ONCE = 4
+
+#: What a request is told that comes before `load`.
+NOT_LOADED = "the model is not loaded; send `load` first"
 
 
 class Embedder:
@@ -53,7 +69,7 @@ class Embedder:
     def __init__(self, folder: str) -> None:
         self._folder = folder
         self._model: SentenceTransformer | None = None
-        self._max_tokens = 0
+        self._pieces: Pieces | None = None
 
     def load(self, params: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
         """Import the library, load the model and embed a word, so that the first text is quick."""
@@ -63,28 +79,61 @@ class Embedder:
         from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - likewise
         from transformers.utils import logging  # noqa: PLC0415 - likewise
 
+        from cortex_actors.embedding.torch_pieces import Pieces  # noqa: PLC0415 - imports numpy
+
         logging.set_verbosity_error()
         logging.disable_progress_bar()
         torch.set_num_threads(_cores())
         self._model = SentenceTransformer(self._folder, device="cpu", local_files_only=True)
-        self._max_tokens = int(self._model.max_seq_length or 0)
+        self._pieces = Pieces(self._model)
         answer = {
             "dimension": self._rows(["warm"]).shape[1],
-            "max_tokens": self._max_tokens,
+            "max_tokens": self._pieces.max_tokens,
             "seconds": clock.monotonic() - before,
         }
         return answer, b""
 
     def embed(self, params: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
-        """Embed texts; those that the model could not read to their end are counted."""
+        """Embed texts, those that are longer than a window as the mean of their windows."""
+        if self._pieces is None:
+            raise BadInput(NOT_LOADED)
+        from cortex_actors.embedding.windows import pooled  # noqa: PLC0415 - imports numpy
+
         texts = json.loads(body)
-        rows = self._rows(texts)
-        truncated = sum(map(self._is_truncated, texts))
-        return {"dimension": rows.shape[1], "truncated": truncated}, rows.astype("<f4").tobytes()
+        pieces = self._pieces.of(texts)
+        owners, weights = [piece.owner for piece in pieces], [piece.weight for piece in pieces]
+        raw = self._rows([piece.text for piece in pieces])
+        rows = pooled(raw, owners, weights, texts=len(texts))
+        answer = {
+            "dimension": rows.shape[1],
+            "tokens": sum(len(piece.ids) for piece in pieces),
+            "split": sum(count > 1 for count in Counter(owners).values()),
+        }
+        return answer, rows.astype("<f4").tobytes()
+
+    def compile(self, params: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+        """Build the model's compiled form in a folder; each step is a line on standard error."""
+        os.nice(COMPILING_NICENESS)
+        _say("loading the model")
+        from cortex_actors.embedding import torch_build, torch_export  # noqa: PLC0415 - imports torch
+
+        with torch_export.silence():
+            from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - likewise
+            from transformers.utils import logging  # noqa: PLC0415 - likewise
+
+            logging.disable_progress_bar()
+            # Attention in plain operators: the fused ones have no counterpart in ONNX.
+            model = SentenceTransformer(
+                self._folder,
+                device="cpu",
+                local_files_only=True,
+                model_kwargs={"attn_implementation": "eager"},
+            ).float()
+        return torch_build.build(model, Path(params["folder"]), _say), b""
 
     def _rows(self, texts: list[str]) -> Any:  # noqa: ANN401 - numpy is not imported here
         if self._model is None:
-            raise BadInput("the model is not loaded; send `load` first")
+            raise BadInput(NOT_LOADED)
         return self._model.encode(
             texts,
             batch_size=AT_ONCE,
@@ -92,13 +141,6 @@ class Embedder:
             convert_to_numpy=True,
             normalize_embeddings=True,
         )
-
-    def _is_truncated(self, text: str) -> bool:
-        """Return whether a text has more tokens than count; a token has a letter at least."""
-        if self._model is None or not 0 < self._max_tokens < len(text) + 2:
-            return False
-        tokens = self._model.tokenizer(text, truncation=False)["input_ids"]
-        return len(tokens) > self._max_tokens
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -111,7 +153,13 @@ def main(arguments: Sequence[str]) -> None:
     os.environ.update(ENVIRONMENT)
     os.nice(NICENESS)
     os.dup2(2, 1)  # whoever prints, prints to standard error
-    frames.serve({"load": embedder.load, "embed": embedder.embed}, sock)
+    ops = {"load": embedder.load, "embed": embedder.embed, "compile": embedder.compile}
+    frames.serve(ops, sock)
+
+
+def _say(step: str) -> None:
+    """Tell whoever started this process what it does now."""
+    print(f"{PROGRESS}{step}", file=sys.stderr, flush=True)  # noqa: T201 - its way to the daemon
 
 
 def _cores() -> int:

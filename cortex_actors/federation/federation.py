@@ -14,8 +14,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from cortex_actors.domain.hit import Hit, Recall
-from cortex_actors.errors import BadInput, CortexError
-from cortex_actors.federation.store import Question, RecallStore
+from cortex_actors.errors import (
+    ActorAway,
+    BadInput,
+    CortexError,
+    DeadlineExceeded,
+    EmbedderDown,
+    ModelChanged,
+    Unembeddable,
+)
+from cortex_actors.federation.store import Answer, Question, RecallStore
 from cortex_actors.rules.fusion import Ranked, fuse
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.overflow import Overflow
@@ -39,7 +47,9 @@ HITS_LIMIT = 200
 class Embed(Protocol):
     """Turns a question into a vector."""
 
-    def __call__(self, texts: Sequence[str], *, urgent: bool, patience: float) -> Awaitable[Matrix]:
+    def __call__(
+        self, texts: Sequence[str], *, urgent: bool, patience: float, model: str
+    ) -> Awaitable[Matrix]:
         """Return one row for each text; raises `EmbedderDown` when it cannot in time."""
 
 
@@ -61,57 +71,83 @@ class Federation(AsyncioActor):
     overflow = Overflow.BACK_PRESSURE
 
     def __init__(
-        self, roster: RosterPort, embed: Embed, *, clock: Clock, settings: FederationSettings
+        self,
+        roster: RosterPort,
+        embed: Embed,
+        *,
+        model: str,
+        clock: Clock,
+        settings: FederationSettings,
     ) -> None:
-        """Remember whom to ask."""
+        """Remember whom to ask; `model` is the one whose vectors questions are to have."""
         super().__init__()
+        self._model = model
         self._roster = roster
         self._embed = embed
         self._clock = clock
         self._settings = settings
 
-    def recall(self, text: str, limit: int, project_id: str | None = None) -> asyncio.Task[Recall]:
+    def recall(
+        self, text: str, limit: int, project_id: str | None = None, *, explain: bool = False
+    ) -> asyncio.Task[Recall]:
         """Return what the stores know about a question; the mailbox goes on meanwhile.
 
-        Raises `BadInput` for a question that is empty or too long, and `EmbedderDown` when it
-        cannot be turned into a vector. A store that does not answer is under `failed`.
+        Raises `BadInput` for a question that is empty or too long, and `ModelChanged` when another
+        model answers by now. While no text can be embedded, words alone are searched, and why is
+        under `skipped`; a store that does not answer is under `failed`.
         """
-        return self.spawn(self._recall(text, limit, project_id), name="recall")
+        question = Question(text, None, limit, project_id, model=self._model, explain=explain)
+        return self.spawn(self._recall(question), name="recall")
 
-    async def _recall(self, text: str, limit: int, project_id: str | None) -> Recall:
+    async def _recall(self, question: Question) -> Recall:
         """Ask every store at once and fuse what they say."""
-        _admit(text, limit)
+        _admit(question.text, question.limit)
         begun = self._clock.monotonic()
-        rows = await self._embed([text], urgent=True, patience=self._settings.patience_s)
-        question = Question(text, rows[0], limit, project_id)
+        question = await self._embedded(question)
         stores = await self._roster.stores()
         answers = await asyncio.gather(*(self._ask(store, question) for store in stores))
-        lists = {store.name: hits for store, (hits, _) in zip(stores, answers, strict=True)}
-        failed = {store.name: why for store, (_, why) in zip(stores, answers, strict=True) if why}
-        answered = {name: hits for name, hits in lists.items() if name not in failed}
+        told = {store.name: answer for store, answer in zip(stores, answers, strict=True)}
+        answered = {name: each for name, each in told.items() if isinstance(each, Answer)}
+        failed = [(name, each) for name, each in told.items() if not isinstance(each, Answer)]
+        lists = {name: each.hits for name, each in answered.items()}
         return Recall(
-            query=text,
-            hits=tuple(self._fused(answered, limit)),
-            failed=tuple(failed.items()),
+            query=question.text,
+            hits=tuple(self._fused(lists, question.limit)),
+            failed=tuple(failed),
+            skipped=tuple((name, why) for name, each in answered.items() for why in each.skipped),
             took_ms=(self._clock.monotonic() - begun) * 1_000,
         )
 
-    async def _ask(self, store: RecallStore, question: Question) -> tuple[list[Hit], str]:
-        """Return a store's hits and why there are none, if it failed."""
+    async def _embedded(self, question: Question) -> Question:
+        """Return the question with its vector, or with the reason why it has none."""
+        patience = self._settings.patience_s
+        try:
+            rows = await self._embed(
+                [question.text], urgent=True, patience=patience, model=self._model
+            )
+        except ModelChanged:
+            raise
+        except (EmbedderDown, Unembeddable, ActorAway, DeadlineExceeded) as error:
+            return replace(question, why=str(error))
+        return replace(question, vector=rows[0])
+
+    async def _ask(self, store: RecallStore, question: Question) -> Answer | str:
+        """Return a store's answer, or why there is none."""
+        answer: Answer | None = None
         try:
             async with asyncio.timeout(self._settings.timeout_s):
-                hits, reason = await store.recall(question), ""
+                answer, reason = await store.recall(question), ""
         except TimeoutError:
-            hits, reason = [], f"no answer within {self._settings.timeout_s:g} s"
+            reason = f"no answer within {self._settings.timeout_s:g} s"
         except Exception as error:
-            hits, reason = [], str(error) or type(error).__name__
+            reason = str(error) or type(error).__name__
             if not isinstance(error, CortexError):
                 log.warning("the store %s failed", store.name, exc_info=error)
         try:
             await self._roster.note(store.name, reason)
         except CortexError as error:
             log.warning("how %s answered was not noted: %s", store.name, error)
-        return hits, reason
+        return reason if answer is None else answer
 
     def _fused(self, lists: Mapping[str, Sequence[Hit]], limit: int) -> list[Hit]:
         """Return one list; a single store's own order and scores are kept as they are."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from cortex_actors.storage.search.query import Query, Where
+
 if TYPE_CHECKING:
     from cortex_actors.domain.hit import Hit
-    from cortex_actors.storage.indexing import Matrix
-    from cortex_actors.storage.search import Search
+    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.search.search import Search
 
 #: The name under which the local collections take part.
 LOCAL = "local"
@@ -16,12 +18,30 @@ LOCAL = "local"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of every store; `vector` is the text in the local model's space."""
+    """What is asked of every store.
+
+    Attributes:
+        vector: the text in the space of `model`; None while the embedder is away.
+        why: why there is no vector.
+        explain: let each hit say how it was found.
+
+    """
 
     text: str
-    vector: Matrix
+    vector: Matrix | None
     limit: int
     project_id: str | None = None
+    model: str = ""
+    why: str = ""
+    explain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a store knows, best first, and what of it did not take part, and why."""
+
+    hits: tuple[Hit, ...]
+    skipped: tuple[str, ...] = ()
 
 
 class RecallStore(Protocol):
@@ -31,7 +51,7 @@ class RecallStore(Protocol):
     def name(self) -> str:
         """What the answer calls it."""
 
-    async def recall(self, question: Question) -> list[Hit]:
+    async def recall(self, question: Question) -> Answer:
         """Return hits, best first; whatever goes wrong is raised."""
 
 
@@ -44,8 +64,16 @@ class LocalStore:
         """Answer from the ledger and its index."""
         self._search = search
 
-    async def recall(self, question: Question) -> list[Hit]:
-        """Return the nearest insights; the hits keep their collection as their store."""
-        return await self._search.insights(
-            question.vector, limit=question.limit, project_id=question.project_id
+    async def recall(self, question: Question) -> Answer:
+        """Return what is nearest in all collections; each hit keeps its own as its store."""
+        query = Query(
+            question.text,
+            question.vector,
+            question.model,
+            question.limit,
+            where=Where(project_id=question.project_id),
+            explain=question.explain,
+            why=question.why,
         )
+        found = await self._search.find(query)
+        return Answer(found.hits, tuple(reason for _, reason in found.skipped))

@@ -56,8 +56,8 @@ log = logging.getLogger("cortex.accumulator")
 class Embed(Protocol):
     """Turns texts into unit vectors."""
 
-    def __call__(self, texts: Sequence[str]) -> Awaitable[Matrix]:
-        """Return one row for each text; raises one of `UNEMBEDDED` when it cannot."""
+    def __call__(self, texts: Sequence[str], *, model: str | None = None) -> Awaitable[Matrix]:
+        """Return one row of that model for each text; raises one of `UNEMBEDDED` if it cannot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +239,7 @@ class Accumulator(Consumer):
         if not texts:
             return {}
         try:
-            rows = await self._embed(list(texts.values()))
+            rows = await self._embed(list(texts.values()), model=self._model)
         except UNEMBEDDED:
             return {}
         return dict(zip(texts, rows, strict=True))

@@ -40,6 +40,9 @@ class Organiser(Consumer):
     mailbox_limit = 16
     overflow = Overflow.BACK_PRESSURE
 
+    #: As the reconciler, whose runs it follows.
+    share = 0.1
+
     hears: ClassVar[Mapping[str, str]] = {
         RECONCILIATION_COMPLETE: "on_candidates",
         ORGANISATION_REQUESTED: "on_candidates",

@@ -126,6 +126,11 @@ class ChildProcess:
         """Return the child's process id."""
         return self._process.pid
 
+    @property
+    def code(self) -> int | None:
+        """Return the exit code once it has ended: of a signal its number, negative."""
+        return self._process.returncode
+
     async def request(
         self,
         op: str,

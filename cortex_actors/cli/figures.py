@@ -1,0 +1,98 @@
+"""What `status` shows a person of a daemon that answers; standard library only."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from cortex_actors.clock import iso
+
+#: What the id of a compiled model has behind its source's.
+_COMPILED = re.compile(r"\+(int8|fp32)-[0-9a-f]{8}$")
+
+#: States of the migrator in which something is under way.
+_UNDER_WAY = frozenset({"compiling", "migrating", "waiting"})
+
+#: The state of a model that is not there.
+_MISSING = "missing"
+
+
+def rows(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the rows of a status: a name and a text each."""
+    waiting = f"{found['waiting']} to handle, {found['unembedded']} to embed"
+    shown = [("projects", str(found["projects"]))]
+    if found.get("broken_files"):
+        shown.append(("files", f"{found['broken_files']} cannot be read: cortex projects"))
+    shown += [
+        ("insights", str(found["insights"])),
+        ("waiting", f"{waiting}, {found['unindexed']} to index, {found['dead']} set aside"),
+        ("model", _model(found.get("model", {}))),
+        *_migration(found.get("migration", {}), found.get("model", {})),
+        ("index", _index(found.get("index", {}), found)),
+        ("loop lag", f"{found['loop_lag_ms']} ms"),
+    ]
+    if found.get("backup"):
+        shown.append(("backup", iso(found["backup"]["at"])))
+    if found.get("recovery"):
+        from cortex_actors.storage.reports import sentence  # noqa: PLC0415 - seldom needed
+
+        shown.append(("recovery", sentence(found["recovery"])))
+    return shown
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in its largest unit."""
+    for unit, name in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= unit:
+            return f"{seconds / unit:.1f} {name}"
+    return f"{seconds:.0f} s"
+
+
+def _model(model: dict[str, Any]) -> str:
+    """Return which model answers, in which form, and how it is."""
+    name = str(model.get("id", "?"))
+    state = model.get("state")
+    # Why it is missing is long, and stands above as the reason of the whole.
+    form = f" (compiled, {match[1]})" if (match := _COMPILED.search(name)) else ""
+    return f"{_COMPILED.sub('', name)}{form}, {state if state == _MISSING else _state(model)}"
+
+
+def _migration(migration: dict[str, Any], model: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return how far another model is, while one is on its way."""
+    state = migration.get("state")
+    if state not in _UNDER_WAY:
+        return []
+    until = "the one above answers until then"
+    if model.get("state") == _MISSING:
+        until = "texts are found by their words until then"
+    if state == "compiling":
+        return [("coming", f"the model is being compiled; {until}")]
+    coming, total = migration.get("coming") or {}, migration.get("total", 0)
+    text = f"{coming.get('model_id', 'another model')}, {migration.get('done', 0):,} of {total:,}"
+    left = migration.get("left_s")
+    if state == "migrating" and left is not None:
+        text += f" texts, {duration(left)} left"
+    else:
+        text += f" texts, {state}"
+    return [("coming", f"{text}; {until}")]
+
+
+def _index(index: dict[str, Any], found: dict[str, Any]) -> str:
+    """Return how the index is, and who answers while it is not there."""
+    state, waits = index.get("state", "?"), found.get("unindexed", 0)
+    text = _state(index)
+    if index.get("generation"):
+        text = f"{state}, generation {index['generation']}"
+        text += f": {index['reason']}" if index.get("reason") else ""
+    if state != "ready":
+        return f"{text}; exact search answers meanwhile"
+    held = found.get("passages", 0)
+    if waits and held:
+        text += f"; {min(waits, held):,} of {held:,} texts to be told, exact search knows them"
+    return text
+
+
+def _state(part: dict[str, Any]) -> str:
+    """Return how a part is, and why."""
+    reason = part.get("reason")
+    return f"{part.get('state', '?')}: {reason}" if reason else str(part.get("state", "?"))

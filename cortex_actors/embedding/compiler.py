@@ -1,0 +1,258 @@
+"""Compiles a model: a low-priority child builds it, and it is moved into place when it is complete.
+
+A model appears in `<home>/models/` by one rename, behind the sync of everything in it; a kill or a
+power cut before that leaves a folder that begins with a dot, which nobody reads and the next
+compile sweeps away. A file lock lets one process compile at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import logging
+import os
+import shutil
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from cortex_actors.embedding import refusals, workshop
+from cortex_actors.embedding.manifest import compiled
+from cortex_actors.embedding.models import weights_hash
+from cortex_actors.embedding.torch_child import PROGRESS
+from cortex_actors.errors import (
+    ChildProcessDown,
+    CompileFailed,
+    CompileNoRoom,
+    DeadlineExceeded,
+    NotCompilable,
+)
+from cortex_actors.runtime.child import ChildError, ChildProcess
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+    from pathlib import Path
+
+    from cortex_actors.clock import Clock
+    from cortex_actors.embedding.manifest import Manifest
+    from cortex_actors.embedding.models import Model
+
+    Say = Callable[[str], None]
+
+T = TypeVar("T")
+
+log = logging.getLogger("cortex.compiler")
+
+#: What is run to build a model.
+CHILD = "cortex_actors.embedding.torch_child"
+
+#: Seconds a compile may take: some 20 on a quiet machine, minutes for a large model on a busy one.
+TIMEOUT = 1_800.0
+
+#: Seconds between two looks whether another process has finished compiling.
+POLL = 0.5
+
+#: Seconds the child has to end once its socket is closed; it is killed then.
+STOP_TIMEOUT = 2.0
+
+#: The file in the folder of models that is locked while one is made.
+LOCK = ".lock"
+
+#: What the child may say of a model or the disk; any other failure may pass.
+KNOWN: dict[str, type[CompileFailed]] = {
+    "NotCompilable": NotCompilable,
+    "CompileNoRoom": CompileNoRoom,
+}
+
+
+async def compile_model(
+    model: Model,
+    folder: Path,
+    *,
+    clock: Clock,
+    on_line: Say | None = None,
+    timeout: float = TIMEOUT,
+    child: str | Sequence[str] = CHILD,
+) -> Manifest:
+    """Return the manifest of a model's compiled form in the folder of models, made if need be.
+
+    A form that is there and unharmed is returned at once; while another process compiles, this one
+    waits, and then finds its result. `on_line` is given a line for each step. Cancelling ends the
+    child and leaves nothing. Raises `NotCompilable` (remembered: see `refusals`), `CompileNoRoom`,
+    or another `CompileFailed` for what may go better the next time.
+    """
+    say = on_line or _unheard
+    try:
+        async with asyncio.timeout(timeout):
+            return await _found_or_made(model, folder, clock=clock, say=say, child=child)
+    except (TimeoutError, DeadlineExceeded) as error:
+        raise CompileFailed(
+            f"{model.model_id} was not compiled within {timeout:g} s; try again when the machine "
+            "is less busy: cortex model prepare"
+        ) from error
+    except OSError as error:
+        # No process could be started, or the float model's files went away.
+        raise CompileFailed(
+            f"{model.model_id} was not compiled: {error}; see to that, then: cortex model prepare"
+        ) from error
+
+
+async def _found_or_made(
+    model: Model, folder: Path, *, clock: Clock, say: Say, child: str | Sequence[str]
+) -> Manifest:
+    found = await _finished(compiled, folder, model.model_id)
+    if found is not None:
+        return found[1]
+    async with _alone(folder, clock=clock, say=say):
+        # Whoever compiled while we waited may have done our work.
+        found = await _finished(compiled, folder, model.model_id)
+        if found is not None:
+            return found[1]
+        bench = await _finished(workshop.begin, folder)
+        try:
+            facts = await _built(model, bench, clock=clock, say=say, child=child)
+            say("moving the compiled model to its place")
+            return await _finished(_installed, model, bench, facts, clock.now())
+        finally:
+            await _finished(partial(shutil.rmtree, ignore_errors=True), bench)
+
+
+def _installed(model: Model, bench: Path, facts: dict[str, Any], at: int) -> Manifest:
+    """Move what was built to its place, on a thread."""
+    if facts["dimension"] != model.dimension:
+        raise CompileFailed(
+            f"the files in {model.folder} promise vectors of {model.dimension} numbers and the "
+            f"model makes {facts['dimension']}; mend the folder, then: cortex model prepare"
+        )
+    manifest = workshop.install(
+        bench,
+        {**facts, "versions": refusals.versions()},
+        source=model.model_id,
+        source_hash=weights_hash(model.folder),
+        at=at,
+    )
+    refusals.forget(bench.parent, model.model_id)
+    return manifest
+
+
+async def _built(
+    model: Model, bench: Path, *, clock: Clock, say: Say, child: str | Sequence[str]
+) -> dict[str, Any]:
+    """Have a child fill the bench, and return what it says of the model."""
+    process = await ChildProcess.spawn(
+        child,
+        ["--model", str(model.folder)],
+        name="the compiler",
+        on_line=partial(_hear, say),
+    )
+    try:
+        # The caller's timeout ends this; a deadline of its own would be one number too many.
+        facts, _ = await process.request("compile", {"folder": str(bench)}, deadline=TIMEOUT)
+    except ChildError as error:
+        raise await _refusal(error, model, bench.parent, clock) from error
+    except ChildProcessDown as error:
+        raise CompileFailed(
+            f"{model.model_id} was not compiled: {_end(error)}; try again with: "
+            "cortex model prepare"
+        ) from error
+    finally:
+        await _to_the_end(process.stop(STOP_TIMEOUT))
+    return facts
+
+
+async def _refusal(error: ChildError, model: Model, folder: Path, clock: Clock) -> CompileFailed:
+    """Return what the child's error means; what will not pass is remembered."""
+    said = str(error).partition(f"{error.kind}: ")[2]
+    kind = KNOWN.get(error.kind, CompileFailed)
+    if kind is CompileNoRoom:
+        return CompileNoRoom(said)
+    if kind is CompileFailed:
+        return CompileFailed(
+            f"{model.model_id} was not compiled ({error.kind}: {said}); see `cortex logs`, then "
+            "try again: cortex model prepare"
+        )
+    remember = partial(refusals.remember, folder, model.model_id, said, at=clock.now())
+    await _finished(remember)
+    return NotCompilable(
+        f"{model.model_id} has no compiled form: {said}. It is used in its float form, slower; "
+        "`cortex model use NAME` chooses another model"
+    )
+
+
+def _end(error: ChildProcessDown) -> str:
+    """Return how a child ended; nobody starts this one again."""
+    return str(error).partition("; ask again")[0]
+
+
+@asynccontextmanager
+async def _alone(folder: Path, *, clock: Clock, say: Say) -> AsyncIterator[None]:
+    """Hold the lock of the folder of models, however long another process has it."""
+    lock = _Lock(folder)
+    try:
+        if not await _finished(lock.taken):
+            say("another process compiles a model here; waiting for it")
+            while not await _finished(lock.taken):
+                await clock.sleep(POLL)
+        yield
+    finally:
+        lock.close()
+
+
+class _Lock:
+    """The lock of a folder of models; the kernel lets go of it however its owner ends."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._descriptor = -1
+
+    def taken(self) -> bool:
+        """Take the lock if it is free, and say whether that was so; on a thread."""
+        if self._descriptor < 0:
+            with workshop.disk(self._folder):
+                self._folder.mkdir(mode=workshop.MODE, parents=True, exist_ok=True)
+                path = self._folder / LOCK
+                # No child inherits it, as Python's descriptors are.
+                self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def close(self) -> None:
+        """Let go."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+
+
+async def _finished(call: Callable[..., T], *given: object) -> T:
+    """Run a blocking call on a thread, to its end even when this task is cancelled.
+
+    A thread cannot be stopped, and one that still wrote into a folder while it is being swept
+    would leave half of it.
+    """
+    return await _to_the_end(asyncio.to_thread(call, *given))
+
+
+async def _to_the_end(work: Coroutine[Any, Any, T]) -> T:
+    """Return what some work gives; a cancellation waits for its end and goes on then."""
+    running = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        while not running.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait({running})
+        raise
+
+
+def _hear(say: Say, line: str) -> None:
+    """Pass on the steps; what libraries print is of use only to whoever looks for it."""
+    if line.startswith(PROGRESS):
+        say(line.removeprefix(PROGRESS))
+    elif line.strip():
+        log.debug("the compiler wrote: %s", line)
+
+
+def _unheard(_line: str) -> None:
+    """Take progress that nobody follows."""

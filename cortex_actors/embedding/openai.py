@@ -1,0 +1,299 @@
+"""The provider for any endpoint that speaks OpenAI's protocol: OpenAI, Ollama, TEI, vLLM ...
+
+It sends what is embedded, as it is: what may not leave this machine has to be taken out before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cortex_actors.embedding.breaker import Breaker, Position
+from cortex_actors.embedding.endpoint import endpoint, host_of
+from cortex_actors.embedding.provider import State, checked, refusal
+from cortex_actors.embedding.remote import Remote
+from cortex_actors.embedding.texts import require_texts
+from cortex_actors.embedding.windows import pooled, split_text
+from cortex_actors.errors import BadInput, CortexError, EmbedderDown, ModelMissing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from cortex_actors.clock import Clock
+    from cortex_actors.embedding.endpoint import Endpoint
+    from cortex_actors.embedding.provider import Vectors
+    from cortex_actors.settings import EmbeddingSettings
+
+log = logging.getLogger("cortex.embedder")
+
+#: Texts of one request: every server takes as many (text-embeddings-inference, as it comes, no
+#: more), and a question waits for nothing behind them.
+BULK = 32
+
+#: Tokens of a text that count when `embedding.max_tokens` does not say: BERT's limit.
+USUAL_TOKENS = 512
+
+#: Bytes of a text that are taken for one token, as the tokeniser is not known: English has more
+#: than four to a token, and writings of three bytes a letter have about one letter to a token.
+TOKEN_BYTES = 3
+
+#: Seconds one call may take, with all its requests and repetitions: half of what the watchdog
+#: allows the pool.
+LONGEST_CALL = 300.0
+
+#: Seconds between two looks at an endpoint that somebody has to mend.
+LOOK_AGAIN = 60.0
+
+#: What is embedded to see whether an endpoint works.
+PROBE = "warm"
+
+
+class OpenAIProvider:
+    """A model behind HTTP, asked once at its start how long its vectors are.
+
+    While it cannot be reached it is `down`, says why and when the next look is, and refuses at
+    once; it looks again by itself. What only a person can mend (a key, a model's name, an address,
+    vectors of another length) makes it `missing`, and it looks again every minute. Texts that are
+    longer than `max_tokens`, as estimated, are embedded in pieces. `dimension`, if given, is that
+    of the vectors there are; the endpoint's must be the same.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        clock: Clock,
+        *,
+        settings: EmbeddingSettings,
+        dimension: int = 0,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self.model_id = f"openai:{model}@{host_of(settings.base_url)}"
+        self.dimension = dimension or settings.dimension
+        self.max_tokens = settings.max_tokens or USUAL_TOKENS
+        self.bulk = BULK
+        self.state = State.LOADING
+        self._model = model
+        self._clock = clock
+        self._settings = settings
+        self._chance = chance
+        self._breaker = Breaker(failures=settings.breaker_failures, pause=settings.breaker_pause_s)
+        self._endpoint: Endpoint | None = None
+        self._remote: Remote | None = None
+        self._keeper: asyncio.Task[None] | None = None
+        self._why = ""
+        self._next_look = 0.0
+        self._settled = asyncio.Event()
+        self._trouble = asyncio.Event()
+        self._counts = {"requests": 0, "retries": 0, "tokens": 0, "split": 0}
+        try:
+            key = settings.api_key.get_secret_value()
+            self._endpoint = endpoint(settings.base_url, key)
+        except ModelMissing as error:
+            self._become(State.MISSING, str(error))
+
+    @property
+    def reason(self) -> str:
+        """Why it is not ready, and when the next look is."""
+        if self.state is not State.DOWN:
+            return self._why
+        wait = max(0.0, self._next_look - self._clock.monotonic())
+        return f"{self._why}; next attempt in {wait:.0f} s"
+
+    @property
+    def counters(self) -> Mapping[str, int]:
+        """Return what it has counted: `tokens` as the server tells them, `split` texts ..."""
+        return {**self._counts, "breaker_opened": self._breaker.opened}
+
+    async def start(self) -> None:
+        """Begin to look whether it works, and return at once; nothing if that goes on already.
+
+        Neither does anything happen where the settings themselves cannot work: that stays as it is.
+        """
+        if self._endpoint is None or self._keeper is not None:
+            return
+        settings = self._settings
+        self._remote = Remote(
+            self._model,
+            self._clock,
+            endpoint=self._endpoint,
+            breaker=self._breaker,
+            retries=settings.retries,
+            timeout=settings.request_timeout_s,
+            chance=self._chance,
+        )
+        self._become(State.LOADING)
+        self._keeper = asyncio.create_task(self._keep(), name="embedder-keeper")
+
+    async def settled(self) -> State:
+        """Return the state as soon as it is not `loading`."""
+        while self.state is State.LOADING:
+            await self._settled.wait()
+        return self.state
+
+    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
+        """Return one unit row a text; `urgent` needs nothing: requests do not wait for each other.
+
+        Raises what the port says: `BadInput` when the endpoint refuses the texts, once it is seen
+        that it still takes others.
+        """
+        require_texts(texts)
+        error = refusal(self)
+        if error is not None:
+            raise error
+        if not texts:
+            return np.empty((0, self.dimension), dtype=np.float32)
+        try:
+            return await self._embedded(texts)
+        except BadInput:
+            if len(texts) == 1:
+                await self._require_working()
+            raise
+        except ModelMissing as missing:
+            self._stumble(State.MISSING, str(missing))
+            raise
+        except EmbedderDown as failure:
+            if self._breaker.position is not Position.CLOSED:
+                self._stumble(State.DOWN, self._breaker.reason or str(failure))
+            raise
+
+    async def close(self) -> None:
+        """Close the connections; `start` begins again."""
+        keeper, self._keeper = self._keeper, None
+        if keeper is not None:
+            keeper.cancel()
+            await asyncio.wait({keeper})
+            self._become(State.LOADING)
+        remote, self._remote = self._remote, None
+        if remote is not None:
+            await remote.close()
+
+    async def _embedded(self, texts: Sequence[str]) -> Vectors:
+        """Embed texts piece by piece, as many pieces in one request as any server takes."""
+        split = await self._split(texts)
+        self._counts["split"] += sum(len(pieces) > 1 for pieces in split)
+        pieces = [piece for each in split for piece in each]
+        until = self._clock.monotonic() + LONGEST_CALL
+        rows = [
+            await self._asked(pieces[first : first + BULK], until)
+            for first in range(0, len(pieces), BULK)
+        ]
+        if len(pieces) == len(texts):
+            return np.concatenate(rows)
+        owners = [number for number, each in enumerate(split) for _ in each]
+        weights = [_tokens(piece) for piece in pieces]
+        return pooled(np.concatenate(rows), owners, weights, texts=len(texts))
+
+    async def _split(self, texts: Sequence[str]) -> list[list[str]]:
+        """Return the pieces of each text; cutting up a long one takes a thread some 0.3 s."""
+        if all(_tokens(text) <= self.max_tokens for text in texts):
+            return [[text] for text in texts]
+        return await self._required().run(partial(_pieces, texts, self.max_tokens))
+
+    def _required(self) -> Remote:
+        """Return what asks the endpoint, unless it was let go of."""
+        if self._remote is None:
+            raise EmbedderDown(f"the embedding model {self.model_id} was let go of; ask again")
+        return self._remote
+
+    async def _asked(self, pieces: Sequence[str], until: float) -> Vectors:
+        """Return the checked rows of one request."""
+        remote = self._required()
+        try:
+            found = await remote.ask(pieces, until=until)
+        finally:
+            self._counts |= {"requests": remote.requests, "retries": remote.retried}
+        self._counts["tokens"] += found.tokens or sum(map(_tokens, pieces))
+        self._require_dimension(found.rows.shape[1])
+        return checked(found.rows, len(pieces), dimension=self.dimension)
+
+    def _require_dimension(self, found: int) -> None:
+        """Learn how long the vectors are; raise `ModelMissing` when they are so no more."""
+        if self.dimension in (0, found):
+            self.dimension = found
+            return
+        raise ModelMissing(
+            f"{self.model_id} makes vectors of {found} numbers now where {self.dimension} were "
+            "expected: another model answers under that name; have the old one served again, or "
+            f"change over with `cortex embeddings migrate --to openai:{self._model}` "
+            "(embedding.dimension, if set, must say the new number)"
+        )
+
+    async def _require_working(self) -> None:
+        """Raise `ModelMissing` when the endpoint refuses everything, and not only one text."""
+        try:
+            await self._asked([PROBE], self._clock.monotonic() + LONGEST_CALL)
+        except BadInput as error:
+            missing = ModelMissing(_refuses_all(error))
+            self._stumble(State.MISSING, str(missing))
+            raise missing from error
+
+    async def _keep(self) -> None:
+        """Look whether it works; then again after a while, or when somebody had trouble."""
+        while True:
+            self._trouble.clear()
+            wait = await self._look()
+            if wait is None:
+                await self._trouble.wait()
+                wait = self._pause()
+            self._next_look = self._clock.monotonic() + wait
+            await self._clock.sleep(wait)
+
+    async def _look(self) -> float | None:
+        """Embed a word, note the state that follows, and return the seconds until the next look."""
+        try:
+            await self._asked([PROBE], self._clock.monotonic() + LONGEST_CALL)
+        except BadInput as error:
+            self._become(State.MISSING, _refuses_all(error))
+        except ModelMissing as error:
+            self._become(State.MISSING, str(error))
+        except CortexError as error:
+            self._become(State.DOWN, self._breaker.reason or str(error.__cause__ or error))
+        except Exception as error:
+            log.exception("looking at %s failed inside and will be tried again", self.model_id)
+            self._become(State.DOWN, f"it failed inside: {error!r}")
+        else:
+            self._become(State.READY)
+            return None
+        return self._pause()
+
+    def _pause(self) -> float:
+        """Return the seconds until the next look in this state."""
+        if self.state is State.MISSING:
+            return LOOK_AGAIN
+        rest = self._breaker.remaining(self._clock.monotonic())
+        return rest or self._settings.breaker_pause_s
+
+    def _stumble(self, state: State, reason: str) -> None:
+        """Note trouble that an asker ran into, and have the keeper see to it."""
+        self._become(state, reason)
+        self._next_look = self._clock.monotonic() + self._pause()
+        self._trouble.set()
+
+    def _become(self, state: State, reason: str = "") -> None:
+        if state in (State.DOWN, State.MISSING) and state is not self.state:
+            log.warning("the embedding model %s is %s: %s", self.model_id, state, reason)
+        self.state, self._why = state, reason
+        if state is State.LOADING:
+            self._settled.clear()
+        else:
+            self._settled.set()
+
+
+def _pieces(texts: Sequence[str], limit: int) -> list[list[str]]:
+    """Return each text in pieces of at most so many tokens."""
+    return [split_text(text, limit, _tokens) for text in texts]
+
+
+def _tokens(text: str) -> int:
+    """Return about how many tokens a text has, rather too many than too few."""
+    return -(-len(text.encode()) // TOKEN_BYTES)
+
+
+def _refuses_all(error: BadInput) -> str:
+    """Return the reason for an endpoint that refuses even a single word."""
+    return f"{error}, and refuses any other text, too; see what it says, and embedding.model"
