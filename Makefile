@@ -79,6 +79,7 @@ docs: dev
 bench: dev
 	$(BIN)/python -m benchmarks.actors
 	$(BIN)/python -m benchmarks.ledger
+	$(BIN)/python -m benchmarks.embedding
 	$(BIN)/python benchmarks/quick.py
 	$(BIN)/python benchmarks/ingest.py
 	$(BIN)/python benchmarks/ingest.py --provider hashing

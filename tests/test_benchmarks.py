@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+from importlib.util import find_spec
+from pathlib import Path
+
 import pytest
 
-from benchmarks import ledger
+from benchmarks import embedding, ledger, recall
+from benchmarks.statements import statements
 
 
 class TestLedger:
@@ -11,3 +15,28 @@ class TestLedger:
         """The benchmark of the ledger runs, and compares each kind of publish with its floor."""
         assert 0 == ledger.main(["--quick", "--only", "publishes", "--only", "backlog"])
         assert 4 == capsys.readouterr().out.count(" x floor (goal: 0.7)")
+
+
+class TestStatements:
+    def test_samples(self) -> None:
+        """Statements are different texts of one line each, the same in every run."""
+        folder = Path(embedding.__file__).parent.parent / "data" / "projects"
+        found = statements(folder, 300)
+
+        assert 300 == len(set(found))
+        assert not any("\n" in text or text.startswith(("-", "#")) for text in found)
+        assert found == statements(folder, 300)
+
+
+class TestRecall:
+    @pytest.mark.slow
+    def test_quick(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+        """The benchmark of recalls runs without an index, finds the nearest, and can draw it."""
+        drawn = tmp_path / "recall.png"
+        plot = ["--plot", str(drawn)] if find_spec("matplotlib") else []
+        code = recall.main(["--sizes", "100,300", "--questions", "3", "--no-index", *plot])
+        rows = [line.split() for line in capsys.readouterr().out.splitlines() if "subset" in line]
+
+        assert 0 == code
+        assert 2 * 4 == len(rows)
+        assert bool(plot) == drawn.exists()

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import select
 
-from cortex_actors.bus.consumer import Desk
 from cortex_actors.errors import ConfigurationError
 from cortex_actors.home import Home
-from cortex_actors.reload import FIXED, HANDED, places
+from cortex_actors.reload import HANDED
 from cortex_actors.settings import Section, Settings
 from cortex_actors.storage.schema import events
 from cortex_actors.testing import eventually, settled
-from cortex_actors.tree import TREE
 from tests.flow.support import copied, follow, grown, knows, said
 
 if TYPE_CHECKING:
@@ -52,59 +49,6 @@ def lives(tree: Tree) -> dict[str, object]:
 def restarts(node: Node) -> int:
     """Return how many restarts were counted anywhere in a tree."""
     return node.restarts + sum(restarts(child) for child in node.children)
-
-
-def given(thing: object) -> object:
-    """Return the settings in what an actor is made with, and everything plain beside them."""
-    if isinstance(thing, partial):
-        return [given(each) for each in (*thing.args, *thing.keywords.values())]
-    if isinstance(thing, Desk):
-        return thing.settings
-    return thing if isinstance(thing, Section | int | float | str) else type(thing)
-
-
-def other(value: Any) -> Any:
-    """Return another value of the same kind."""
-    if isinstance(value, tuple):
-        return (*value, 1.0)
-    return f"{value}-" if isinstance(value, str) else value + 1
-
-
-def differing(tree: Tree, key: str) -> set[str]:
-    """Return who is made in another way when one setting is another one."""
-    section, name = key.split(".")
-    chosen = Settings()
-    part = getattr(chosen, section)
-    changed = part.model_copy(update={name: other(getattr(part, name))})
-
-    def made(settings: Settings) -> dict[str, object]:
-        tree.parts.adopt(settings)
-        found = {actor: given(make) for actor, make in tree.parts.make.items()}
-        return {**found, "watchers": tree.parts.watching.settings}
-
-    before, after = made(chosen), made(chosen.model_copy(update={section: changed}))
-    return {actor for actor in before if before[actor] != after[actor]}
-
-
-class TestTable:
-    async def test_handed(self, tmp_home: Path) -> None:
-        """Whoever is made with a setting is in the table under its section, and nobody else."""
-        async with grown(tmp_home) as tree:
-            told: dict[str, set[str]] = {name: set() for name in Settings.model_fields}
-            for section in told:
-                for name in type(getattr(Settings(), section)).model_fields:
-                    found = differing(tree, f"{section}.{name}")
-                    assert (f"{section}.{name}" in FIXED) == (not found)
-                    told[section] |= found
-
-        assert {section: set(actors) for section, actors in HANDED.items()} == told
-
-    def test_places(self) -> None:
-        """Everybody in the table stands in the tree, under one name."""
-        there = [child for _, child in places(TREE)]
-
-        assert len(set(there)) == len(there)
-        assert set() == {child for actors in HANDED.values() for child in actors} - set(there)
 
 
 @pytest.mark.slow
@@ -191,7 +135,7 @@ class TestReload:
             said = await asyncio.gather(*(publish() for _ in range(20)))
             seqs = [seq for each in said for seq in each]
 
-            assert ["ledger", "vectors", "indexer"] == (await reloading)["restarted"]
+            assert ["ledger", "vectors", "indexer", "roster"] == (await reloading)["restarted"]
             assert len(seqs) == len(set(seqs))
             assert set() == set(seqs) - await self.stored(tree)
 

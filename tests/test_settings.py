@@ -56,6 +56,24 @@ class TestLoad:
 
         assert Settings() == load(home)
 
+    @pytest.mark.parametrize(
+        ("url", "why"),
+        [
+            ("http://chroma.example.org:8000", "a tunnel that ends on 127.0.0.1"),
+            ("https://me:hunter2@chroma.example.org", "no user, path or query"),
+            ("http://:8000", "http://host:port"),
+            ("ftp://localhost", "string should match"),
+        ],
+    )
+    def test_server(self, home: Home, url: str, why: str) -> None:
+        """An index server that could never be used is refused with the mend, but no password."""
+        home.settings.write_text(f'[storage]\nindex = "server"\nindex_url = "{url}"\n')
+
+        with pytest.raises(ConfigurationError, match=why) as caught:
+            load(home)
+        assert "storage.index_url" in str(caught.value)
+        assert ":hunter2@" not in str(caught.value)
+
     def test_frozen(self, home: Home) -> None:
         """What an actor was handed cannot change under it."""
         settings = load(home)
@@ -86,6 +104,14 @@ class TestMistakes:
 
         assert named in str(caught.value)
         assert str(home.settings) in str(caught.value)
+
+    def test_no_list(self, home: Home) -> None:
+        """A ranking of one's own needs a list to rank by."""
+        lists = ("dense_alone", "words_alone", "dense_paired", "words_paired")
+        keys = [f"weight_{name} = 0" for name in lists]
+        home.settings.write_text("\n".join(["[memory]", 'profile = "custom"', *keys]))
+        with pytest.raises(ConfigurationError, match="at least one weight"):
+            load(home)
 
     def test_not_utf_8(self, home: Home) -> None:
         """A file that is not text is an error and not a traceback."""

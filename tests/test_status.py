@@ -6,12 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors import __version__, topics
+from cortex_actors import __version__, lookup, topics
 from cortex_actors.embedding.provider import State
-from cortex_actors.errors import (
-    EmbedderLoading,
-    ModelMissing,
-)
 from cortex_actors.outside import Outside
 from cortex_actors.testing import eventually, settled
 from tests.embedding.support import StagedProvider
@@ -42,18 +38,19 @@ class TestStatus:
     async def test_well(self, tree: Tree, cortex: Cortex, tmp_home: Path) -> None:
         """A daemon that is well says so, with its numbers."""
 
-        async def running() -> bool:
-            return bool("running" == (await cortex.status())["state"])
+        async def ready() -> bool:
+            return bool("ready" == (await cortex.status())["index"]["state"])
 
-        await eventually(running)
+        assert [] == (await cortex.status())["reasons"]
+        await eventually(ready)
         status = await cortex.status()
         assert ([], __version__, str(tmp_home)) == (
             status["reasons"],
             status["version"],
             status["home"],
         )
-        numbers = "projects insights principles waiting dead unembedded unindexed broken_files"
-        assert [0] * 8 == [status[name] for name in numbers.split()]
+        numbers = "projects insights principles waiting dead unembedded unindexed passages"
+        assert [0] * 9 == [status["broken_files"]] + [status[name] for name in numbers.split()]
         assert ("ready", "ready") == (status["model"]["state"], status["index"]["state"])
         assert status["uptime_s"] > 0
         assert status["started_at"] > 1_700_000_000_000_000
@@ -67,10 +64,10 @@ class TestStatus:
     async def test_loading(
         self, tmp_path: Path, tmp_home: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """While the model loads the daemon is degraded and learns all the same."""
+        """While the model loads the daemon learns all the same, and soon it is degraded."""
         provider = StagedProvider(State.LOADING)
         provider.reason = ""
-        outside = Outside(provider=lambda *_: provider)
+        outside = Outside(provider=lambda *_, **__: provider)
         monkeypatch.setattr("cortex_actors.tree.Outside", lambda: outside)
         (root,) = copied(tmp_path, "atlas-api")
         async with grown(tmp_home, federation={"patience_s": 0.05}) as tree:
@@ -83,10 +80,14 @@ class TestStatus:
 
             await eventually(learnt)
             status = await tree.cortex.status()
+            assert ("running", "loading") == (status["state"], status["model"]["state"])
+            monkeypatch.setattr(lookup, "SETTLING", 0.0)
+            status = await tree.cortex.status()
             assert "degraded" == status["state"]
-            assert "model: loading" in status["reasons"]
-            with pytest.raises(EmbedderLoading):
-                await tree.cortex.recall("test database")
+            assert "model: it is still loading" in status["reasons"][0]
+            found = await tree.cortex.recall("test database")
+            assert "Test database" == found["hits"][0]["heading"]
+            assert "still loading" in found["skipped"][0]["reason"]
 
             provider.become(State.READY)
             await settled(tree)
@@ -107,8 +108,19 @@ class TestStatus:
             status = await tree.cortex.status()
             assert ("degraded", "missing") == (status["state"], status["model"]["state"])
             assert "embedding.model" in " ".join(status["reasons"])
-            with pytest.raises(ModelMissing, match="embedding.model"):
-                await tree.cortex.recall("test database")
+            found = await tree.cortex.recall("test database")
+            assert found["hits"]
+            assert "embedding.model" in found["skipped"][0]["reason"]
+
+    async def test_embedding(self, tree: Tree) -> None:
+        """The model's part says where vectors came from, and what the pool has done for them."""
+        await tree.cortex.recall("test database")
+        model = (await tree.cortex.status())["model"]
+        pool = model["pool"]
+
+        assert model["embedded"] == pool["embedded"] > 0
+        assert pool["batches"] == sum(pool["flushes"].values()) == sum(pool["sizes"].values())
+        assert 1 <= pool["flushes"]["urgent"]
 
     async def test_ledger_away(self, tree: Tree) -> None:
         """While the ledger is away the daemon is degraded, and says so soon."""

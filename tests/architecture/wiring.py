@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.bus.bus import Bus
 from cortex_actors.logs import LogStream
-from cortex_actors.parts import Assembly, World
+from cortex_actors.parts import Assembly
 from cortex_actors.runtime.names import Names
 from cortex_actors.watchers import Watchers
+from cortex_actors.world import World
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

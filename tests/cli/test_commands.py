@@ -79,6 +79,17 @@ _ANSWERS: dict[str, dict[str, Any]] = {
                 "path": "/a/CLAUDE.md",
                 "line_start": 3,
                 "line_end": 5,
+                "extra": {
+                    "agent": "VAJRA",
+                    "thread": "daily",
+                    "explain": {
+                        "dense_alone": {"rank": 7, "score": 0.61},
+                        "words_paired": {"rank": 11},
+                        "plan": {"kind": "exact", "why": "few rows"},
+                        "terms": ["port", '"test database"'],
+                        "profile": "measured",
+                    },
+                },
             }
         ],
         "failed": [{"store": "far", "reason": "refused"}],
@@ -101,12 +112,20 @@ _SHOWN = {
     ],
     "actor crash accumulator": ["accumulator was told to crash"],
     "insights": ["1 of 14 insights", "Use [bold]tabs[/bold]. Always.", "/a/CLAUDE.md:3", "0.50"],
+    "recall which port --explain": [
+        "1. 0.612",
+        "7 (0.610)",
+        "11",
+        "vectors: exact (few rows)",
+        'words: port, "test database"',
+        "ranking: measured",
+    ],
     "recall which port": [
-        "1. 0.612  Tests  atlas  /a/CLAUDE.md:3-5",
+        "1. 0.612  Tests  atlas  /a/CLAUDE.md:3-5  VAJRA  daily",
         "Port 5433.",
         "\\x1b]0;title",
         "the store far did not answer: refused",
-        "left out of the store local: 2 below the floor",
+        "note: 2 below the floor",
         "1 found in 12 ms",
     ],
 }
@@ -156,6 +175,12 @@ class TestPrinting:
         entry.main(["recall", "which", "port", "--limit", "3", "--project", "atlas"])
 
         assert [("recall", {"query": "which port", "limit": 3, "project": "atlas"})] == asked
+
+    def test_explain(self, asked: list[tuple[str, dict[str, Any]]]) -> None:
+        """That answers are to be explained is passed on, where it is asked for."""
+        entry.main(["recall", "port", "--explain"])
+
+        assert asked[0][1]["explain"]
 
     def test_nothing_found(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

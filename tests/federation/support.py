@@ -14,6 +14,7 @@ from cortex_actors.domain.payload import Ids
 from cortex_actors.embedding.hashing import HashingProvider
 from cortex_actors.federation.federation import Federation
 from cortex_actors.federation.roster import Roster
+from cortex_actors.federation.store import Answer
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.supervised import start_actor
 from cortex_actors.settings import FederationSettings
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from cortex_actors.federation.store import Question, RecallStore
     from cortex_actors.storage.indexing import Matrix
 
+#: Whose vectors questions have.
+MODEL = "a model"
+
 #: Seconds a store may take here.
 PATIENCE = 0.05
 
@@ -45,14 +49,15 @@ class Shelf:
         self.gate = asyncio.Event()
         self.gate.set()
         self.asked: list[Question] = []
+        self.left_out: tuple[str, ...] = ()
 
-    async def recall(self, question: Question) -> list[Hit]:
+    async def recall(self, question: Question) -> Answer:
         """Return the hits."""
         self.asked.append(question)
         await self.gate.wait()
         if self.fails is not None:
             raise self.fails
-        return self.hits
+        return Answer(tuple(self.hits), self.left_out)
 
 
 class _Port:
@@ -87,6 +92,7 @@ class Village:
             Federation,
             _Port(self.names),
             self._embed,
+            model=MODEL,
             clock=SystemClock(),
             settings=settings,
         )
@@ -107,8 +113,11 @@ class Village:
         pairs = [(topics[event.topic], event.payload) for event in self.said]
         return [(how, ids.ids[0]) for how, ids in pairs if isinstance(ids, Ids)]
 
-    async def _embed(self, texts: Sequence[str], *, urgent: bool, patience: float) -> Matrix:
+    async def _embed(
+        self, texts: Sequence[str], *, urgent: bool, patience: float, model: str
+    ) -> Matrix:
         """Return a question's vector."""
+        assert MODEL == model
         if self.embedding_fails is not None:
             raise self.embedding_fails
         assert urgent

@@ -6,11 +6,20 @@ import asyncio
 
 import pytest
 
-from cortex_actors.errors import BadInput, IndexDown, ModelMissing
+from cortex_actors.errors import (
+    ActorAway,
+    BadInput,
+    CortexError,
+    DeadlineExceeded,
+    IndexDown,
+    ModelChanged,
+    ModelMissing,
+    Unembeddable,
+)
 from cortex_actors.federation.federation import HITS_LIMIT, QUESTION_LIMIT
 from cortex_actors.federation.roster import Roster
 from cortex_actors.testing import eventually
-from tests.federation.support import Shelf, Village
+from tests.federation.support import MODEL, Shelf, Village
 
 
 @pytest.fixture
@@ -66,11 +75,13 @@ class TestAnswer:
     async def test_question(self, one: Shelf) -> None:
         """A store is given the question with its vector, its limit and its project."""
         village = await Village([one]).begin()
-        found = await village.ask("tabs", 3, "prj_1")
+        found = await village.ask("tabs", 3, "prj_1", explain=True)
 
         (question,) = one.asked
         assert ("tabs", 3, "prj_1") == (question.text, question.limit, question.project_id)
+        assert question.vector is not None
         assert (384,) == question.vector.shape
+        assert (MODEL, True) == (question.model, question.explain)
         assert "tabs" == found.query
         assert found.took_ms > 0
 
@@ -150,13 +161,44 @@ class TestQuestion:
         """A question of exactly the limit is asked."""
         assert (await (await Village([one]).begin()).recall("x" * QUESTION_LIMIT)).hits
 
-    async def test_no_model(self, one: Shelf) -> None:
-        """A question that cannot be embedded is refused with the embedder's own error."""
-        village = await Village([one]).begin()
-        village.embedding_fails = ModelMissing("set embedding.model")
 
-        with pytest.raises(ModelMissing, match="embedding.model"):
+class TestWithoutVector:
+    @pytest.mark.parametrize(
+        "error",
+        [ModelMissing("set embedding.model"), ActorAway("no cache"), DeadlineExceeded("too late")],
+    )
+    async def test_embedder_away(self, one: Shelf, error: CortexError) -> None:
+        """While no text can be embedded every store is asked all the same, and told why."""
+        village = await Village([one]).begin()
+        village.embedding_fails = error
+        found = await village.recall()
+
+        (question,) = one.asked
+        assert (None, str(error)) == (question.vector, question.why)
+        assert 3 == len(found.hits)
+
+    async def test_refused_by_model(self, one: Shelf) -> None:
+        """A question that the model refuses is asked by its words."""
+        village = await Village([one]).begin()
+        village.embedding_fails = Unembeddable("too long for it", (0,))
+
+        assert 3 == len((await village.recall()).hits)
+
+    async def test_model_changed(self, one: Shelf) -> None:
+        """When another model answers by now the question is to be asked again: no store is."""
+        village = await Village([one]).begin()
+        village.embedding_fails = ModelChanged("another one")
+
+        with pytest.raises(ModelChanged):
             await village.recall()
+        assert [] == one.asked
+
+    async def test_skipped(self, one: Shelf, two: Shelf) -> None:
+        """What a store left out is told with its name."""
+        two.left_out = ("half of it",)
+        found = await (await Village([one, two]).begin()).recall()
+
+        assert (("two", "half of it"),) == found.skipped
 
 
 class TestConcurrent:

@@ -18,6 +18,7 @@ from cortex_actors.tree import grow
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from cortex_actors.outside import Outside
     from cortex_actors.tree import Tree
 
 #: The projects that are shipped as samples.
@@ -43,14 +44,21 @@ def copied(folder: Path, *names: str) -> list[Path]:
 
 
 @asynccontextmanager
-async def grown(root: Path, **sections: object) -> AsyncIterator[Tree]:
+async def grown(
+    root: Path, *, outside: Outside | None = None, **sections: object
+) -> AsyncIterator[Tree]:
     """Run a whole tree in a home that stays, with the hashing embedder."""
     home = Home.of(root, {})
     home.create()
     clock = SystemClock()
     logs = LogStream(home.logs / "cortex.ndjson", clock)
-    quick = {"embedding": {"provider": "hashing", "batch_ms": 20}, "watching": QUICK}
-    tree = grow(home, Settings.model_validate({**quick, **sections}), clock, logs)
+    quick = {
+        "embedding": {"provider": "hashing", "batch_ms": 20},
+        "storage": {"index_ms": 20},
+        "watching": QUICK,
+    }
+    chosen = Settings.model_validate({**quick, **sections})
+    tree = grow(home, chosen, clock, logs, outside=outside)
     await tree.start()
     try:
         yield tree

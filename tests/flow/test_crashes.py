@@ -25,6 +25,7 @@ ACTORS = (
     "indexer",
     "cache",
     "pool",
+    "migrator",
     "accumulator",
     "reconciler",
     "organiser",

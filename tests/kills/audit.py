@@ -152,6 +152,11 @@ _CONTRADICTIONS = {
     "an insight has no vector and does not wait for one": "SELECT id FROM insights i "
     "WHERE status = 'active' AND id NOT IN (SELECT item_id FROM index_ops) "
     "AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.text_hash = i.text_hash)",
+    "an insight is active and cannot be found": "SELECT id FROM insights WHERE status = 'active' "
+    "AND id NOT IN (SELECT item_id FROM passages WHERE collection = 'cortex_insights')",
+    "an insight is found and not active": "SELECT item_id FROM passages "
+    "WHERE collection = 'cortex_insights' "
+    "AND item_id NOT IN (SELECT id FROM insights WHERE status = 'active')",
     "vectors of one model differ in length": "SELECT model, count(DISTINCT length(vector)) "
     "FROM vectors GROUP BY model HAVING count(DISTINCT length(vector)) > 1",
     "the index was told what is to come": "SELECT applied_seq FROM index_state WHERE applied_seq "

@@ -7,6 +7,7 @@ interrupted and one that was often observe the same revisions.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,9 +41,12 @@ SETTINGS = {
         "promotion_age_days": 0,
         "promotion_projects": 1,
     },
-    # Each unit of work is a commit of its own: a cut between any two.
-    "storage": {"group_units": 1},
+    # Each unit of work is a commit of its own: a cut between any two. Nothing gathers for long.
+    "storage": {"group_units": 1, "index_ms": 5},
 }
+
+#: Seconds without an event after which no more is expected.
+STILL = 0.15
 
 
 def write(folder: Path) -> None:
@@ -95,8 +99,21 @@ async def _repeat(tree: Tree, folder: Path) -> None:
     await _say(tree, path, key="repeat")
 
 
-async def _nothing(_tree: Tree, _folder: Path) -> None:
-    """Do nothing more: a life in which everything was done starts once."""
+async def _nothing(tree: Tree, _folder: Path) -> None:
+    """Do nothing more: a life in which everything was done starts once.
+
+    The kernel's last hints may come after everything was known without them: they are waited for.
+    """
+    loop = asyncio.get_running_loop()
+    since = loop.time()
+
+    async def is_still() -> bool:
+        nonlocal since
+        if (await tree.cortex.status()).get("waiting", 1):
+            since = loop.time()
+        return loop.time() - since >= STILL
+
+    await eventually(is_still)
 
 
 def _save(path: Path, text: str) -> None:

@@ -19,7 +19,8 @@ class TestChildren:
     @pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are looked for in /proc")
     def test_end_with_a_killed_daemon(self, tmp_home: Path) -> None:
         """After kill -9 the children with the index and the model end, whatever they are at."""
-        life = Life(tmp_home, CORTEX_EMBEDDING__PROVIDER="sentence-transformers")
+        model = {"PROVIDER": "sentence-transformers", "COMPILE": "false"}
+        life = Life(tmp_home, **{f"CORTEX_EMBEDDING__{key}": each for key, each in model.items()})
         for module in ("vectors_child", "torch_child"):
             until(lambda name=module: any(name in each for each in life.left()), module)  # type: ignore[misc]
         began = time.monotonic()

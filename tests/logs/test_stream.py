@@ -19,7 +19,7 @@ from cortex_actors.follower import FOLLOWER_LIMIT
 from cortex_actors.logfile import LEAP
 from cortex_actors.logrecord import Filter, Record, line, record_of
 from cortex_actors.logs import RING, LogStream, StreamHandler, tail
-from cortex_actors.parts import scribe
+from cortex_actors.scribe import scribe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

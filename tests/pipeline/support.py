@@ -63,7 +63,7 @@ class Embedder:
         self.calls: list[list[str]] = []
         self.busy = 0
 
-    async def __call__(self, texts: Sequence[str]) -> Matrix:
+    async def __call__(self, texts: Sequence[str], *, model: str | None = None) -> Matrix:
         """Return one row for each text."""
         self.calls.append(list(texts))
         self.busy += 1

@@ -73,7 +73,7 @@ class TestWithoutModel:
                 office.records,
                 office.bus,
                 clock=office.clock,
-                settings=StorageSettings(),
+                settings=StorageSettings(index_ms=0),
                 model=MODEL,
                 embed=embed,
                 index=index,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from cortex_actors.errors import ChildProcessDown, DeadlineExceeded
+from cortex_actors.runtime.child import ChildError
 from cortex_actors.storage.insights import COLLECTION
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 #: Rows of one collection, by id.
 Rows = dict[str, np.ndarray[Any, Any]]
+
+#: What an op gives: JSON values and raw bytes.
+Answer = tuple[dict[str, Any], bytes]
 
 
 class Shelf:
@@ -55,6 +59,7 @@ class Child:
         self._shelf = shelf
         self._end: asyncio.Future[object] = asyncio.get_running_loop().create_future()
         self._folder: dict[str, Rows] = {}
+        self.code: int | None = None
 
     @property
     def lives(self) -> bool:
@@ -74,13 +79,17 @@ class Child:
         takes = weather.delay(0.02)
         await asyncio.wait({self._end}, timeout=min(takes, deadline))
         if weather.strikes("the index crashed", 0.01):
+            self.code = -11
             self.finish(ChildProcessDown("the simulated index crashed; it is started again"))
         if not self.lives:
             raise ChildProcessDown("the simulated index has ended; it is started again")
         if takes > deadline:
             raise DeadlineExceeded(f"the simulated index did not {op} in {deadline} s; ask again")
-        handler: Callable[..., dict[str, Any]] = getattr(self, f"_{op}")
-        return handler(params, body), b""
+        handler: Callable[..., tuple[dict[str, Any], bytes]] = getattr(self, f"_{op}")
+        try:
+            return handler(params, body)
+        except OSError as error:
+            raise ChildError(str(error), "OSError") from error
 
     async def stop(self, _timeout: float | None) -> None:
         """End in order."""
@@ -88,6 +97,7 @@ class Child:
 
     def kill(self) -> None:
         """End now."""
+        self.code = -9 if self.code is None else self.code
         self.finish("killed")
 
     async def exited(self) -> object:
@@ -99,32 +109,45 @@ class Child:
         if self.lives:
             self._end.set_result(reason)
 
-    def _open(self, params: Mapping[str, Any], _body: bytes) -> dict[str, Any]:
+    def _load(self, _params: Mapping[str, Any], _body: bytes) -> Answer:
+        return {}, b""
+
+    def _open(self, params: Mapping[str, Any], _body: bytes) -> Answer:
         if self._shelf.weather.strikes("the index does not open", 0.1):
             raise OSError("the simulated folder is damaged")
         self._folder = self._shelf.folders.setdefault(params["path"], {})
-        return {"counts": {each: len(self._rows(each)) for each in params["collections"]}}
+        return {"counts": {each: len(self._rows(each)) for each in params["collections"]}}, b""
 
-    def _put(self, params: Mapping[str, Any], body: bytes) -> dict[str, Any]:
+    def _put(self, params: Mapping[str, Any], body: bytes) -> Answer:
         rows = np.frombuffer(body, np.float32).reshape(-1, params["dimension"])
         self._rows(params["collection"]).update(zip(params["ids"], rows, strict=True))
-        return {}
+        return {}, b""
 
-    def _drop(self, params: Mapping[str, Any], _body: bytes) -> dict[str, Any]:
+    def _drop(self, params: Mapping[str, Any], _body: bytes) -> Answer:
         for each in params["ids"]:
             self._rows(params["collection"]).pop(each, None)
-        return {}
+        return {}, b""
 
-    def _holds(self, params: Mapping[str, Any], _body: bytes) -> dict[str, Any]:
+    def _get(self, params: Mapping[str, Any], _body: bytes) -> Answer:
         held = self._rows(params["collection"])
-        return {"count": sum(each in held for each in params["ids"])}
+        if "ids" in params:
+            ids = [each for each in params["ids"] if each in held]
+        else:
+            ids = list(held)[params["offset"] : params["offset"] + params["limit"]]
+        body = b"".join(held[each].tobytes() for each in ids) if params["rows"] else b""
+        return {"ids": ids}, body
 
-    def _query(self, params: Mapping[str, Any], body: bytes) -> dict[str, Any]:
-        vector = np.frombuffer(body, np.float32)
+    def _query(self, params: Mapping[str, Any], body: bytes) -> Answer:
         rows = self._rows(params["collection"])
-        found = sorted((-float(row @ vector), each) for each, row in rows.items())
-        found = found[: params["limit"]]
-        return {"ids": [each for _, each in found], "cosines": [-score for score, _ in found]}
+        near = [
+            sorted((-float(row @ vector), each) for each, row in rows.items())[: params["limit"]]
+            for vector in np.frombuffer(body, np.float32).reshape(-1, params["dimension"])
+        ]
+        ids = [[each for _, each in found] for found in near]
+        return {"ids": ids, "cosines": [[-score for score, _ in found] for found in near]}, b""
+
+    def _close(self, _params: Mapping[str, Any], _body: bytes) -> Answer:
+        return {}, b""
 
     def _rows(self, collection: str) -> Rows:
         return self._folder.setdefault(collection, {})

@@ -26,7 +26,7 @@ class SimulatedModel(HashingProvider):
         self._weather = weather
         self._clock = clock
 
-    async def embed(self, texts: Sequence[str]) -> Vectors:
+    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
         """Return one row a text, after a while, if all goes well."""
         await self._clock.sleep(self._weather.delay(0.03))
         if self._weather.is_down("model") or self._weather.strikes("the model is down", 0.05):
@@ -35,4 +35,4 @@ class SimulatedModel(HashingProvider):
             raise BadInput("the simulated model refuses this batch")
         if self._weather.strikes("the model fails inside", 0.03):
             raise RuntimeError("a fault planted in the model")
-        return await super().embed(texts)
+        return await super().embed(texts, urgent=urgent)

@@ -122,8 +122,9 @@ class Scenario:
     async def _is_well(self, tree: Tree, said: set[Place]) -> bool:
         if not self._is_settled(said):
             return False
-        reasons = (await tree.cortex.status())["reasons"]
-        well = all("set aside" in each for each in reasons)  # dead letters stay
+        status = await tree.cortex.status()
+        well = all("set aside" in each for each in status["reasons"])  # dead letters stay
+        well = well and status["index"]["state"] == "ready"
         # Once more: an index that has been opened only now may have all to learn.
         return well and self._is_settled(said)
 

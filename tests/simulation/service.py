@@ -156,7 +156,7 @@ class Service:
         outside = Outside(
             ledger=partial(SimulatedLedger, disk=self.disk),
             spawn=self.shelf.spawn,
-            provider=lambda *_: SimulatedModel(weather, clock),
+            provider=lambda *_, **__: SimulatedModel(weather, clock),
             hints=lambda *_: cast("Any", SimulatedHints(self.folders)),
             witness=witness.hear,
         )

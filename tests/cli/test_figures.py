@@ -1,0 +1,111 @@
+"""What `status` shows a person of model, migration and index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cortex_actors.cli import figures
+
+#: A status of a daemon that is well.
+WELL: dict[str, Any] = {
+    "projects": 1,
+    "insights": 50,
+    "passages": 60,
+    "waiting": 0,
+    "unembedded": 0,
+    "unindexed": 0,
+    "dead": 0,
+    "loop_lag_ms": 0.4,
+    "model": {"id": "all-MiniLM-L6-v2", "state": "ready", "reason": ""},
+    "migration": {"state": "idle"},
+    "index": {"state": "ready", "generation": 3, "reason": ""},
+}
+
+
+def shown(**changed: object) -> dict[str, str]:
+    """Return the rows of a status with some parts changed."""
+    return dict(figures.rows({**WELL, **changed}))
+
+
+class TestModel:
+    def test_compiled(self) -> None:
+        """A compiled model is named by what it was made of, and its form."""
+        model = {"id": "all-MiniLM-L6-v2+int8-01234567", "state": "ready"}
+
+        assert "all-MiniLM-L6-v2 (compiled, int8), ready" == shown(model=model)["model"]
+        assert "all-MiniLM-L6-v2, ready" == shown()["model"]
+
+    def test_missing(self) -> None:
+        """Why a model is missing stands above, among the reasons, and is not said twice."""
+        model = {"id": "x", "state": "missing", "reason": "its folder is gone"}
+
+        assert "x, missing" == shown(model=model)["model"]
+
+    def test_reason(self) -> None:
+        """A model that is not there says why."""
+        model = {"id": "x", "state": "down", "reason": "it ended"}
+
+        assert "x, down: it ended" == shown(model=model)["model"]
+
+
+class TestMigration:
+    def test_none(self) -> None:
+        """Without a migration nothing is said of one."""
+        assert "coming" not in shown()
+
+    @pytest.mark.parametrize(
+        ("migration", "told"),
+        [
+            ({"state": "compiling"}, "the model is being compiled"),
+            (
+                {
+                    "state": "migrating",
+                    "coming": {"model_id": "m2"},
+                    "done": 1_200,
+                    "total": 5_000,
+                    "left_s": 90.0,
+                },
+                "m2, 1,200 of 5,000 texts, 1.5 min left",
+            ),
+            (
+                {"state": "waiting", "coming": {"model_id": "m2"}, "done": 1, "total": 9},
+                "m2, 1 of 9 texts, waiting",
+            ),
+        ],
+    )
+    def test_under_way(self, migration: dict[str, Any], told: str) -> None:
+        """A migration shows its model, how far it is, and who answers until then."""
+        text = shown(migration=migration)["coming"]
+
+        assert told in text
+        assert "answers until then" in text
+
+    def test_nobody_answers(self) -> None:
+        """While the model that answered is missing, words find texts until then."""
+        model = {"id": "x", "state": "missing", "reason": "its folder is gone"}
+        text = shown(model=model, migration={"state": "compiling"})["coming"]
+
+        assert "the model is being compiled; texts are found by their words until then" == text
+
+
+class TestIndex:
+    def test_ready(self) -> None:
+        """A good index says its generation."""
+        assert "ready, generation 3" == shown()["index"]
+
+    def test_behind(self) -> None:
+        """While it is being told, it says of how many, and that they are found all the same."""
+        text = shown(unindexed=20)["index"]
+
+        assert "ready, generation 3; 20 of 60 texts to be told, exact search knows them" == text
+
+    def test_away(self) -> None:
+        """An index that is not there says why, and who answers."""
+        index = {"state": "away", "generation": 3, "reason": "its folder is damaged"}
+
+        assert (
+            "away, generation 3: its folder is damaged; exact search answers meanwhile"
+            == shown(index=index)["index"]
+        )

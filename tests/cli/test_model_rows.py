@@ -1,0 +1,115 @@
+"""`cortex embeddings` without a daemon: no migration keeps a home from being of use."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from cortex_actors.cli import entry
+from cortex_actors.cli.embeddings import _lines as lines
+from cortex_actors.home import Home
+from cortex_actors.storage import connection, indexing, models
+from cortex_actors.storage.migrate import migrate
+from cortex_actors.storage.models import Chosen
+from tests.embedding.compiling import put
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+#: The model that answers, and one that no daemon could make a vector with.
+SMALL = Chosen("hashing-v1-8", "hashing", "hashing-v1-8", 8)
+HUGE = Chosen("hashing-v1-999999999", "hashing", "hashing-v1-999999999", 999_999_999)
+
+#: The shipped model.
+MINI = "all-MiniLM-L6-v2"
+
+
+@pytest.fixture
+def home(tmp_home: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """Give a home whose daemon is down and that is on the way to a model that cannot be."""
+    monkeypatch.setenv("CORTEX_HOME", str(tmp_home))
+    found = Home(tmp_home)
+    engine = connection.writing(found.ledger)
+    migrate(engine, found.ledger)
+    with engine.begin() as opened:
+        models.settle(opened, SMALL, 1)
+        models.begin(opened, HUGE, 2)
+        rows = {bytes(32): np.ones(4, dtype=np.float32)}
+        indexing.keep_vectors(opened, HUGE.model_id, rows)
+    engine.dispose()
+    return found
+
+
+def shown(capsys: pytest.CaptureFixture[str], verb: str) -> tuple[int, dict[str, Any]]:
+    """Run `cortex embeddings VERB --json` and return its exit code and answer."""
+    code = entry.main(["embeddings", verb, "--json"])
+    return code, json.loads(capsys.readouterr().out or "{}")
+
+
+@pytest.mark.usefixtures("home")
+class TestDown:
+    def test_status(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """The models are told from the ledger, and that nothing goes on meanwhile."""
+        code = entry.main(["embeddings", "status"])
+        out = capsys.readouterr().out
+
+        assert 0 == code
+        assert "answers   hashing-v1-8 (hashing, 8 numbers)\n" in out
+        assert "coming    hashing-v1-999999999: 0 of 0 texts\n" in out
+        assert "no daemon runs; the next start goes on with it" in out
+
+    def test_cancel(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """The migration is called off once, and the model before it stays."""
+        code, found = shown(capsys, "cancel")
+        after = shown(capsys, "status")[1]
+
+        assert (0, HUGE.model_id) == (code, found["cancelled"]["model_id"])
+        assert (SMALL.model_id, None) == (after["active"]["model_id"], after["coming"])
+        assert 66 == shown(capsys, "cancel")[0]
+
+    def test_prune(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """Vectors are deleted of models that neither answer nor come."""
+        assert (0, {"forgotten": {}}) == shown(capsys, "prune")
+        shown(capsys, "cancel")
+
+        assert (0, {"forgotten": {HUGE.model_id: 1}}) == shown(capsys, "prune")
+        assert [] == shown(capsys, "status")[1]["retired"]
+
+
+class TestPrepare:
+    def test_coming(self, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+        """The model on its way is looked at, too: its compiled form is made, or there already."""
+        code = entry.main(["embeddings", "cancel"])
+        engine = connection.writing(home.ledger)
+        with engine.begin() as opened:
+            models.begin(opened, Chosen(MINI, "sentence-transformers", MINI, 384), 3)
+        engine.dispose()
+        made = put(home.models, MINI)
+        capsys.readouterr()
+
+        assert (0, 0) == (code, entry.main(["model", "prepare"]))
+        assert f"coming    {made.model_id}: there already" in capsys.readouterr().out
+
+
+class TestFailed:
+    def test_row(self) -> None:
+        """What failed while work goes on is not called waiting."""
+        models_of: dict[str, Any] = {"active": None, "coming": None, "retired": []}
+        found = {**models_of, "failed": 0, "reason": "no room", "note": "", "differs": ""}
+
+        assert "failed    no room" in lines({**found, "state": "migrating"})
+        assert "waiting   no room" in lines({**found, "state": "waiting"})
+
+
+@pytest.mark.parametrize("verb", ["status", "cancel", "prune"])
+def test_no_ledger(
+    tmp_home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    """A home that nobody has started says how to."""
+    monkeypatch.setenv("CORTEX_HOME", str(tmp_home))
+
+    assert 69 == entry.main(["embeddings", verb])
+    assert "cortex start" in capsys.readouterr().err

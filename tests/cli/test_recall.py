@@ -1,0 +1,57 @@
+"""`cortex recall`, `cortex insights`: what of the caller's the daemon is asked about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cortex_actors.cli import entry
+
+_NOTHING: dict[str, Any] = {"hits": [], "failed": [], "skipped": [], "took_ms": 1.0}
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, Any]]:
+    """Stand in a folder that has a project in it, and give what the daemon is asked."""
+    asked: list[dict[str, Any]] = []
+
+    def call(_: object, method: str, /, **params: object) -> dict[str, Any]:
+        asked.append(params)
+        return _NOTHING if method == "recall" else {"insights": [], "total": 0}
+
+    (tmp_path / "projects" / "atlas").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "projects")
+    monkeypatch.setattr("cortex_actors.client.Client.call", call)
+    return asked
+
+
+@pytest.mark.parametrize("command", ["recall port", "insights"])
+class TestProject:
+    @pytest.mark.parametrize("given", [".", "..", "atlas/", "./atlas", "../projects/atlas/"])
+    def test_folder(self, asked: list[dict[str, Any]], command: str, given: str) -> None:
+        """A folder of the caller's is named by its whole path."""
+        assert 0 == entry.main([*command.split(), "--project", given])
+
+        assert str(Path(given).resolve()) == asked[0]["project"]
+
+    @pytest.mark.parametrize(
+        ("given", "sent"), [("atlas", "atlas"), ("harbor/", "harbor"), ("a/b", "a/b"), ("/", "/")]
+    )
+    def test_name(
+        self, asked: list[dict[str, Any]], command: str, *, given: str, sent: str
+    ) -> None:
+        """A name or an id is passed on, and so is what is no folder here; no slash ends it."""
+        assert 0 == entry.main([*command.split(), "--project", given])
+
+        assert sent == asked[0]["project"]
+
+
+class TestQuestion:
+    def test_no_text(self, asked: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]) -> None:
+        """A question of bytes that are no text is refused as such, and never asked."""
+        assert 65 == entry.main(["recall", "\udcff"])
+
+        assert "the question is no valid text" in capsys.readouterr().err
+        assert [] == asked
