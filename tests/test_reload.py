@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 #: What `grown` starts with.
 FIRST: dict[str, dict[str, object]] = {
     "embedding": {"provider": "hashing", "batch_ms": 20},
+    "storage": {"index_ms": 20},
     "watching": {"sweep_s": 0.1},
 }
 

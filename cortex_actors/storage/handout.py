@@ -124,8 +124,8 @@ def handed_next(
     rows = [first]
     if first.key is not None:
         rows = _alike(driver, consumer, first.topic, first.key, limit=CONFLATED)
+        project = project_of(first.payload)  # raises, where nobody knows its topic
         if topics.find(first.topic).key != topics.ONE_KEY:
-            project = project_of(first.payload)
             rows = list(takewhile(lambda row: project_of(row.payload) == project, rows))
     return _delivery(consumer, rows)
 

@@ -19,6 +19,8 @@ from typing import Any
 
 from sqlalchemy import Engine, event
 
+from cortex_actors.pipeline.organiser import Organiser
+from cortex_actors.pipeline.reconciler import Reconciler
 from tests.kills.standing import standing
 from tests.kills.story import SETTINGS, tell, write
 
@@ -103,6 +105,8 @@ def warm_up() -> None:
 
 
 if __name__ == "__main__":
+    # Nobody rests so that others gather: a life is to be short.
+    Reconciler.share = Organiser.share = 1.0
     event.listen(Engine, "do_connect", connect)
     warm_up()
     for line in sys.stdin:

@@ -84,10 +84,15 @@ class World:
         clock = self.store.clock
         await eventually(lambda: clock.sleepers == 1 and clock.due == pytest.approx(seconds))
 
-    async def told(self, *texts: str) -> None:
-        """Wait until those texts, and no others, were told."""
+    async def told(self, *texts: str, while_passing: float = 0.0) -> None:
+        """Wait until those texts, and no others, were told, letting time pass with each look."""
         wanted = sorted(map(id_of, texts))
-        await eventually(lambda: wanted == sorted(each for go in self.goes for each in go))
+
+        def are_told() -> bool:
+            self.store.clock.advance(while_passing)
+            return wanted == sorted(each for go in self.goes for each in go)
+
+        await eventually(are_told)
 
     async def waits(self, count: int) -> None:
         """Wait until so many changes wait."""
@@ -186,8 +191,7 @@ class TestOrder:
         await world.start(index_ms=0)
         await world.told("a")
         world.down = []
-        store.clock.advance(IDLE)
-        await world.told("a", "b")
+        await world.told("a", "b", while_passing=IDLE)
 
 
 class TestPoison:
