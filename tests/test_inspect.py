@@ -68,8 +68,7 @@ class TestActor:
         """After a crash it tells why and when, and how often it was restarted."""
         before = tree._clock.now()
         tree.crash("roster")
-        await eventually(lambda: tree._crashes.last("roster") is not None)
-        await eventually(lambda: tree.parts.names.whereis("roster") is not None)
+        await eventually(lambda: bool(tree._crashes.restarts("federation")))
         found = await tree.cortex.inspect("roster")
 
         assert "was asked to crash" in found["last_crash"]["reason"]
@@ -92,8 +91,7 @@ class TestActor:
         said: list[tuple[str, object]] = []
         tree.bus.subscribe("actor:*", lambda event: said.append((event.topic, event.payload)))
         tree.crash("watcher(atlas)")
-        await eventually(lambda: 1 == tree._crashes.count("watcher(atlas)"))
-        await eventually(lambda: tree.parts.names.whereis("watcher(atlas)") is not None)
+        await eventually(lambda: bool(tree._crashes.restarts("watchers")))
         found = await tree.cortex.inspect("watcher(atlas)")
 
         assert ("Watcher", "watchers", 1) == tuple(

@@ -8,6 +8,7 @@ import pytest
 
 from tests.storage.support import Store, opened
 from tests.storage.things import Tables, in_memory
+from tests.storage.vectored import Vectored
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -26,3 +27,11 @@ def tables() -> Iterator[Tables]:
     """Give the ledger's tables in memory."""
     with in_memory() as tables:
         yield tables
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Vectored]:
+    """Give an empty ledger."""
+    ledger = Vectored(tmp_path)
+    yield ledger
+    ledger.close()

@@ -12,23 +12,12 @@ from cortex_actors.storage.matrix import VectorMatrix
 from tests.storage.vectored import DIMENSION, MODEL, PRIVATE, VILLAGE, Vectored, digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from sqlalchemy import Connection
 
     from cortex_actors.storage.heldrows import View
 
 #: What repeats the random walks.
 SEEDS = (1, 2, 3)
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Vectored]:
-    """Give an empty ledger."""
-    ledger = Vectored(tmp_path)
-    yield ledger
-    ledger.close()
 
 
 @pytest.fixture
