@@ -9,6 +9,7 @@ observations are rows), because a counter that is incremented is wrong after the
 from __future__ import annotations
 
 from cortex_actors.storage.tables.agent import agents, crumbs
+from cortex_actors.storage.tables.alert import alerts
 from cortex_actors.storage.tables.columns import Text, metadata
 from cortex_actors.storage.tables.event import dead_letters, deliveries, events
 from cortex_actors.storage.tables.file import file_states, file_writes
@@ -16,6 +17,7 @@ from cortex_actors.storage.tables.insight import (
     cluster_insights,
     clusters,
     contradictions,
+    insight_slots,
     insight_sources,
     insights,
     observations,
@@ -32,6 +34,7 @@ from cortex_actors.storage.tables.ownership import leases, owner
 from cortex_actors.storage.tables.passage import passages
 from cortex_actors.storage.tables.principle import derivations, principle_links, principles
 from cortex_actors.storage.tables.project import projects, runs
+from cortex_actors.storage.tables.upkeep import jobs, meta, verdicts
 from cortex_actors.storage.tables.vector import (
     embedding_models,
     index_ops,
@@ -44,6 +47,7 @@ __all__ = [
     "SCHEMA_VERSION",
     "Text",
     "agents",
+    "alerts",
     "cluster_insights",
     "clusters",
     "contradictions",
@@ -57,8 +61,10 @@ __all__ = [
     "file_writes",
     "index_ops",
     "index_state",
+    "insight_slots",
     "insight_sources",
     "insights",
+    "jobs",
     "knowledge_chunks",
     "leases",
     "memories",
@@ -66,6 +72,7 @@ __all__ = [
     "memory_attention",
     "memory_replies",
     "memory_tags",
+    "meta",
     "metadata",
     "observations",
     "owner",
@@ -75,4 +82,5 @@ __all__ = [
     "projects",
     "runs",
     "vectors",
+    "verdicts",
 ]

@@ -61,6 +61,7 @@ def attach(
     rows = [
         {
             "insight_id": each.insight_id,
+            "said_id": each.insight_id,
             "fragment_id": each.fragment_id,
             "ordinal": each.ordinal,
             "project_id": project_id,

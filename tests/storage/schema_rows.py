@@ -39,12 +39,25 @@ ROWS: Mapping[str, Sequence[Mapping[str, object]]] = {
         )
     ],
     "insight_sources": [
-        {"id": number, "insight_id": INSIGHTS[number], "fragment_id": "f", "ordinal": number}
+        {"id": number, "insight_id": INSIGHTS[number], "said_id": INSIGHTS[number]}
+        | {"fragment_id": "f", "ordinal": number}
         | {"project_id": "prj_a", "path": "/atlas/CLAUDE.md", "line_start": 1, "line_end": 2}
         | {"seen_at": 1}
         for number in range(2)
     ],
     "observations": [{"source_id": 1, "file_hash": "r1", "at": 1}],
+    "insight_slots": [{"slot": "package-manager", "insight_id": INSIGHTS[0]}],
+    "alerts": [
+        {"kind": "secret", "project_id": "prj_a", "path": "/atlas/CLAUDE.md", "fragment_id": "f"}
+        | {"line_start": 1, "line_end": 2, "detail": detail, "found_at": 1}
+        for detail in ("a token", "a key")
+    ],
+    "jobs": [{"name": "backup", "every_s": 3600.0}],
+    "verdicts": [
+        {"key": DIGESTS[0], "layer": "llm", "model": "m", "question": "same", "answer": "{}"}
+        | {"at": 1}
+    ],
+    "meta": [{"name": "rules", "value": b"1"}],
     "contradictions": [
         {"id": "ctr_1", "insight_a": INSIGHTS[0], "insight_b": INSIGHTS[1], "type": "direct"}
         | {"similarity": 0.6, "detected_by": "reconciler", "decided_by": "rules"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import CheckConstraint, Column, ForeignKey, Index, Integer, LargeBinary, Table, text
 
-from cortex_actors.storage.tables.columns import Text, at_least, metadata, one_of
+from cortex_actors.storage.tables.columns import Text, at_least, filled, metadata, one_of
 
 #: How far a write is: `pending` until the file is known to be whole, then `done`, or `abandoned`
 #: when somebody else wrote first; a person may have a `done` one `undone`.
@@ -23,7 +23,10 @@ file_states = Table(
     Column("seen_at", Integer, nullable=False),
     # Why the file could not be read this time; what it said before still stands.
     Column("error", Text),
+    # Granularity and version of the reader: another one reads the same bytes again.
+    Column("read_as", Text, nullable=False, server_default=text("'section/1'")),
     at_least("size", 0),
+    filled("read_as"),
 )
 Index("file_states_by_project", file_states.c.project_id)
 

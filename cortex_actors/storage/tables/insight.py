@@ -37,6 +37,10 @@ CONTRADICTION_STATES = ("unresolved", "resolved", "dismissed")
 #: Which layer gave a verdict: rules, the entailment model, the language model, or a person.
 DECIDERS = ("rules", "nli", "llm", "person")
 
+#: What an insight is, and of which kind a statement is.
+GRANULARITIES = ("section", "statement")
+STATEMENT_KINDS = ("rule", "fact", "command", "example")
+
 insights = Table(
     "insights",
     metadata,
@@ -53,8 +57,15 @@ insights = Table(
     Column("last_seen_at", Integer, nullable=False),
     # What was embedded: SHA-256 of heading and content. With the model's id it finds the vector.
     Column("text_hash", LargeBinary, nullable=False),
-    # The insight that says the same and has taken its sources.
+    # The insight that says the same and for which its sources count.
     Column("superseded_by", Text, ForeignKey("insights.id")),
+    # What it is: a whole section, or one statement, and then of which kind.
+    Column("granularity", Text, nullable=False, server_default=text("'section'")),
+    Column("kind", Text),
+    # How sure the classifier is of the category.
+    Column("verdict", REAL),
+    # Why a person has to look at it first.
+    Column("review", Text),
     id_of_content("ins_"),
     hex_digest("content_hash"),
     one_of("category", Category),
@@ -66,6 +77,10 @@ insights = Table(
         "(status = 'superseded') = (superseded_by IS NOT NULL)", name="superseded_has_a_successor"
     ),
     CheckConstraint("superseded_by <> id", name="superseded_by_another"),
+    one_of("granularity", GRANULARITIES),
+    one_of("kind", STATEMENT_KINDS),
+    share("verdict"),
+    filled("review"),
 )
 Index("insights_by_status", insights.c.status, insights.c.confidence)
 Index("insights_by_superseding", insights.c.superseded_by)
@@ -74,12 +89,16 @@ insight_sources = Table(
     "insight_sources",
     metadata,
     Column("id", Integer, primary_key=True),
+    # For which insight it counts, and whose text stands there: another one's after a merge.
     Column("insight_id", Text, ForeignKey("insights.id"), nullable=False),
+    Column("said_id", Text, ForeignKey("insights.id"), nullable=False),
     Column("fragment_id", Text, nullable=False),
     Column("ordinal", Integer, nullable=False, server_default=text("0")),
     Column("project_id", Text, ForeignKey("projects.id"), nullable=False),
     Column("path", Text, nullable=False),
     Column("heading", Text),
+    # Where in the project it holds: the folder of a nested file or the globs of its front matter.
+    Column("scope", Text, nullable=False, server_default=text("''")),
     Column("line_start", Integer, nullable=False),
     Column("line_end", Integer, nullable=False),
     Column("seen_at", Integer, nullable=False),
@@ -90,6 +109,7 @@ insight_sources = Table(
     CheckConstraint("line_start <= line_end", name="start_is_not_behind_end"),
 )
 Index("insight_sources_by_insight", insight_sources.c.insight_id)
+Index("insight_sources_by_said", insight_sources.c.said_id)
 Index("insight_sources_by_path", insight_sources.c.path)
 Index("insight_sources_by_project", insight_sources.c.project_id)
 
@@ -163,3 +183,14 @@ cluster_insights = Table(
     sqlite_with_rowid=False,
 )
 Index("cluster_insights_by_cluster", cluster_insights.c.cluster_id)
+
+#: What live insights speak of: two of one slot may contradict however far apart their vectors are.
+insight_slots = Table(
+    "insight_slots",
+    metadata,
+    Column("slot", Text, primary_key=True),
+    Column("insight_id", Text, ForeignKey("insights.id"), primary_key=True),
+    filled("slot"),
+    sqlite_with_rowid=False,
+)
+Index("insight_slots_by_insight", insight_slots.c.insight_id)
