@@ -27,6 +27,11 @@ class Fragment:
         byte_start: offset of the section's first byte in the file, heading included.
         byte_end: offset behind its last byte.
         file_hash: SHA-256 of the whole file as lowercase hex.
+        above: the headings that the section stands under, outermost first; not its own.
+        applies_to: globs of the files that it holds for, as the file's front matter says; none:
+            all that the file holds for.
+        imports: the files that it points to with `@path`, as written; nobody follows them.
+        raw: its bytes, from `byte_start` to `byte_end`, of which statements are made.
 
     """
 
@@ -39,11 +44,25 @@ class Fragment:
     byte_start: int
     byte_end: int
     file_hash: str
+    above: tuple[str, ...] = ()
+    applies_to: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()
+    raw: bytes = field(default=b"", compare=False, repr=False)
     id: str = field(init=False)
 
     def __post_init__(self) -> None:
         """Compute the id."""
         object.__setattr__(self, "id", fragment_id(self.source_path, self.content))
+
+    @property
+    def stance(self) -> str:
+        """What tells it apart from one that says the same under other headings (64 hex digits).
+
+        Its statements are not the same: what a heading forbids, they forbid. Without any heading it
+        is the id.
+        """
+        headings = [*self.above, *([] if self.heading is None else [self.heading])]
+        return fragment_id(self.source_path, "\n".join([*headings, self.content]))
 
 
 def fragment_id(path: str, content: str) -> str:

@@ -1,19 +1,20 @@
 """Which lines of a Markdown file are text, and which only look like it.
 
 A line scanner in one pass. It knows the blocks in which `## x` is no heading: fenced code, HTML
-comments, front matter, and the section that we write ourselves. The rules are CommonMark's (0.31,
-sections 4.5, 4.6 and 5.2), with one simplification: block quotes are not entered, because a line
-in them starts with `>` and is never a heading of the file. A full Markdown parser was rejected: it
-reports lines, not bytes, and costs a dependency for four kinds of block. Other HTML is not entered
-either: a `## x` right below a `<div>` was meant as a heading.
+comments, front matter, the section that we write ourselves and those of other tools. The rules are
+CommonMark's (0.31, sections 4.5, 4.6 and 5.2), with one simplification: block quotes are not
+entered, because a line in them starts with `>` and is never a heading of the file. A full Markdown
+parser was rejected: it reports lines, not bytes, and costs a dependency for four kinds of block.
+Other HTML is not entered either: a `## x` right below a `<div>` was meant as a heading.
 """
 
 from __future__ import annotations
 
 import re
 from enum import Enum, auto
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from cortex_actors.parsers import frontmatter, marks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,10 +27,6 @@ _CODE_INDENT = 4
 #: Spaces behind a list marker up to which its text starts behind them (CommonMark 5.2, rule 1).
 _MARKER_GAP = 4
 
-#: The marks around the section that we write, at the start of a line of their own.
-_BEGIN = re.compile(r"<!--\s*cortex:begin\b")
-_END = re.compile(r"<!--\s*cortex:end\b")
-
 _FENCE = re.compile(r"`{3,}+(?=[^`]*$)|~{3,}+")
 #: List items that one line may open; deeper nesting is taken as text, else a line of a million
 #: markers would cost its length squared.
@@ -39,7 +36,6 @@ _COMMENT = "<!--"
 _COMMENT_END = "-->"
 _MARKER = re.compile(r"(?:[-+*]|\d{1,9}[.)])(?=[ \t]|$)")
 _RULE = re.compile(r"([-*_])[ \t]*(?:\1[ \t]*){2,}$")
-_YAML_KEY = re.compile(r"[\w\"'][\w .\"'-]*:(?:\s|$)")
 
 
 class Kind(Enum):
@@ -53,31 +49,61 @@ class Kind(Enum):
     FRONT_MATTER = auto()
     #: Written by us, from the begin mark to the end mark.
     OURS = auto()
+    #: Written by another tool, from its begin mark to its end mark.
+    MANAGED = auto()
+
+
+class Part(Enum):
+    """What a line is to whoever reads what the text says."""
+
+    BLANK = auto()
+    TEXT = auto()
+    #: Opens a fence, closes one, stands between, or is code by its indentation.
+    FENCE = auto()
+    FENCE_END = auto()
+    CODE = auto()
+    #: Inside a comment that does not end on the line it begins on.
+    COMMENT = auto()
+
+
+class Row(NamedTuple):
+    """A line as the scanner has read it."""
+
+    part: Part
+    #: What stands behind its indentation and its list markers.
+    rest: str
+    #: List items that it stands in, and how many of them it begins.
+    depth: int
+    opened: int = 0
+    #: Whether it goes on the paragraph above it.
+    goes_on: bool = False
+    #: Whether it begins inside a fence or a comment.
+    inside: bool = False
+
+
+#: The kind of each stretch that nobody wrote by hand.
+_KINDS = {marks.Whose.OURS: Kind.OURS, marks.Whose.ANOTHER_TOOL: Kind.MANAGED}
 
 
 def kinds(lines: Sequence[Line]) -> list[Kind]:
     """Return the kind of each line; one pass, linear in the number of bytes."""
-    ends = _own_blocks(lines)
-    front = _front_matter(lines)
+    stretches = marks.stretches(lines)
+    front = frontmatter.length([line.text for line in lines])
     found = [Kind.FRONT_MATTER] * front
-    scanner = _Scanner()
+    scanner = Scanner()
     while len(found) < len(lines):
         number = len(found)
-        opaque = scanner.read(lines[number].text)
-        if opaque or number not in ends:
+        opaque = scanner.read(lines[number].text).inside
+        if opaque or number not in stretches:
             found.append(Kind.OPAQUE if opaque else Kind.TEXT)
         else:
-            found += [Kind.OURS] * (ends[number] - number)
-            scanner = _Scanner()
+            stretch = stretches[number]
+            found += [_KINDS[stretch.whose]] * (stretch.end - number)
+            scanner = Scanner()
     return found
 
 
-def begins_ours(text: str) -> bool:
-    """Whether the line is the begin mark of the section that we write."""
-    return _BEGIN.match(text) is not None
-
-
-class _Scanner:
+class Scanner:
     """Where a reader stands: in a fence, a comment or text, and in which list items."""
 
     def __init__(self) -> None:
@@ -88,21 +114,27 @@ class _Scanner:
         #: Whether a paragraph is open, which a line without a block of its own goes on.
         self._paragraph = False
 
-    def read(self, text: str) -> bool:
-        """Take the next line and return whether it begins inside a fence or a comment."""
+    def read(self, text: str) -> Row:
+        """Take the next line and return what it is."""
         stripped = text.lstrip(" \t")
+        inside = Part.COMMENT if self._opener == _COMMENT else Part.CODE
         if not stripped:
             self._paragraph = False
-            return bool(self._opener)
+            part = inside if self._opener else Part.BLANK
+            return Row(part, "", len(self._items), inside=bool(self._opener))
         column = _columns(text)
         if self._opener and column >= self._base:
             if self._closes(stripped, column):
+                inside = Part.COMMENT if self._opener == _COMMENT else Part.FENCE_END
                 self._opener = ""
-            return True
+            return Row(inside, stripped, len(self._items), inside=True)
         # A line left of the list item ends the item, and with it the fence inside.
         self._opener = ""
-        self._open(stripped, column)
-        return False
+        return self._open(stripped, column)
+
+    def interrupt(self) -> None:
+        """End the open paragraph: what comes next is another block."""
+        self._paragraph = False
 
     @property
     def _base(self) -> int:
@@ -120,24 +152,30 @@ class _Scanner:
             and not run.strip(self._opener[0])
         )
 
-    def _open(self, stripped: str, column: int) -> None:
+    def _open(self, stripped: str, column: int) -> Row:
         """Leave and enter list items, and open what this line opens."""
-        rest, column = self._enter(stripped, column)
+        rest, column, opened = self._enter(stripped, column)
+        depth = len(self._items)
         if column - self._base >= _CODE_INDENT:
-            return
+            part = Part.TEXT if self._paragraph else Part.CODE
+            return Row(part, rest, depth, opened, goes_on=self._paragraph)
+        part = Part.TEXT
+        goes_on = self._paragraph and not _starts_block(rest)
         fence = _FENCE.match(rest)
         if fence is not None:
-            self._opener = fence[0]
+            self._opener, part = fence[0], Part.FENCE
         elif rest.startswith(_COMMENT) and _COMMENT_END not in rest:
-            self._opener = _COMMENT
+            self._opener, part = _COMMENT, Part.COMMENT
         self._paragraph = bool(rest) and not _starts_block(rest)
+        return Row(part, rest, depth, opened, goes_on=goes_on)
 
-    def _enter(self, stripped: str, column: int) -> tuple[str, int]:
-        """Return the line behind its list markers and the column where that starts."""
+    def _enter(self, stripped: str, column: int) -> tuple[str, int, int]:
+        """Return the line behind its list markers, its column, and how many items it opens."""
         lazy = self._paragraph and not _starts_block(stripped)
         while column < self._base and not lazy:
             self._items.pop()
             self._paragraph = False
+        before = len(self._items)
         for _ in range(_DEPTH):
             marker = _MARKER.match(stripped)
             indented = column - self._base >= _CODE_INDENT
@@ -155,7 +193,7 @@ class _Scanner:
             self._items.append(column)
             self._paragraph = False
             stripped = rest
-        return stripped, column
+        return stripped, column, len(self._items) - before
 
 
 def _columns(text: str, start: int = 0) -> int:
@@ -179,41 +217,3 @@ def _starts_block(stripped: str) -> bool:
         or _MARKER.match(stripped) is not None
         or _RULE.match(stripped) is not None
     )
-
-
-def _front_matter(lines: Sequence[Line]) -> int:
-    """Return how many lines are front matter, from the top.
-
-    A rule `---` on the first line is not front matter: that is closed, and its first entry is a
-    YAML key.
-    """
-    if lines[0].text.rstrip() != "---":
-        return 0
-    has_key = False
-    for number, line in enumerate(lines[1:], start=1):
-        text = line.text.rstrip()
-        if text in {"---", "..."}:
-            return number + 1 if has_key or number == 1 else 0
-        if not has_key and text and not text.startswith("#"):
-            if not _YAML_KEY.match(text):
-                return 0
-            has_key = True
-    return 0
-
-
-def _own_blocks(lines: Sequence[Line]) -> dict[int, int]:
-    """Return the number of each begin mark's line -> the number behind its end mark's line.
-
-    A begin mark that meets another begin mark, or the end of the file, before an end mark is only
-    a comment: somebody has deleted half of the section, and what follows may be human.
-    """
-    marks = [
-        (number, begins_ours(line.text))
-        for number, line in enumerate(lines)
-        if line.text.startswith(_COMMENT) and (begins_ours(line.text) or _END.match(line.text))
-    ]
-    return {
-        begin: end + 1
-        for (begin, opens), (end, opens_too) in pairwise(marks)
-        if opens and not opens_too
-    }

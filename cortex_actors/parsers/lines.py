@@ -24,9 +24,11 @@ def lines(data: bytes, *, path: str) -> list[Line]:
 
     A line ends at LF, CR LF or a bare CR, and nowhere else. Behind a final line end stands one more
     line, empty in text and bytes, so that every file has at least one. A byte order mark belongs to
-    the first line's bytes and not to its text. `path` names the file in errors; nothing is read.
+    the first line's bytes and not to its text. What is no UTF-8 is read as U+FFFD: a file that was
+    saved in another encoding says most of what it says in ASCII. `path` names the file in errors;
+    nothing is read.
 
-    Raises `FileTooLarge` above `MAX_BYTES` and `NotText` for NUL bytes or invalid UTF-8.
+    Raises `FileTooLarge` above `MAX_BYTES` and `NotText` for NUL bytes, which text never has.
     """
     _check(data, path)
     found: list[Line] = []
@@ -34,7 +36,8 @@ def lines(data: bytes, *, path: str) -> list[Line]:
     # Splitting bytes knows only the three line ends; str.splitlines() knows eight more.
     for raw in data.splitlines(keepends=True):
         end = offset + len(raw)
-        found.append(Line(raw.rstrip(b"\r\n").decode(), offset, end))
+        # Each by itself: a character that was cut off takes no line end with it.
+        found.append(Line(raw.rstrip(b"\r\n").decode("utf-8", "replace"), offset, end))
         offset = end
     if not data or data.endswith((b"\n", b"\r")):
         found.append(Line("", offset, offset))
@@ -53,10 +56,3 @@ def _check(data: bytes, path: str) -> None:
     nul = data.find(b"\0")
     if nul >= 0:
         raise NotText(f"cannot read {path} as text: byte {nul:,} is NUL; save the file as UTF-8")
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        raise NotText(
-            f"cannot read {path} as UTF-8: byte {error.start:,} is invalid "
-            f"({error.reason}); save the file as UTF-8"
-        ) from error

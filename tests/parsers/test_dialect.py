@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.parsers.dialect import DIALECTS, dialect_of
+from cortex_actors.parsers.dialect import DIALECTS, dialect_of, folder_of
 
 
 class TestDialectOf:
@@ -18,7 +18,13 @@ class TestDialectOf:
             ("GEMINI.md", "gemini"),
             (".github/copilot-instructions.md", "copilot"),
             (".cursorrules", "cursor"),
+            (".github/instructions/a.instructions.md", "copilot"),
+            (".github/instructions/web/a.instructions.md", "copilot"),
+            (".cursor/rules/style.mdc", "cursor"),
+            ("docs/.cursor/rules/deep/style.mdc", "cursor"),
             (".windsurfrules", "windsurf"),
+            (".windsurf/rules/a.md", "windsurf"),
+            (".claude/rules/git/a.md", "claude"),
         ],
     )
     def test_known(self, path: str, agent: str) -> None:
@@ -32,6 +38,8 @@ class TestDialectOf:
         "path",
         [
             *("claude.md", "Claude.md", "CLAUDE.md.bak", "XCLAUDE.md", "README.md", "", "."),
+            *(".cursor/rules/a.md", ".cursor/a.mdc", ".claude/skills/a.md", "rules/a.mdc"),
+            *("pkg/.github/instructions/a.instructions.md", ".github/instructions/a.md"),
             *("copilot-instructions.md", "pkg/.github/copilot-instructions.md", "CLAUDE.md/x"),
         ],
     )
@@ -49,3 +57,19 @@ class TestDialectOf:
 
         assert dialect is not None
         assert ["x"] == [f.content for f in dialect.parse(b"## A\nx", path="/p", project="p")]
+
+
+class TestFolderOf:
+    @pytest.mark.parametrize(
+        ("path", "folder"),
+        [
+            ("CLAUDE.md", ""),
+            ("pkg/web/CLAUDE.md", "pkg/web"),
+            (".claude/CLAUDE.md", ""),
+            (".github/instructions/a/b.instructions.md", ""),
+            ("docs/.cursor/rules/a.mdc", "docs"),
+        ],
+    )
+    def test_of(self, path: str, folder: str) -> None:
+        """A file speaks for its folder; in a tool's own folder, for the one around that."""
+        assert folder == folder_of(path)

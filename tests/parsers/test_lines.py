@@ -21,6 +21,12 @@ class TestLines:
         """A byte order mark is part of the first line's bytes and not of its text."""
         assert [Line("ä", 0, 5)] == lines("\ufeffä".encode(), path="p")
 
+    def test_invalid_utf8(self) -> None:
+        """What is no UTF-8 is read as U+FFFD, each line by itself, and its bytes are counted."""
+        expected = [Line("a\ufffd", 0, 3), Line("\ufffd", 3, 5), Line("ä", 5, 7)]
+
+        assert expected == lines(b"a\xff\n\xc3\n\xc3\xa4", path="p")
+
     @given(st.text(st.sampled_from("ab\r\n ä\u2028")))
     def test_ranges_join(self, text: str) -> None:
         """The byte ranges of the lines join to the file."""
@@ -35,11 +41,6 @@ class TestRefusals:
         """A file with a NUL byte is not text, and the error says where and which file."""
         with pytest.raises(NotText, match=r"/p/CLAUDE.md.*byte 2 is NUL"):
             lines(b"ab\0", path="/p/CLAUDE.md")
-
-    def test_invalid_utf8(self) -> None:
-        """Invalid UTF-8 is reported with the offset of the first bad byte."""
-        with pytest.raises(NotText, match="byte 3 is invalid"):
-            lines(b"a\xc3\xa4\xff", path="p")
 
     def test_utf16(self) -> None:
         """A file in UTF-16 is not text to us."""

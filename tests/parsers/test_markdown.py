@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from cortex_actors.domain.fragment import Fragment, file_hash
 from cortex_actors.errors import FileTooLarge, NotText
-from cortex_actors.parsers.markdown import Role, fragments, sections
+from cortex_actors.parsers.markdown import fragments
+from cortex_actors.parsers.sections import Role, sections
+from cortex_actors.parsers.statements import statements
 
 #: Lines that have a meaning somewhere; put together at random they meet every rule.
 PIECES = st.sampled_from(
@@ -16,7 +18,17 @@ PIECES = st.sampled_from(
         *("## A", "##\tB ##", "## ", "##no", "  ## c", "### D", "# T", "text", "", " "),
         *("```", "````", "~~~", "   ```", "    ```", "- ```", "- item", "1. one", "> q"),
         *("<!-- c", "-->", "<!-- d -->", "---", "key: value", "\ufeff", "ä\u2028ö"),
-        *("<!-- cortex:begin v1 -->", "<!-- cortex:end -->"),
+        *("<!-- cortex:begin v1 -->", "<!-- cortex:end -->", "<!-- nx start -->", "<!-- /c -->"),
+        *(
+            "<!-- nx end -->",
+            "> - q",
+            "| a | b |",
+            "|---|---|",
+            "**A:**",
+            "Never:",
+            "===",
+            "$ make",
+        ),
         "## Resolved Knowledge from Cerno",
     ]
 )
@@ -120,6 +132,54 @@ class TestFirstLevelHeadings:
         )
 
 
+class TestThirdLevelHeadings:
+    def test_split(self) -> None:
+        """A file without H2 and with one H1 at most is split at H3."""
+        assert [(None, "# T\nx"), ("A", "y\n#### a\nz"), ("B", "q")] == read(
+            "# T\nx\n### A\ny\n#### a\nz\n### B\nq"
+        )
+
+    def test_ours_does_not_count(self) -> None:
+        """The headings in our section, which are H3, do not change how the rest is split."""
+        human = "a\n\nb\n"
+        ours = "## Resolved Knowledge from Cerno\n\n### Go\n\n- z\n\nq\n"
+
+        assert read(human) == read(human + ours)
+
+
+class TestParagraphs:
+    def test_split(self) -> None:
+        """A file without any heading to split at is split where paragraphs begin."""
+        assert [(None, "a\nb"), (None, "c")] == read("a\nb\n\nc\n")
+
+    def test_title(self) -> None:
+        """A title goes with the paragraph below it."""
+        assert [(None, "# T\n\na"), (None, "b")] == read("# T\n\na\n\nb")
+
+    @pytest.mark.parametrize(
+        "below", ["- a\n\n- b", "1. a", "> a", "```\na\n\nb\n```", "|a|\n|-|", "    a", "<b>"]
+    )
+    def test_belongs(self, below: str) -> None:
+        """A list, a quotation, code and a table go with the paragraph above them."""
+        assert [(None, f"These:\n\n{below}"), (None, "c")] == read(f"These:\n\n{below}\n\nc")
+
+    def test_deep_headings(self) -> None:
+        """A heading below H3 begins a part of its own and is its text."""
+        assert [(None, "a"), (None, "#### b\n\nc")] == read("a\n\n#### b\n\nc")
+
+
+class TestAbove:
+    def test_of_sections(self) -> None:
+        """A section knows the headings it stands under, without its own."""
+        found = sections(b"# T\n## A\nx\n### a\n## B\n# U\n## C", path="p")
+
+        assert [(), ("T",), ("T",), ("U",)] == [s.above for s in found]
+
+    def test_file_name(self) -> None:
+        """A title that is the name of the file says nothing of what is below it."""
+        assert ((), ()) == tuple(s.above for s in sections(b"# CLAUDE.md\n## A\nx", path="p"))
+
+
 class TestOurOwnWords:
     def test_unmarked(self) -> None:
         """A resolved section as Cerno wrote it is never a fragment."""
@@ -161,7 +221,9 @@ class TestFragments:
     def test_provenance(self) -> None:
         """A fragment knows its file, its project and exactly where it stands."""
         data = b"# T\n## A\nx\n"
-        expected = Fragment("x", "/p/CLAUDE.md", "p", "A", 2, 4, 4, 11, file_hash(data))
+        expected = Fragment(
+            "x", "/p/CLAUDE.md", "p", "A", 2, 4, 4, 11, file_hash(data), above=("T",)
+        )
 
         assert expected == fragments(data, path="/p/CLAUDE.md", project="p")[1]
 
@@ -190,6 +252,17 @@ class TestEveryFile:
 
         assert [1, *(s.line_end + 1 for s in found[:-1])] == [s.line_start for s in found]
         assert all(s.line_start <= s.line_end for s in found)
+
+    @given(DOCUMENTS)
+    def test_statements(self, text: str) -> None:
+        """Statements lie in their fragment, one behind the other, and are numbered from 0."""
+        for fragment in fragments(text.encode(), path="/p", project="p"):
+            found = statements(fragment)
+
+            assert list(range(len(found))) == [each.ordinal for each in found]
+            assert all(fragment.byte_start <= each.byte_start for each in found)
+            assert all(each.byte_start < each.byte_end <= fragment.byte_end for each in found)
+            assert all(each.line_start <= each.line_end <= fragment.line_end for each in found)
 
     @given(DOCUMENTS)
     def test_read_twice(self, text: str) -> None:

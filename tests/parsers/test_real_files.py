@@ -2,64 +2,79 @@
 
 from __future__ import annotations
 
-import os
-import tarfile
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from cortex_actors.parsers.blocks import Kind, kinds
-from cortex_actors.parsers.dialect import dialect_of
 from cortex_actors.parsers.lines import lines
-from cortex_actors.parsers.markdown import fragments, sections
+from cortex_actors.parsers.markdown import fragments
+from cortex_actors.parsers.sections import sections
+from cortex_actors.parsers.statements import statements
+from tests.parsers.corpus import SAMPLES, samples
 
-SAMPLES = Path(__file__).parents[2] / "data" / "projects"
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
+    from cortex_actors.domain.fragment import Fragment
 
-@pytest.fixture
-def files(tmp_path: Path) -> list[Path]:
-    """Return the real instruction files; the corpus is unpacked, never read in place."""
-    folder = os.environ.get("CORTEX_TEST_DATA")
-    archive = Path(folder) / "instructions.tar.xz" if folder else None
-    if archive is None or not archive.is_file():
-        return samples()
-    with tarfile.open(archive) as packed:
-        packed.extractall(tmp_path, filter="data")
-    return [path for path in sorted(tmp_path.rglob("*")) if path.is_file()]
+#: Line ends that a file may be saved with.
+ENDS = (b"\r\n", b"\r")
 
-
-def samples() -> list[Path]:
-    """Return the instruction files of the sample projects."""
-    found = [path for path in sorted(SAMPLES.rglob("*")) if path.is_file()]
-    return [path for path in found if dialect_of(str(path.relative_to(SAMPLES)))]
+#: Bytes of the largest of a thousand instruction files.
+LARGEST = 169_000
 
 
-class TestRealFiles:
-    def test_bytes_covered(self, files: list[Path]) -> None:
+@pytest.mark.slow
+class TestSections:
+    def test_bytes_covered(self, real_files: list[Path]) -> None:
         """Every byte of every real file belongs to exactly one section."""
-        for path in files:
-            data = path.read_bytes()
-            found = sections(data, path=str(path))
+        for path in real_files:
+            assert _covered(path.read_bytes())
 
-            assert data == b"".join(data[s.byte_start : s.byte_end] for s in found)
+    def test_other_bytes(self, real_files: list[Path]) -> None:
+        """So it is with other line ends, a byte order mark, and bytes that are no UTF-8."""
+        for number, path in enumerate(real_files[::3]):
+            plain = path.read_bytes().replace(b"\r\n", b"\n")
+            middle = len(plain) // 2
 
-    def test_nothing_lost(self, files: list[Path]) -> None:
-        """A section's content is what its lines say, so nothing is read twice or left out."""
-        for path in files:
-            data = path.read_bytes()
-            said = fragments(data, path=str(path), project="p")
+            assert _covered(plain.replace(b"\n", ENDS[number % len(ENDS)]))
+            assert _covered(b"\xef\xbb\xbf" + plain[:middle] + b"\xff\xc3" + plain[middle:])
 
-            assert all(f.content and f.line_start <= f.line_end for f in said)
-            assert len(said) <= data.count(b"#") + 1
-
-    def test_code_is_no_heading(self, files: list[Path]) -> None:
+    def test_code_is_no_heading(self, real_files: list[Path]) -> None:
         """No section starts at a line inside a fence or a comment."""
-        for path in files:
-            text = lines(path.read_bytes(), path=str(path))
+        for path in real_files[::3]:
+            data = path.read_bytes()
+            text = lines(data, path=str(path))
             opaque = {n for n, kind in enumerate(kinds(text), 1) if kind is Kind.OPAQUE}
 
-            starts = {s.line_start for s in sections(path.read_bytes(), path=str(path))}
-            assert not opaque & starts
+            assert not opaque & {s.line_start for s in sections(data, path=str(path))}
+
+
+@pytest.mark.slow
+class TestStatements:
+    def test_in_their_place(self, real_files: list[Path]) -> None:
+        """Statements are numbered, and lie in their fragment in its order, each on one line."""
+        for fragment in _fragments(real_files[::6]):
+            found = statements(fragment)
+
+            assert list(range(len(found))) == [each.ordinal for each in found]
+            assert all(fragment.byte_start <= e.byte_start < e.byte_end for e in found)
+            assert all(e.byte_end <= fragment.byte_end for e in found)
+            assert all(e.text == " ".join(e.text.split()) for e in found)
+            assert not any({"├", "└", "│"} & set(e.text) for e in found)
+
+    def test_where_they_say(self, real_files: list[Path]) -> None:
+        """Every word of a statement stands in its lines or above it; a row's in its table."""
+        for fragment in _fragments(real_files[1::6]):
+            for each in statements(fragment):
+                start = each.byte_start - fragment.byte_start
+                place = fragment.raw[start : each.byte_end - fragment.byte_start]
+                text = (fragment.raw if b"|" in place else place).decode("utf-8", "replace")
+                there = _signs(f"{text} {' '.join(each.headings)}")
+
+                assert all(_signs(word) in there for word in each.text.split()), each
 
 
 class TestSamples:
@@ -79,8 +94,34 @@ class TestSamples:
 
         assert [3, 3] == sorted(len(where) for where in said.values() if len(where) > 1)
 
+    def test_largest(self) -> None:
+        """A file of 169 kB, as large as any that was met, is read whole."""
+        text = (SAMPLES / "ledger-cli" / "CLAUDE.md").read_bytes()
+        data = (text * (LARGEST // len(text) + 1))[:LARGEST]
+        found = fragments(data, path="/p", project="p")
+
+        assert _covered(data)
+        assert 1_000 < sum(len(statements(each)) for each in found)
+
     def test_line_ends_kept(self) -> None:
         """One sample has CRLF line ends, which a checkout must not change."""
         data = (SAMPLES / "field-notes" / "AGENTS.md").read_bytes()
 
         assert data.count(b"\n") == data.count(b"\r\n") > 0
+
+
+def _covered(data: bytes) -> bool:
+    """Whether the sections of a file are, joined, the file."""
+    found = sections(data, path="p")
+    return data == b"".join(data[s.byte_start : s.byte_end] for s in found)
+
+
+def _fragments(files: list[Path]) -> Iterator[Fragment]:
+    """Yield what some files say."""
+    for path in files:
+        yield from fragments(path.read_bytes(), path=str(path), project="p")
+
+
+def _signs(text: str) -> str:
+    """Return a text's letters and digits alone: marks of Markdown may stand between."""
+    return "".join(sign for sign in text if sign.isalnum())

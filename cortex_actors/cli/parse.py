@@ -1,0 +1,170 @@
+"""`parse`: what a file says, as the daemon would read it; no daemon, no home, nothing is kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cortex_actors.cli.output import JsonOption, examples, show_json
+from cortex_actors.domain.fragment import file_hash
+from cortex_actors.errors import BadInput, NotFound
+from cortex_actors.logrecord import visible
+from cortex_actors.parsers import markdown
+from cortex_actors.parsers.dialect import Dialect, dialect_of
+from cortex_actors.parsers.lines import MAX_BYTES
+from cortex_actors.parsers.sections import Section, sections
+from cortex_actors.parsers.statements import statements
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from cortex_actors.domain.fragment import Fragment
+    from cortex_actors.domain.statement import Statement
+
+#: Parts of a path that may say which dialect a file is of: `.github/instructions/a/b/c.md`.
+_PARTS = 6
+
+#: Hex digits of a fragment's id that a person is shown.
+_DIGITS = 12
+
+#: What a section without a heading is called.
+_NAMES = {
+    "text": "(no heading)",
+    "front_matter": "(front matter)",
+    "resolved": "(written by cortex)",
+    "managed": "(written by another tool)",
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        "parse",
+        epilog=examples("cortex parse CLAUDE.md", "cortex parse .cursor/rules/style.mdc --json"),
+    )(parse)
+
+
+def parse(
+    file: Annotated[Path, typer.Argument(help="The instruction file.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Show what a file says: its sections and their statements, with lines and bytes."""
+    data = _read(file)
+    found = _parsed(data, str(file.absolute()), _dialect(file))
+    if as_json:
+        show_json(found)
+        return
+    print("\n".join(visible(line) for line in _lines(found, str(file))))
+
+
+def _read(file: Path) -> bytes:
+    """Return a file's bytes, one more than may be read at the most."""
+    try:
+        if file.exists() and not file.is_file():
+            message = f"cannot read {file}: it is no regular file; give an instruction file"
+            raise BadInput(message)
+        with file.open("rb") as opened:
+            return opened.read(MAX_BYTES + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        message = f"cannot read {file}: there is no such file; give the path of one"
+        raise NotFound(message) from None
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        message = f"cannot read {file}: {why}; mend the path, or the right to read it"
+        raise BadInput(message) from None
+
+
+def _dialect(file: Path) -> Dialect | None:
+    """Return the dialect that a path tells, wherever the project's root may be; None: none."""
+    parts = file.absolute().parts[-_PARTS:]
+    found = (dialect_of("/".join(parts[number:])) for number in reversed(range(len(parts))))
+    return next((each for each in found if each is not None), None)
+
+
+def _parsed(data: bytes, path: str, dialect: Dialect | None) -> dict[str, Any]:
+    """Return all that is read in a file; one that is of no dialect is read as Markdown."""
+    reader = dialect.parse if dialect is not None else markdown.fragments
+    said = {each.byte_start: each for each in reader(data, path=path, project="")}
+    parts = sections(data, path=path)
+    return {
+        "path": path,
+        "dialect": dialect.agent if dialect is not None else None,
+        "bytes": len(data),
+        "file_hash": file_hash(data),
+        "sections": [_section(part, said.get(part.byte_start)) for part in parts],
+    }
+
+
+def _section(part: Section, fragment: Fragment | None) -> dict[str, Any]:
+    """Return a section, and what is said in it if it is a fragment."""
+    found: dict[str, Any] = {
+        "role": part.role.value,
+        "heading": part.heading,
+        "above": list(part.above),
+        **_place(part),
+        "fragment_id": None,
+        "applies_to": [],
+        "imports": [],
+        "statements": [],
+    }
+    if fragment is not None:
+        found["fragment_id"] = fragment.id
+        found["applies_to"] = list(fragment.applies_to)
+        found["imports"] = list(fragment.imports)
+        found["statements"] = [_statement(each) for each in statements(fragment)]
+    return found
+
+
+def _statement(each: Statement) -> dict[str, Any]:
+    """Return a statement."""
+    return {
+        "ordinal": each.ordinal,
+        "kind": each.kind.value,
+        "text": each.text,
+        "headings": list(each.headings),
+        **_place(each),
+    }
+
+
+def _place(each: Section | Statement) -> dict[str, int]:
+    """Return where something stands: lines from 1, bytes from 0 up to the one behind."""
+    return {
+        "line_start": each.line_start,
+        "line_end": each.line_end,
+        "byte_start": each.byte_start,
+        "byte_end": each.byte_end,
+    }
+
+
+def _lines(found: Mapping[str, Any], file: str) -> Iterator[str]:
+    """Yield what a person is shown."""
+    parts = found["sections"]
+    fragments = sum(part["fragment_id"] is not None for part in parts)
+    said = sum(len(part["statements"]) for part in parts)
+    yield f"{file}: {found['bytes']} bytes, fragments: {fragments}, statements: {said}"
+    if found["dialect"] is None:
+        yield "its name is not that of an instruction file: read as Markdown, by you alone"
+    for part in parts:
+        yield from _section_lines(part)
+
+
+def _section_lines(part: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a section and its statements."""
+    fragment = part["fragment_id"]
+    name = part["heading"] or _NAMES[part["role"]]
+    known = f", fragment {fragment[:_DIGITS]}" if fragment else ""
+    yield ""
+    yield f"{_span(part)} {name} [bytes {part['byte_start']}-{part['byte_end']}{known}]"
+    for label, values in (("applies to", part["applies_to"]), ("imports", part["imports"])):
+        if values:
+            yield f"{'':<10}{label}: {', '.join(values)}"
+    for each in part["statements"]:
+        yield f"  {_span(each)} {each['kind']:<8} {each['text']}"
+
+
+def _span(place: Mapping[str, Any]) -> str:
+    """Return the lines of something, as wide as they mostly are."""
+    first, last = place["line_start"], place["line_end"]
+    return f"{first if first == last else f'{first}-{last}':<8}"

@@ -1,0 +1,222 @@
+"""Markdown to sections: split at headings, every byte in exactly one section.
+
+A heading is `##` at the very start of a line, then a space or tab. What only looks like one inside
+code, comments or front matter is content. A file without H2 is split at its H1 headings when it has
+several, else at H3, else where a paragraph begins. What we wrote ourselves, and what another tool
+keeps up to date, is a section and never a fragment, else it would be read as what humans say.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from cortex_actors.parsers import blocks, marks
+from cortex_actors.parsers.blocks import Kind
+from cortex_actors.parsers.headings import Heading, Trail, heading, underlined
+from cortex_actors.parsers.lines import Line, lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+#: The heading of a resolved section that stands without marks, as Cerno wrote it.
+RESOLVED_HEADING = "Resolved Knowledge from Cerno"
+
+#: H1 headings from which a file without H2 is split at H1; a single one is its title.
+_SEVERAL = 2
+
+#: How a line begins that belongs to the paragraph above it, blank lines between or not: a list
+#: item, a quotation, a table, a fence, a rule, a tag, or what is indented.
+_BELONGS = re.compile(r"[ \t>|<]|[-+*](?:[ \t]|$)|\d{1,9}[.)](?:[ \t]|$)|`{3}|~{3}|[-*_]{3}")
+
+
+class Role(StrEnum):
+    """Whose words a section holds."""
+
+    #: A human's.
+    TEXT = "text"
+    #: The file's metadata, in front of everything.
+    FRONT_MATTER = "front_matter"
+    #: Ours; replaced at each resolution, never read back.
+    RESOLVED = "resolved"
+    #: Another tool's, which writes it anew whenever it likes.
+    MANAGED = "managed"
+
+
+class _Split(IntEnum):
+    """What a file is split at: the level of a heading, or 0 for paragraphs."""
+
+    PARAGRAPHS = 0
+    H1 = 1
+    H2 = 2
+    H3 = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One stretch of a file; the sections of a file join to exactly its bytes.
+
+    Text that goes on behind a marked section is a section of its own, under the heading it had
+    before. `content` is trimmed, has LF at its line ends and leaves the heading line out; of a
+    section that is no human's it is everything, marks included. `above` are the headings that the
+    section stands under, its own left out.
+    """
+
+    role: Role
+    heading: str | None
+    content: str
+    line_start: int
+    line_end: int
+    byte_start: int
+    byte_end: int
+    above: tuple[str, ...] = ()
+
+
+class _Cut(NamedTuple):
+    """The start of a section: the line's number from 0, and what begins there."""
+
+    line: int
+    role: Role
+    heading: str | None = None
+    #: Lines at the start that are no content: 1 for a heading line.
+    skip: int = 0
+    above: tuple[str, ...] = ()
+
+
+#: What begins at the first line of a kind.
+_ROLES = {
+    Kind.FRONT_MATTER: Role.FRONT_MATTER,
+    Kind.OURS: Role.RESOLVED,
+    Kind.MANAGED: Role.MANAGED,
+}
+
+
+def sections(data: bytes, *, path: str) -> tuple[Section, ...]:
+    """Return all sections of a file in order, blank ones too; at least one.
+
+    Raises `FileTooLarge` and `NotText`, naming `path`; nothing else, whatever the bytes are.
+    """
+    text = lines(data, path=path)
+    cuts = list(_cuts(text, blocks.kinds(text)))
+    ends = [cut.line for cut in cuts[1:]] + [len(text)]
+    return tuple(_section(text, cut, end) for cut, end in zip(cuts, ends, strict=True))
+
+
+def _cuts(text: Sequence[Line], kinds: Sequence[Kind]) -> Iterator[_Cut]:
+    """Yield where each section starts; the first one starts at line 0."""
+    reader = _Reader(_split(text, kinds))
+    previous: Kind | None = None
+    for number, (line, kind) in enumerate(zip(text, kinds, strict=True)):
+        if number and line.start == line.end:
+            # Behind the final line end; without bytes of its own it starts nothing.
+            break
+        role = _ROLES.get(kind)
+        if role is None:
+            cut = reader.read(number, line.text, kind)
+            if cut is not None:
+                yield cut
+            elif previous is None or previous in _ROLES:
+                yield reader.around._replace(line=number, skip=0)
+        elif previous is not kind or _begins(line.text, kind):
+            yield _Cut(number, role)
+        previous = kind
+
+
+def _begins(text: str, kind: Kind) -> bool:
+    """Whether a line begins another marked section right behind one of its kind."""
+    return kind is Kind.OURS and marks.begins_ours(text)
+
+
+class _Reader:
+    """Where a reader stands: under which headings, in whose words, behind which text."""
+
+    def __init__(self, split: _Split) -> None:
+        self._split = split
+        self._trail = Trail()
+        #: What the text belongs to where no heading says otherwise.
+        self.around = _Cut(0, Role.TEXT)
+        #: Whether the section has said anything but headings yet.
+        self._said = False
+        self._blank = True
+        #: The line above, if it began a paragraph: the one below may make a heading of it.
+        self._first = ""
+
+    def read(self, number: int, text: str, kind: Kind) -> _Cut | None:
+        """Take the next line of a human's, and return the section that starts there, if one does.
+
+        An unmarked section of ours ends at the next H1 or H2 alone: those we never write inside.
+        """
+        found = heading(text) if kind is Kind.TEXT else None
+        cut = None if kind is not Kind.TEXT else self._cut(number, text, found)
+        if cut is not None:
+            self.around, self._said = cut, False
+        title = found or underlined(self._first, text) if self._first or found else None
+        if title is not None:
+            self._trail.enter(title)
+        begins = self._blank and found is None and kind is Kind.TEXT and not _BELONGS.match(text)
+        self._first = text if begins else ""
+        self._said = self._said or (found is None and bool(text.strip()))
+        self._blank = not text.strip() or found is not None
+        return cut
+
+    def _cut(self, number: int, text: str, found: Heading | None) -> _Cut | None:
+        """Return the section that starts at this line, if one does."""
+        ours = self.around.role is Role.RESOLVED
+        if found == (2, RESOLVED_HEADING):
+            return _Cut(number, Role.RESOLVED, RESOLVED_HEADING, 1)
+        if found is not None and found.level == self._split and not (ours and found.level > 2):  # noqa: PLR2004 - H2
+            above = self._trail.above(found.level)
+            return _Cut(number, Role.TEXT, found.text, 1, above)
+        if ours:
+            # We never write an H1, so whoever did is human.
+            ends = found is not None and found.level == 1
+            return _Cut(number, Role.TEXT) if ends else None
+        if self._split is _Split.PARAGRAPHS and self._said and self._begins_paragraph(text, found):
+            above = self._trail.texts if found is None else self._trail.above(found.level)
+            return _Cut(number, Role.TEXT, above=above)
+        return None
+
+    def _begins_paragraph(self, text: str, found: Heading | None) -> bool:
+        """Whether a line begins a paragraph that does not belong to what stands above it."""
+        return found is not None or (self._blank and bool(text) and not _BELONGS.match(text))
+
+
+def _split(text: Sequence[Line], kinds: Sequence[Kind]) -> _Split:
+    """Return what this file is split at."""
+    # Ours does not count: writing it into a file must not change how the rest is split.
+    levels = [found.level for found in _of_humans(text, kinds)]
+    if _Split.H2 in levels:
+        return _Split.H2
+    if levels.count(_Split.H1) >= _SEVERAL:
+        return _Split.H1
+    return _Split.H3 if _Split.H3 in levels else _Split.PARAGRAPHS
+
+
+def _of_humans(text: Sequence[Line], kinds: Sequence[Kind]) -> Iterable[Heading]:
+    """Yield the headings that are not in a section of ours, marked or not."""
+    ours = False
+    for line, kind in zip(text, kinds, strict=True):
+        found = heading(line.text) if kind is Kind.TEXT else None
+        if found is None:
+            continue
+        if found.level <= _Split.H2:
+            ours = found == (_Split.H2, RESOLVED_HEADING)
+        if not ours:
+            yield found
+
+
+def _section(text: Sequence[Line], cut: _Cut, end: int) -> Section:
+    """Return the section from a cut to the line before `end`."""
+    body = text[cut.line + cut.skip : end]
+    return Section(
+        role=cut.role,
+        heading=cut.heading,
+        content="\n".join(line.text for line in body).strip(),
+        line_start=cut.line + 1,
+        line_end=end,
+        byte_start=text[cut.line].start,
+        byte_end=text[end - 1].end,
+        above=cut.above,
+    )
