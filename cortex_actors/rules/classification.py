@@ -1,207 +1,140 @@
 """What kind of thing a text says, what it is about, and in which field: by keywords.
 
-The tables are Cerno's. It counted substrings, so that "restore" was about REST and "important"
-about ports; here a keyword is a whole word or its plain inflection (test, tests, testing).
+The category with the most keywords wins, and so does the domain; a tie goes to the first in the
+alphabet. (Cerno's own ties followed the order of a map, which is the alphabet's up to OTP 25 and
+nobody's since.) Where no keyword speaks, the text is a fact and nobody vouches for that:
+`rules/prototypes.py` may then have a second opinion.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.insight import Category
+from cortex_actors.rules import keywords
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
 #: Tags kept of one text.
 MAX_TAGS = 5
 
-#: The category with the most keywords wins; ties go to the first in the alphabet.
-CATEGORIES: Mapping[str, tuple[str, ...]] = {
-    "convention": (
-        *("always", "convention", "naming", "style", "format", "prefer", "use snake_case"),
-        *("use camelcase", "indentation", "consistent"),
-    ),
-    "fact": (
-        *("version", "requires", "dependency", "api", "endpoint", "schema", "table", "database"),
-        *("port", "url", "path"),
-    ),
-    "pattern": (
-        *("pattern", "architecture", "structure", "layout", "design", "module", "layer"),
-        "separation",
-    ),
-    "preference": (
-        *("prefer", "preference", "rather", "instead of", "favour", "favor", "recommended"),
-        "suggestion",
-    ),
-    "principle": (
-        *("principle", "philosophy", "approach", "strategy", "guideline", "best practice"),
-        "rule of thumb",
-    ),
-    "technique": (
-        *("how to", "technique", "pattern", "recipe", "step by step", "implementation", "method"),
-        "workflow",
-    ),
-    "warning": (
-        *("never", "don't", "do not", "avoid", "careful", "dangerous", "warning", "caution"),
-        *("must not", "forbidden", "pitfall"),
-    ),
-}
+#: What stands between the headings above a statement, outermost first.
+BETWEEN = " > "
 
-#: A tag applies when any of its words occurs. Last in each are words that Cerno found by the
-#: substring and that a whole word would miss.
-TAGS: Mapping[str, tuple[str, ...]] = {
-    "api": ("api", "endpoint", "rest", "graphql", "request", "response"),
-    "concurrency": (
-        *("genserver", "process", "spawn", "task", "supervisor", "otp"),
-        *("subprocess", "multiprocessing"),
-    ),
-    "database": (
-        *("database", "query", "migration", "schema", "ecto", "repo", "sql"),
-        *("sqlite", "postgresql", "mysql", "repository"),
-    ),
-    "deployment": (
-        *("deploy", "release", "docker", "ci", "cd", "pipeline"),
-        *("deployment", "dockerfile"),
-    ),
-    "documentation": (
-        *("doc", "readme", "comment", "moduledoc"),
-        *("document", "documentation", "docstring"),
-    ),
-    "error-handling": ("error", "exception", "rescue", "catch", "raise", "try"),
-    "performance": (
-        *("performance", "optimize", "cache", "fast", "slow", "benchmark"),
-        *("optimise", "optimization", "optimisation", "faster", "slower"),
-    ),
-    "refactoring": ("refactor", "clean", "simplify", "extract", "rename"),
-    "security": (
-        *("security", "auth", "token", "password", "encrypt", "secret"),
-        *("authentication", "authenticate", "authorization", "authorisation", "authorize"),
-        *("authorise", "oauth", "encryption"),
-    ),
-    "testing": ("test", "spec", "assert", "mock", "fixture", "exunit", "pytest", "unittest"),
-}
-
-#: The domain with the most keywords wins; ties go to the first in the alphabet.
-DOMAINS: Mapping[str, tuple[str, ...]] = {
-    "architecture": ("architecture", "design", "layer", "module", "microservice"),
-    "database": ("postgres", "mysql", "sqlite", "redis", "database", "sql", "migration"),
-    "devops": ("docker", "kubernetes", "ci/cd", "deploy", "terraform"),
-    "elixir": ("elixir", "mix", "genserver", "ecto", "phoenix", "otp", "beam", "erlang", "iex"),
-    "go": ("go", "golang", "goroutine", "go mod"),
-    "javascript": ("javascript", "node", "npm", "react", "typescript", "jsx", "tsx"),
-    "python": ("python", "pip", "django", "flask", "pytest", "venv"),
-    "ruby": ("ruby", "rails", "gem", "bundler", "rspec"),
-    "rust": ("rust", "cargo", "crate", "borrow", "lifetime"),
-    "testing": ("test", "spec", "tdd", "bdd", "coverage"),
-}
-
-#: Names of tools and languages: they take a plural and nothing else, for "going" is not Go and
-#: "mixed" is not Mix.
-_NAMES = frozenset(
-    word
-    for domain in ("elixir", "go", "javascript", "python", "ruby", "rust")
-    for word in DOMAINS[domain]
-)
-
-_WORD = re.compile(r"\w+")
+#: Characters of a heading that may be a tag, where several stand above a statement: the innermost
+#: may be a whole sentence that leads in a list.
+TITLE_LIMIT = 40
 
 _NOT_IN_TAG = re.compile(r"[^a-z0-9 -]")
 
 
+class ClassifiedBy(StrEnum):
+    """Who said of which category a text is."""
+
+    KEYWORDS = "keywords"
+    #: The example that it lies nearest to, because no keyword spoke.
+    PROTOTYPES = "prototypes"
+    #: Nobody: it is a fact because something it must be.
+    NOBODY = "nobody"
+
+
 @dataclass(frozen=True, slots=True)
 class Classification:
-    """What a text is taken for; `domain` is None where no keyword tells."""
+    """What a text is taken for.
+
+    Attributes:
+        domain: None where no keyword tells.
+        confidence: how sure the category is, 0 to 1; see `confidence`.
+
+    """
 
     category: Category
     tags: tuple[str, ...]
     domain: str | None
+    confidence: float = 0.0
+    decided_by: ClassifiedBy = ClassifiedBy.NOBODY
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """The keywords that speak for one category, domain or tag."""
+
+    name: str
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """Why a text was taken for what it was: what spoke for what, most words first."""
+
+    categories: tuple[Count, ...]
+    domains: tuple[Count, ...]
+    tags: tuple[Count, ...]
 
 
 def classify(content: str, heading: str | None = None) -> Classification:
-    """Return category, tags and domain of a section; without any keyword it is a fact.
+    """Return category, tags and domain of a text; without any keyword it is a fact.
 
-    Tags are in the order of the alphabet, the heading last, at most `MAX_TAGS`.
+    Tags are in the order of the alphabet, the heading last, at most `MAX_TAGS`. Of several headings
+    only the innermost counts: a title such as "Atlas API" would make all of a file about an API.
     """
-    words = f"{content} {heading or ''}".lower().replace("\u2019", "'").split()
-    found = _keywords(" ".join(words))
+    found = grounds(content, heading)
+    tags = [each.name for each in found.tags]
+    domain = found.domains[0].name if found.domains else None
+    title = _innermost(heading)
+    is_title = BETWEEN not in (heading or "") or len(title) <= TITLE_LIMIT
+    tagged = _tagged(tags, title if is_title else "")
+    if not found.categories:
+        return Classification(Category.FACT, tagged, domain)
     return Classification(
-        category=Category(_most(CATEGORIES, found) or Category.FACT),
-        tags=_tags(found, heading or ""),
-        domain=_most(DOMAINS, found),
+        category=Category(found.categories[0].name),
+        tags=tagged,
+        domain=domain,
+        confidence=confidence(found.categories),
+        decided_by=ClassifiedBy.KEYWORDS,
     )
 
 
-def _tags(found: Collection[str], heading: str) -> tuple[str, ...]:
-    """Return the tags of which a word was found, then the heading in plain letters."""
-    tags = sorted(tag for tag, words in TAGS.items() if any(word in found for word in words))
-    title = _NOT_IN_TAG.sub("", heading.lower()).strip()
-    if title:
-        tags.append(title)
-    return tuple(dict.fromkeys(tags))[:MAX_TAGS]
+def grounds(content: str, heading: str | None = None) -> Grounds:
+    """Return which keywords of a text and its heading speak for what."""
+    found = keywords.occurring(f"{content} {_innermost(heading)}")
+    return Grounds(
+        categories=_counted(keywords.CATEGORIES, found),
+        domains=_counted(keywords.DOMAINS, found),
+        tags=tuple(sorted(_counted(keywords.TAGS, found), key=lambda each: each.name)),
+    )
 
 
-def _most(table: Mapping[str, Iterable[str]], found: Collection[str]) -> str | None:
-    """Return the entry of which most keywords were found, or None if none was."""
-    counts = {name: sum(word in found for word in words) for name, words in table.items()}
-    best = min(counts, key=lambda name: (-counts[name], name))
-    return best if counts[best] else None
+def confidence(counts: Iterable[Count]) -> float:
+    """Return how sure the first of those is, against the second: (n + 1) / (n + m + 2).
 
-
-def _keywords(text: str) -> set[str]:
-    """Return every keyword that occurs in a text, inflected or not.
-
-    The text's words are looked up among all forms of all keywords: searching for each keyword took
-    as long as everything else that is done with a file. What is no single word is searched for.
+    That is Laplace's rule of succession over the keywords of the two: one word alone makes 0.67,
+    two 0.75, three 0.8; two words against one 0.6, and a tie 0.5.
     """
-    found = {word for form in set(_WORD.findall(text)) for word in _forms().get(form, ())}
-    found.update(word for word in _phrases() if word in text and _occurs(word, text))
-    return found
+    sizes = [len(each.words) for each in counts]
+    if not sizes:
+        return 0.0
+    first, second = sizes[0], sizes[1] if len(sizes) > 1 else 0
+    return (first + 1) / (first + second + 2)
 
 
-@cache
-def _forms() -> dict[str, list[str]]:
-    """Return every form of every keyword that is one word -> the keywords it is a form of."""
-    forms: dict[str, list[str]] = {}
-    for word in _all():
-        if word.isalpha():
-            for form in {word, *_inflected(word)}:
-                forms.setdefault(form, []).append(word)
-    return forms
+def _innermost(heading: str | None) -> str:
+    """Return the last of the headings above a text; nothing where there is none."""
+    return (heading or "").rpartition(BETWEEN)[2]
 
 
-@cache
-def _phrases() -> tuple[str, ...]:
-    """Return the keywords that are more, or something else, than one word."""
-    return tuple(word for word in _all() if not word.isalpha())
+def _counted(table: Mapping[str, Iterable[str]], found: Collection[str]) -> tuple[Count, ...]:
+    """Return the entries of which keywords were found, most first, then by the alphabet."""
+    told = [Count(name, tuple(w for w in words if w in found)) for name, words in table.items()]
+    spoken = [each for each in told if each.words]
+    return tuple(sorted(spoken, key=lambda each: (-len(each.words), each.name)))
 
 
-def _all() -> list[str]:
-    """Return every keyword once."""
-    tables = (CATEGORIES, TAGS, DOMAINS)
-    return list(
-        dict.fromkeys(each for table in tables for words in table.values() for each in words)
-    )
-
-
-def _inflected(word: str) -> Iterator[str]:
-    """Yield the forms of a word beside itself."""
-    stem, last = word[:-1], word[-1]
-    if word in _NAMES:
-        endings: tuple[str, ...] = (f"{last}s",)
-    elif last == "e":
-        endings = ("es", "ed", "ing")
-    elif last == "y":
-        endings = ("ies", "ied", "ying")
-    else:
-        twice = (f"{last}{each}{ending}" for each in ("", last) for ending in ("ed", "ing"))
-        endings = (f"{last}s", f"{last}es", *twice)
-    return (stem + ending for ending in endings)
-
-
-def _occurs(word: str, text: str) -> bool:
-    """Whether a keyword that is no single word occurs by itself, with or without an s."""
-    return re.search(rf"(?<!\w){re.escape(word)}s?(?!\w)", text) is not None
+def _tagged(tags: list[str], heading: str) -> tuple[str, ...]:
+    """Return the tags, then the heading in plain letters."""
+    title = _NOT_IN_TAG.sub("", heading.lower()).strip()
+    return tuple(dict.fromkeys([*tags, title] if title else tags))[:MAX_TAGS]

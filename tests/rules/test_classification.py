@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 
 from cortex_actors.domain.insight import Category
 from cortex_actors.rules.classification import (
-    CATEGORIES,
-    DOMAINS,
     MAX_TAGS,
-    TAGS,
-    Classification,
+    TITLE_LIMIT,
+    ClassifiedBy,
     classify,
+    grounds,
 )
+from cortex_actors.rules.keywords import CATEGORIES, DOMAINS, TAGS
 
 
 class TestVectors:
@@ -41,16 +41,16 @@ class TestVectors:
 
     def test_elixir(self) -> None:
         """A text is classified, tagged and placed in one go."""
-        expected = Classification(Category.WARNING, ("concurrency",), "elixir")
+        expected = (Category.WARNING, ("concurrency",), "elixir")
 
-        assert expected == classify("Use GenServer. Avoid ETS. Never block.")
+        assert expected == _taken("Use GenServer. Avoid ETS. Never block.")
 
     def test_heading(self) -> None:
         """The heading counts as text and is the last tag, in plain letters."""
         tags = ("deployment", "testing", "testing  ci")
-        expected = Classification(Category.FACT, tags, "testing")
+        expected = (Category.FACT, tags, "testing")
 
-        assert expected == classify("Run mix test for all specs.", "Testing & CI!")
+        assert expected == _taken("Run mix test for all specs.", "Testing & CI!")
 
 
 class TestWholeWords:
@@ -63,9 +63,9 @@ class TestWholeWords:
 
     def test_no_substrings(self) -> None:
         """A keyword inside another word is not that keyword."""
-        found = classify("use docker to restore the archive specific")
+        found = _taken("use docker to restore the archive specific")
 
-        assert Classification(Category.FACT, ("deployment",), "devops") == found
+        assert (Category.FACT, ("deployment",), "devops") == found
 
     def test_important(self) -> None:
         """An important warning is a warning: no port is counted in it."""
@@ -119,6 +119,69 @@ class TestTags:
         assert () == classify("x", heading).tags
 
 
+class TestConfidence:
+    @pytest.mark.parametrize(
+        ("text", "sure"),
+        [
+            ("Avoid it.", 2 / 3),
+            ("Never do that: avoid it.", 3 / 4),
+            ("Never, ever: it is dangerous, avoid it.", 4 / 5),
+            ("Avoid the API.", 1 / 2),
+            ("Never do that: avoid the API.", 3 / 5),
+        ],
+    )
+    def test_words(self, text: str, sure: float) -> None:
+        """More words make it surer, words for the next category less sure, a tie is one half."""
+        found = classify(text)
+
+        assert pytest.approx(sure) == found.confidence
+        assert ClassifiedBy.KEYWORDS is found.decided_by
+
+    def test_silence(self) -> None:
+        """Where no keyword speaks it is a fact for which nobody vouches."""
+        found = classify("Something vague")
+
+        expected = (Category.FACT, 0.0, ClassifiedBy.NOBODY)
+        assert expected == (found.category, found.confidence, found.decided_by)
+
+    @given(st.text(), st.none() | st.text())
+    def test_any_text(self, text: str, heading: str | None) -> None:
+        """The words that are named decide the category, and silence is never sure."""
+        why, found = grounds(text, heading), classify(text, heading)
+
+        assert bool(why.categories) == (found.confidence > 0)
+        if why.categories:
+            assert why.categories[0].name == found.category
+            assert 0.5 <= found.confidence < 1
+
+
+class TestGrounds:
+    def test_named(self) -> None:
+        """Every word that spoke is named, under everything for which it speaks."""
+        why = grounds("Avoid the API.", "Testing")
+
+        assert [("fact", ("api",)), ("warning", ("avoid",))] == [
+            (each.name, each.words) for each in why.categories
+        ]
+        assert ["testing"] == [each.name for each in why.domains]
+        assert ["api", "testing"] == [each.name for each in why.tags]
+
+
+class TestManyHeadings:
+    def test_innermost(self) -> None:
+        """A title does not make everything below it be about what it names."""
+        found = classify("Never push to main.", "Atlas API > Branches")
+
+        assert (Category.WARNING, ("branches",)) == (found.category, found.tags)
+
+    def test_long(self) -> None:
+        """A sentence that leads in a list is no tag."""
+        lead = "x" * TITLE_LIMIT
+
+        assert () == classify("y", f"Title > {lead} x").tags
+        assert (lead,) == classify("y", f"Title > {lead}").tags
+
+
 class TestTables:
     def test_categories(self) -> None:
         """The table knows every category."""
@@ -138,3 +201,11 @@ class TestTables:
 
         assert found.category in Category
         assert len(found.tags) <= MAX_TAGS
+
+
+def _taken(
+    content: str, heading: str | None = None
+) -> tuple[Category, tuple[str, ...], str | None]:
+    """Return category, tags and domain of a text."""
+    found = classify(content, heading)
+    return found.category, found.tags, found.domain

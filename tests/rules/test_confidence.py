@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from cortex_actors.clock import DAY
 from cortex_actors.rules.confidence import Evidence, confidence, floor
+from cortex_actors.rules.promotion import DEFAULTS
 
 NOW = 1_000 * DAY
 
@@ -36,7 +37,7 @@ class TestConfidence:
         assert 0.5 == believed()
 
     def test_one_project_repeating_itself(self) -> None:
-        """One project alone brings it to 0.6 and no further."""
+        """One project alone, within one day, brings it to 0.6 and no further."""
         assert 0.6 == believed(observations=1_000)
 
     def test_projects(self) -> None:
@@ -72,3 +73,23 @@ class TestConfidence:
         more = believed(observations + 1, projects, days=days, contradicted=contradicted)
 
         assert 0.0 <= found <= more <= 1.0
+
+
+class TestKept:
+    def test_grows(self) -> None:
+        """Having been kept counts more the further the observations lie apart, for two months."""
+        days = [Evidence(3, 1, NOW, first_seen=NOW - n * DAY) for n in (0, 30, 60, 600)]
+
+        assert [0.5, 0.6, 0.7, 0.7] == [round(confidence(each, NOW), 9) for each in days]
+
+    def test_one_project(self) -> None:
+        """A rule that one project keeps for two months reaches what promotion asks for."""
+        kept = Evidence(3, 1, NOW, first_seen=NOW - 60 * DAY)
+
+        assert DEFAULTS.confidence <= confidence(kept, NOW)
+
+    def test_boilerplate(self) -> None:
+        """What tools write into every file is believed a fifth as much."""
+        everywhere = Evidence(3, 1, NOW, boilerplate=True)
+
+        assert 0.1 == round(confidence(everywhere, NOW), 9)

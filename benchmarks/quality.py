@@ -1,0 +1,216 @@
+"""How well pairs of statements are judged: same, contradiction, related, unrelated.
+
+`--pairs FILE` takes JSON lines with `label` (duplicate, contradiction, related, unrelated), `a` and
+`b` (`text`, `heading`) and, where they are known, `id` and `minilm_cos`, the cosine of the two.
+Each pair goes through the product's own rules; its cosine comes from the product's own embedder
+(`--provider`) or from the file (`--provider file`). The rule of the original is counted beside it.
+Exits 1 when a goal is missed. Run it from the root: `python -m benchmarks.quality --pairs FILE`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks import shelves
+from cortex_actors.domain.judgement import Claim, Relation
+from cortex_actors.rules import lexicon, similarity
+from cortex_actors.rules.contradiction import contradicts
+from cortex_actors.rules.judgement import judge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from cortex_actors.rules.lexicon import Lexicon
+
+#: What a file calls each relation, in the order of the table.
+LABELS = {
+    "duplicate": Relation.SAME,
+    "contradiction": Relation.CONTRADICTION,
+    "related": Relation.RELATED,
+    "unrelated": Relation.UNRELATED,
+}
+
+#: The embedder whose cosines a file has.
+FILE = "file"
+
+#: What is promised: F1 of contradictions, precision and recall of duplicates, and how many
+#: contradictions are merged.
+F1, PRECISION, RECALL, MERGED = 0.75, 0.95, 0.45, 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two statements, what a person called them, and their cosine."""
+
+    id: str
+    label: Relation
+    left: Claim
+    right: Claim
+    cosine: float
+
+
+@dataclass(slots=True)
+class Score:
+    """How one way to judge did on one label."""
+
+    precision: float
+    recall: float
+    f1: float
+    #: What pairs of this label were judged to be.
+    judged: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Report:
+    """All figures."""
+
+    pairs: int
+    provider: str
+    #: Way to judge -> label -> figures.
+    scores: dict[str, dict[str, Score]] = field(default_factory=dict)
+    #: Pairs the rules judge otherwise than their label says, with the reason.
+    wrong: list[dict[str, str]] = field(default_factory=list)
+
+
+def rules(tables: Lexicon | None = None) -> Callable[[Pair], tuple[Relation, str]]:
+    """Return the product's own judge."""
+
+    def judged(pair: Pair) -> tuple[Relation, str]:
+        found = judge(pair.left, pair.right, cosine=pair.cosine, lexicon=tables)
+        return found.relation, found.reason
+
+    return judged
+
+
+def original(pair: Pair) -> tuple[Relation, str]:
+    """Judge as the original did: merge from 0.92, pairs of words between 0.5 and 0.85."""
+    if similarity.same(pair.cosine):
+        return Relation.SAME, "cosine"
+    if similarity.suspect(pair.cosine) and contradicts(pair.left.text, pair.right.text):
+        return Relation.CONTRADICTION, "a pair of words"
+    near = pair.cosine >= similarity.SUSPECT[0]
+    return (Relation.RELATED if near else Relation.UNRELATED), "cosine"
+
+
+def scores(
+    pairs: Sequence[Pair], judged: Callable[[Pair], tuple[Relation, str]]
+) -> dict[str, Score]:
+    """Return precision, recall and F1 of each label."""
+    counts = Counter((pair.label, judged(pair)[0]) for pair in pairs)
+    found = {}
+    for name, label in LABELS.items():
+        right = counts[label, label]
+        said = sum(number for (_label, got), number in counts.items() if got is label)
+        are = sum(number for (known, _got), number in counts.items() if known is label)
+        precision, recall = right / said if said else 0.0, right / are if are else 0.0
+        both = precision + recall
+        f1 = 2 * precision * recall / both if both else 0.0
+        judged_as = {as_: counts[label, relation] for as_, relation in LABELS.items()}
+        found[name] = Score(round(precision, 4), round(recall, 4), round(f1, 4), judged_as)
+    return found
+
+
+def wrong(
+    pairs: Sequence[Pair], judged: Callable[[Pair], tuple[Relation, str]]
+) -> list[dict[str, str]]:
+    """Return the pairs that are judged otherwise than a person did."""
+    names = {relation: name for name, relation in LABELS.items()}
+    found = []
+    for pair in pairs:
+        relation, reason = judged(pair)
+        if relation is not pair.label:
+            labels = {"label": names[pair.label], "judged": names[relation]}
+            found.append({"id": pair.id, **labels, "reason": reason})
+    return found
+
+
+async def measure(args: argparse.Namespace) -> Report:
+    """Judge every pair of the file."""
+    rows = [json.loads(line) for line in args.pairs.read_text("utf-8").splitlines() if line]
+    cosines = await _cosines(rows, args)
+    pairs = [_pair(row, cosine) for row, cosine in zip(rows, cosines, strict=True)]
+    tables = lexicon.extended(args.rules.read_text("utf-8")) if args.rules else None
+    ways = {"rules": rules(tables), "the original's rule": original}
+    report = Report(len(pairs), args.provider)
+    report.scores = {name: scores(pairs, way) for name, way in ways.items()}
+    report.wrong = wrong(pairs, ways["rules"])
+    return report
+
+
+async def _cosines(rows: Sequence[Mapping[str, Any]], args: argparse.Namespace) -> list[float]:
+    """Return the cosine of each pair, of the embedder that was asked for."""
+    if args.provider == FILE:
+        return [float(row["minilm_cos"]) for row in rows]
+    async with shelves.embedder(args.provider, args.cache) as embedder:
+        left = await embedder.embed([row["a"]["text"] for row in rows])
+        right = await embedder.embed([row["b"]["text"] for row in rows])
+    return [float(one @ other) for one, other in zip(left, right, strict=True)]
+
+
+def _pair(row: Mapping[str, Any], cosine: float) -> Pair:
+    left, right = (Claim(row[side]["text"], row[side].get("heading") or None) for side in "ab")
+    return Pair(str(row.get("id", "")), LABELS[row["label"]], left, right, cosine)
+
+
+def goals(report: Report) -> list[tuple[str, float, float, bool]]:
+    """Return what was promised: its name, the figure, the goal, and whether it is met."""
+    found = report.scores["rules"]
+    f1, duplicates = found["contradiction"].f1, found["duplicate"]
+    merged = found["contradiction"].judged["duplicate"]
+    return [
+        ("contradictions, F1", f1, F1, f1 >= F1),
+        (
+            "duplicates, precision",
+            duplicates.precision,
+            PRECISION,
+            duplicates.precision >= PRECISION,
+        ),
+        ("duplicates, recall", duplicates.recall, RECALL, duplicates.recall >= RECALL),
+        ("contradictions merged", merged, MERGED, merged <= MERGED),
+    ]
+
+
+def show(report: Report, *, verbose: bool) -> None:
+    """Print the tables."""
+    print(f"{report.pairs} pairs, cosines of {report.provider}")
+    for way, found in report.scores.items():
+        heads = "".join(f"{name:>15}" for name in ("merged", *list(LABELS)[1:]))
+        print(f"\n{way:22}{'precision':>10}{'recall':>8}{'F1':>8}  {heads}")
+        for name, score in found.items():
+            cells = "".join(f"{number:>15}" for number in score.judged.values())
+            figures = f"{score.precision:>10.3f}{score.recall:>8.3f}{score.f1:>8.3f}"
+            print(f"{name:22}{figures}  {cells}")
+    for each in report.wrong if verbose else ():
+        print(f"{each['id']:>6} {each['label']} -> {each['judged']}: {each['reason']}")
+    print()
+    for name, figure, goal, met in goals(report):
+        print(f"{'met   ' if met else 'MISSED'}  {name}: {figure:.3f} (goal: {goal})")
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Measure, print, and tell whether every goal was met."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--pairs", type=Path, required=True, help="JSON lines of labelled pairs")
+    parser.add_argument("--provider", choices=(*shelves.PROVIDERS, FILE), default="compiled")
+    parser.add_argument("--cache", type=Path, help="keep vectors in this folder between runs")
+    parser.add_argument("--rules", type=Path, help="a rules.toml that adds to the tables")
+    parser.add_argument("--verbose", action="store_true", help="list the pairs judged otherwise")
+    parser.add_argument("--json", action="store_true", help="for a program")
+    args = parser.parse_args(words)
+    report = asyncio.run(measure(args))
+    if args.json:
+        print(json.dumps(asdict(report), indent=2))
+    else:
+        show(report, verbose=args.verbose)
+    return 0 if all(met for *_, met in goals(report)) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

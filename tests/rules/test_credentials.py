@@ -1,0 +1,118 @@
+"""Credentials: what is surely a secret is taken out, and nothing else is."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+
+import pytest
+
+from cortex_actors.rules.credentials import fingerprint, redact
+from tests.rules.bait import lookalikes, planted
+
+
+@pytest.fixture
+def seed() -> int:
+    """Return what this run's secrets are drawn with; every failure names it."""
+    return int(os.environ.get("CORTEX_BAIT_SEED", random.randrange(1 << 32)))
+
+
+class TestPlanted:
+    def test_all(self, seed: int) -> None:
+        """Each of sixty kinds of secrets is taken out of the line it stands in, whole."""
+        bait = planted(random.Random(seed))
+        assert len(bait) >= 60
+        left = {
+            name: line
+            for name, (value, line) in bait.items()
+            if any(part in redact(line).text for part in value.splitlines())
+        }
+        assert {} == left, f"repeat with CORTEX_BAIT_SEED={seed}"
+
+    def test_page(self, seed: int) -> None:
+        """A page full of them is redacted as its lines are, and keeps their number."""
+        lines = [line for _, line in planted(random.Random(seed)).values()]
+        page = "\n".join(lines)
+        done = redact(page)
+        assert page.count("\n") == done.text.count("\n")
+        assert len(lines) == len(done.secrets), f"repeat with CORTEX_BAIT_SEED={seed}"
+        assert "\n".join(redact(line).text for line in lines) == done.text
+        assert () == redact(done.text).secrets
+
+    def test_where(self) -> None:
+        """A secret tells its kind and where it stood; its text is in no representation."""
+        value = "ghp_" + "a1B2c3D4e5F6" * 3
+        (secret,) = redact(f"é {value}!").secrets
+        assert ("github-token", 2, 2 + len(value)) == (secret.kind, secret.start, secret.end)
+        assert value == secret.value
+        assert value not in repr(secret)
+
+    def test_marker(self) -> None:
+        """What is left says what was there, whichever key it was."""
+        texts = {redact(f"key {p}{'x1Y2' * 9}").text for p in ("ghp_", "gho_")}
+        assert {"key [secret: github-token]"} == texts
+
+    def test_open_key(self) -> None:
+        """A private key that is never closed goes as far as its lines do."""
+        line = "MIIEpAIBAAKCAQEA" * 4
+        text = f"a\n-----BEGIN RSA PRIVATE KEY-----\n{line}\n{line}\n\nRun make."
+        assert "a\n[secret: private-key]\n\n\n\nRun make." == redact(text).text
+
+    def test_longest_password(self) -> None:
+        """A password that holds an at sign is taken out to its end."""
+        assert "x://a:[secret: password]@h" == redact("x://a:q9@z8@h").text
+
+
+class TestLookalikes:
+    def test_none(self, seed: int) -> None:
+        """Of two hundred checksums, identifiers and examples not one is touched."""
+        lines = lookalikes(random.Random(seed))
+        assert len(lines) >= 200
+        found = [line for line in lines if redact(line).secrets]
+        assert [] == found, f"repeat with CORTEX_BAIT_SEED={seed}"
+
+    @pytest.mark.parametrize("text", ["", "\n", "\udcff\x00", "://:@", "=" * 50, "Bearer "])
+    def test_odd(self, text: str) -> None:
+        """Whatever the text is, it comes back."""
+        assert text == redact(text).text
+
+
+class TestCost:
+    @pytest.mark.parametrize(
+        "piece",
+        [
+            "-----BEGIN RSA PRIVATE KEY-----\n",
+            "a://b:c",
+            "password=",
+            "eyJaaaaaaaaaaaa.",
+            "sk-a-",
+            "passwordtoken: ",
+            "bearer basic ",
+            "changeme",
+            "password=" + "change" * 30 + "!",
+            "xoxb-",
+        ],
+    )
+    def test_linear(self, piece: str) -> None:
+        """A text made to be slow takes as long as its length says."""
+
+        def took(count: int) -> float:
+            text = piece * count
+            times = []
+            for _ in range(3):
+                began = time.process_time()
+                redact(text)
+                times.append(time.process_time() - began)
+            return min(times)
+
+        few, many = took(5_000 // len(piece)), took(40_000 // len(piece))
+        assert many < 30 * few + 0.05
+
+
+class TestFingerprint:
+    def test_tells_apart(self) -> None:
+        """Equal secrets have equal fingerprints under one key, others and other keys do not."""
+        key = b"home"
+        assert fingerprint("a", key) == fingerprint("a", key)
+        assert 3 == len({fingerprint("a", key), fingerprint("b", key), fingerprint("a", b"x")})

@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cortex_actors.domain.judgement import Claim, Conflict, Judgement, Relation
+from cortex_actors.rules.judgement import DEFAULTS, gate, judge, slots
+
+#: A cosine of statements about one thing.
+NEAR = 0.7
+
+WORDS = st.lists(
+    st.sampled_from(
+        "always never use avoid not must only unless `npm` pnpm tabs spaces 2 4 . ; ( ) before "
+        "tests commit line length 80 100 characters over instead of prefer".split()
+    ),
+    max_size=12,
+).map(" ".join)
+
+
+def _judged(left: str, right: str, cosine: float | None = NEAR) -> Relation:
+    return judge(Claim(left), Claim(right), cosine=cosine).relation
+
+
+class TestContradiction:
+    @pytest.mark.parametrize(
+        ("left", "right"),
+        [
+            ("Use pnpm for dependencies", "Package manager: npm"),
+            ("Indent with tabs", "Use 4 spaces for indentation"),
+            ("Indent TypeScript with 2 spaces", "Indent TypeScript with tabs"),
+            ("Use pnpm for everything; never run npm", "Use npm for installing, not pnpm"),
+            ("Semicolons are omitted", "Always use semicolons"),
+            ("Prefer named exports", "Use default exports for components"),
+            ("Never push to main", "Push to main directly"),
+            ("Ask before committing", "Commit when you are done without asking"),
+            ("File names are kebab-case", "Use snake_case for file names"),
+            ("Write tests before the implementation", "Write tests after the implementation"),
+        ],
+    )
+    def test_families(self, left: str, right: str) -> None:
+        """Two members of one family of alternatives exclude each other."""
+        assert Relation.CONTRADICTION is _judged(left, right)
+        assert slots(Claim(left)) & slots(Claim(right))
+
+    @pytest.mark.parametrize(
+        ("left", "right"),
+        [
+            ("Maximum line length is 88 characters", "Lines should be at most 120 characters"),
+            ("Functions should be under 20 lines", "Keep functions under 50 lines"),
+            ("Coverage must be at least 80%", "Coverage must be at least 90%"),
+            ("Use Python 3.11", "Requires Python 3.13+"),
+            ("The server listens on port 8080", "The server runs on port 3000"),
+            ("Requests time out after 30 seconds", "Requests time out after 2 minutes"),
+        ],
+    )
+    def test_numbers(self, left: str, right: str) -> None:
+        """Two numbers for one thing exclude each other."""
+        assert Relation.CONTRADICTION is _judged(left, right)
+
+    @pytest.mark.parametrize(
+        ("left", "right"),
+        [
+            ("Run the full test suite before each push", "Do not run the full test suite"),
+            ("Feature flags are enabled by default", "Feature flags are disabled by default"),
+            ("Build: `tool build`", "Build: `other build`"),
+            ("Never edit the generated files", "You may edit the generated files"),
+            ("Do not write helpers unless needed", "Always write helpers"),
+        ],
+    )
+    def test_the_same_otherwise(self, left: str, right: str) -> None:
+        """A denial or a single value turns a statement that is else the same."""
+        assert Relation.CONTRADICTION is _judged(left, right)
+
+    def test_kind(self) -> None:
+        """A prohibition with an exception contradicts in part; another folder makes a context."""
+        some = judge(
+            Claim("Do not write helpers unless needed"), Claim("Always write helpers"), cosine=NEAR
+        )
+        left, right = Claim("Use tabs", scope="web"), Claim("Use spaces for indentation")
+
+        assert Conflict.PARTIAL is some.conflict
+        assert Conflict.CONTEXTUAL is judge(left, right, cosine=NEAR).conflict
+
+
+class TestSame:
+    @pytest.mark.parametrize(
+        ("left", "right"),
+        [
+            ("Never commit secrets", "Do not commit secrets to the repository"),
+            ("Use pnpm, never npm", "Package manager is pnpm (not npm)"),
+            ("Max line length: 100", "Line length limit is 100 characters"),
+            ("Use 2 spaces for indentation", "Indent with two spaces"),
+            ("Keep functions small and focused", "Functions should be small and focused"),
+        ],
+    )
+    def test_in_other_words(self, left: str, right: str) -> None:
+        """One claim in two wordings is found far below the cosine of equal texts."""
+        assert Relation.SAME is _judged(left, right, 0.75)
+
+    def test_the_same_text(self) -> None:
+        """A text is one with itself, however it is broken into lines, without any cosine."""
+        assert Relation.SAME is _judged("Use tabs\nonly", "Use  tabs only", None)
+
+
+class TestNeverMerged:
+    @pytest.mark.parametrize(
+        ("left", "right"),
+        [
+            ("The system has three queues", "The system has two queues"),
+            ("`cache`: on (default: false)", "`cache`: on (default: true)"),
+            ("Runs 18 jobs (in `a.py`)", "Runs 27 jobs (in `a.py`)"),
+            ("See `docs/a.md` for details", "See `docs/b.md` for details"),
+            ("Format with Black before pushing", "Format with Ruff before pushing"),
+            ("Ask the owner before you change it", "Ask the owner once you have changed it"),
+            ("Never skip the tests", "Skip the tests"),
+            ("Use the cache", "Use the cache, except in tests"),
+            ("Logging is enabled", "Logging is off"),
+            ("npm test # Run tests", "npm test -- --slow # Run tests"),
+            ("Formatting: ruff", "Linting: ruff"),
+            ("All optional parameters are checked", "All required parameters are checked"),
+            ("更新文档并提交", "删除文档并提交"),
+        ],
+    )
+    def test_at_any_cosine(self, left: str, right: str) -> None:
+        """What differs in a value, a name, an order or a denial is not one, however alike."""
+        assert Relation.SAME is not _judged(left, right, 0.99)
+
+
+class TestNoContradiction:
+    @pytest.mark.parametrize(
+        ("left", "right"),
+        [
+            ("Use 4 spaces in Python code", "Use 2 spaces in TypeScript files"),
+            ("Indent Python with 4 spaces", "Indent TypeScript with tabs"),
+            ("Mock services in unit tests", "Never mock services in e2e tests"),
+            ("Functions under 50 lines", "Files under 500 lines"),
+            ("Run `make lint` before pushing", "Run `make test` before pushing"),
+            ("`x test` runs the tests", "`x test-unit` runs the tests"),
+            ("The worker uses port 9000", "The gateway listens on port 8000"),
+            ("Remove unused imports", "No unused imports"),
+            ("Requires Python 3.10+", "CI uses Python 3.12"),
+            ("Supports npm, pnpm and yarn", "Use pnpm"),
+            ("Parentheses in arrow functions: always", "Use function declarations"),
+            ("Use named exports for helpers", "For pages, use default exports"),
+            ("Never add comments that restate the code", "Comment complex logic"),
+            ("Name: key `a.name`; used by `b.py`", "Colour: key `a.colour`; used by `c.py`"),
+            ("Style files are kebab-case", "Component files are PascalCase"),
+            ("Publish to npm", "Use pnpm"),
+            ("That is you, not the queue server", "The queue server starts first"),
+            ("Default timeout for reads is 30 s", "Default timeout for writes is 60 s"),
+        ],
+    )
+    def test_both_may_hold(self, left: str, right: str) -> None:
+        """Other places, other things and longer commands are no contradiction."""
+        assert Relation.CONTRADICTION is not _judged(left, right)
+        assert gate(Claim(left), Claim(right)) is None
+
+    def test_unrelated(self) -> None:
+        """Far apart and without a topic in common, two statements have nothing to do."""
+        assert Relation.UNRELATED is _judged("Use tabs", "Never force-push", 0.05)
+        assert Relation.RELATED is _judged("Use tabs", "Never force-push", DEFAULTS.floor)
+
+
+class TestOrder:
+    @given(WORDS, WORDS, st.none() | st.floats(-1, 1))
+    def test_does_not_matter(self, left: str, right: str, cosine: float | None) -> None:
+        """Whoever speaks first, the judgement is the same, reason and all."""
+        one = judge(Claim(left), Claim(right), cosine=cosine)
+        assert one == judge(Claim(right), Claim(left), cosine=cosine)
+
+    @given(WORDS)
+    def test_with_itself(self, text: str) -> None:
+        """No statement contradicts itself, though it may say both sides."""
+        assert Relation.SAME is _judged(text, text)
+        assert gate(Claim(text), Claim(text)) is None
+
+    @given(st.text(max_size=200), st.text(max_size=200))
+    def test_any_text(self, left: str, right: str) -> None:
+        """Whatever two texts are, they are judged."""
+        assert isinstance(judge(Claim(left), Claim(right), cosine=NEAR), Judgement)
