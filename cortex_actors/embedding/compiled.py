@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from cortex_actors.embedding.provider import State, refusal
 from cortex_actors.embedding.session import BATCH_TOKENS, Runner
 from cortex_actors.embedding.texts import require_texts
 from cortex_actors.errors import CortexError, EmbedderDown, ModelMissing
+from cortex_actors.runtime.modelprocess import cores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,7 +71,7 @@ class CompiledProvider:
         batch_tokens: int = BATCH_TOKENS,
     ) -> None:
         self._folder, self._manifest, self._clock = folder, manifest, clock
-        self._limit = threads or _cores()
+        self._limit = threads or cores()
         self._budget = batch_tokens
         self._lanes: Lanes | None = None
         self._runner: Runner | None = None
@@ -204,10 +204,3 @@ def _begin(
     if len(begun.batches) == 1:
         return begun, [runner.run(begun, begun.batches[0])]
     return begun, []
-
-
-def _cores() -> int:
-    """Return the cores this process may use: fewer than the machine's in a container."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

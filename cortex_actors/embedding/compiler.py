@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from cortex_actors.embedding import refusals, workshop
 from cortex_actors.embedding.manifest import compiled
-from cortex_actors.embedding.models import weights_hash
 from cortex_actors.embedding.torch_child import PROGRESS
 from cortex_actors.errors import (
     ChildProcessDown,
@@ -27,6 +26,7 @@ from cortex_actors.errors import (
     DeadlineExceeded,
     NotCompilable,
 )
+from cortex_actors.modelfiles import weights_hash
 from cortex_actors.runtime.child import ChildError, ChildProcess
 
 if TYPE_CHECKING:

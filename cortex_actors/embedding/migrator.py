@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 from cortex_actors.embedding.migration import Migration
 from cortex_actors.embedding.provider import State
 from cortex_actors.embedding.seat import Doing, Info, Making, is_compiled, source_of
-from cortex_actors.embedding.waiting import within
 from cortex_actors.embedding.wishes import Wishes
 from cortex_actors.errors import (
     CompileFailed,
@@ -29,6 +28,7 @@ from cortex_actors.errors import (
 )
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.overflow import Overflow
+from cortex_actors.runtime.waiting import within
 from cortex_actors.storage import models
 
 if TYPE_CHECKING:

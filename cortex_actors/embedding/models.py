@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from hashlib import blake2b, file_digest, sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.errors import ModelMissing
+from cortex_actors.modelfiles import fingerprint, weights
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 #: Model name -> (installed package, folder in it) of models that come as Python packages, so that
 #: the first start needs no network.
@@ -32,10 +32,6 @@ SET = (
     f"sentence-transformers model's folder or to one of: {', '.join(PACKAGED)}; then start the "
     "daemon again"
 )
-
-#: Bytes at each end of a weights file that make up its fingerprint: reading 90 MB and more at each
-#: start would take longer than it is worth, and other training changes all of a file.
-SAMPLE = 1_048_576
 
 #: Tokens of a model whose files do not say (BERT's limit).
 USUAL_TOKENS = 512
@@ -87,16 +83,7 @@ def _found(name: str) -> Model:
         raise _Unfound(
             f"there is no folder {folder.absolute()} and no package brings a model so named"
         )
-    return _model(f"{folder.resolve().name}@{_fingerprint(folder)}", folder)
-
-
-def weights_hash(folder: Path) -> str:
-    """Return the SHA-256 over a model's weights, in hex; reads all of them. Raises `OSError`."""
-    seen = sha256()
-    for path in _weights(folder):
-        with path.open("rb") as file:
-            seen.update(file_digest(file, "sha256").digest())
-    return seen.hexdigest()
+    return _model(f"{folder.resolve().name}@{fingerprint(folder)}", folder)
 
 
 def _packaged(package: str, inside: str) -> Path:
@@ -111,7 +98,7 @@ def _packaged(package: str, inside: str) -> Path:
 
 def _model(model_id: str, folder: Path) -> Model:
     """Return what the folder's files say; `_Unfound` when they are not those of a model."""
-    if not any(_weights(folder)):
+    if not any(weights(folder)):
         raise _Unfound(f"the folder {folder} holds no *.safetensors or pytorch_model.bin")
     try:
         return Model(model_id, folder.absolute(), _dimension(folder), _max_tokens(folder))
@@ -162,27 +149,6 @@ def _max_tokens(folder: Path) -> int:
         if isinstance(value, int):
             return value
     return USUAL_TOKENS
-
-
-def _weights(folder: Path) -> Iterator[Path]:
-    """Yield the folder's files of weights, in an order of their own."""
-    yield from sorted(folder.glob("*.safetensors"))
-    yield from sorted(folder.glob("pytorch_model*.bin"))
-
-
-def _fingerprint(folder: Path) -> str:
-    """Return eight hex digits that change when the model is another one."""
-    seen = blake2b(digest_size=4)
-    for config in sorted(folder.rglob("config.json")):
-        seen.update(config.read_bytes())
-    for path in _weights(folder):
-        size = path.stat().st_size
-        seen.update(size.to_bytes(8, "big"))
-        with path.open("rb") as file:
-            seen.update(file.read(SAMPLE))
-            file.seek(max(0, size - SAMPLE))
-            seen.update(file.read(SAMPLE))
-    return seen.hexdigest()
 
 
 def _json(path: Path) -> dict[str, Any]:

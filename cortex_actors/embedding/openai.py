@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cortex_actors.embedding.breaker import Breaker, Position
-from cortex_actors.embedding.endpoint import endpoint, host_of
 from cortex_actors.embedding.provider import State, checked, refusal
-from cortex_actors.embedding.remote import Remote
+from cortex_actors.embedding.remote import Remote, embeddings_at
 from cortex_actors.embedding.texts import require_texts
 from cortex_actors.embedding.windows import pooled, split_text
+from cortex_actors.endpoint.address import host_of
+from cortex_actors.endpoint.breaker import Breaker, Position
 from cortex_actors.errors import BadInput, CortexError, EmbedderDown, ModelMissing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from cortex_actors.clock import Clock
-    from cortex_actors.embedding.endpoint import Endpoint
     from cortex_actors.embedding.provider import Vectors
+    from cortex_actors.endpoint.address import Endpoint
     from cortex_actors.settings import EmbeddingSettings
 
 log = logging.getLogger("cortex.embedder")
@@ -92,7 +92,7 @@ class OpenAIProvider:
         self._counts = {"requests": 0, "retries": 0, "tokens": 0, "split": 0}
         try:
             key = settings.api_key.get_secret_value()
-            self._endpoint = endpoint(settings.base_url, key)
+            self._endpoint = embeddings_at(settings.base_url, key)
         except ModelMissing as error:
             self._become(State.MISSING, str(error))
 

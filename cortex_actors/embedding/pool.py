@@ -18,10 +18,10 @@ from cortex_actors.embedding.poison import Poison
 from cortex_actors.embedding.provider import State, refusal, require_model
 from cortex_actors.embedding.tally import Tally
 from cortex_actors.embedding.texts import require_texts
-from cortex_actors.embedding.waiting import within
 from cortex_actors.errors import BadInput, CortexError
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.overflow import Overflow
+from cortex_actors.runtime.waiting import within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

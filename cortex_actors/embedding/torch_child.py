@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import BadInput
 from cortex_actors.runtime import frames
+from cortex_actors.runtime.modelprocess import NICENESS, cores, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,24 +32,8 @@ if TYPE_CHECKING:
 
     from cortex_actors.embedding.torch_pieces import Pieces
 
-#: Set before anything heavy is imported: no network, no threads of the tokeniser, no bars.
-ENVIRONMENT = {
-    "HF_HUB_OFFLINE": "1",
-    "TRANSFORMERS_OFFLINE": "1",
-    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
-    "TOKENIZERS_PARALLELISM": "false",
-    "TQDM_DISABLE": "1",
-    # Waiting threads sleep and do not spin: beside one other busy process on two cores that ran 1.7
-    # times as fast, and spinning at its worst took half a second for a text; alone it costs 3 ms.
-    "OMP_WAIT_POLICY": "PASSIVE",
-}
-
 #: What a line of progress on standard error begins with; other lines are the libraries'.
 PROGRESS = "compile: "
-
-#: How much this process yields to others: loading takes every core for seconds, in which somebody
-#: works on the machine and `cortex status` is to answer.
-NICENESS = 5
 
 #: How much more it yields while it compiles, because somebody else answers meanwhile: a third of
 #: that one's share. Ten more made it starve where others were busy for minutes.
@@ -83,7 +68,7 @@ class Embedder:
 
         logging.set_verbosity_error()
         logging.disable_progress_bar()
-        torch.set_num_threads(_cores())
+        torch.set_num_threads(cores())
         self._model = SentenceTransformer(self._folder, device="cpu", local_files_only=True)
         self._pieces = Pieces(self._model)
         answer = {
@@ -143,16 +128,14 @@ class Embedder:
         )
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Serve until the daemon's end of the socket closes."""
+def main(arguments: Sequence[str], *, niceness: int = NICENESS) -> None:
+    """Serve until the daemon's end of the socket closes, and yield so much to others."""
     rest = list(arguments)
     sock = frames.inherited(rest)
     parser = ArgumentParser(prog="torch_child")
     parser.add_argument("--model", required=True)
     embedder = Embedder(parser.parse_args(rest).model)
-    os.environ.update(ENVIRONMENT)
-    os.nice(NICENESS)
-    os.dup2(2, 1)  # whoever prints, prints to standard error
+    prepare(niceness)
     ops = {"load": embedder.load, "embed": embedder.embed, "compile": embedder.compile}
     frames.serve(ops, sock)
 
@@ -160,13 +143,6 @@ def main(arguments: Sequence[str]) -> None:
 def _say(step: str) -> None:
     """Tell whoever started this process what it does now."""
     print(f"{PROGRESS}{step}", file=sys.stderr, flush=True)  # noqa: T201 - its way to the daemon
-
-
-def _cores() -> int:
-    """Return the cores this process may use: fewer than the machine's in a container."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 if __name__ == "__main__":

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-from collections import deque
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,40 +11,26 @@ from cortex_actors.embedding.openai import OpenAIProvider
 from cortex_actors.embedding.provider import State
 from cortex_actors.settings import EmbeddingSettings
 from cortex_actors.testing import eventually
+from tests.endpoint.server import FakeServer, Reply, Request, document, error, listening
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
 
     from cortex_actors.clock import Clock
     from cortex_actors.embedding.provider import Vectors
 
-#: Seconds between two bytes of a body that drips.
-DRIP = 0.02
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What was asked."""
-
-    line: str
-    headers: Mapping[str, str]
-    body: dict[str, Any]
-
-    @property
-    def texts(self) -> list[str]:
-        """The texts to embed."""
-        return list(self.body["input"])
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What is answered, and how."""
-
-    status: int = 200
-    body: bytes = b""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    #: `whole`, `half` (then the connection breaks), `silent` (no answer at all) or `drip`.
-    manner: str = "whole"
+__all__ = [
+    "FakeEndpoint",
+    "Reply",
+    "document",
+    "error",
+    "good",
+    "provided",
+    "recovered",
+    "rows",
+    "serving",
+    "units",
+]
 
 
 def good(texts: Sequence[str], dimension: int = 4) -> Reply:
@@ -75,123 +57,27 @@ def units(texts: Sequence[str], dimension: int = 4) -> Vectors:
     return scaled
 
 
-def document(content: object, status: int = 200, **headers: str) -> Reply:
-    """Return an answer that is a JSON document."""
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    body = json.dumps(content).encode()
-    return Reply(status, body, {"Content-Type": "application/json", **named})
-
-
-def error(status: int, message: str = "no luck", **headers: str) -> Reply:
-    """Return an error as OpenAI words it."""
-    return document({"error": {"message": message, "type": "x"}}, status, **headers)
-
-
-class FakeEndpoint:
+class FakeEndpoint(FakeServer):
     """Serves embeddings until told otherwise: `script` holds the next answers, then `rule` does."""
 
     def __init__(self) -> None:
-        self.requests: list[Request] = []
-        self.script: deque[Reply] = deque()
+        super().__init__()
         self.rule: Callable[[list[str]], Reply] = good
-        self.connections = 0
-        #: Set while answers may go out.
-        self.gate = asyncio.Event()
-        self.gate.set()
-        #: Set when a request has come in.
-        self.asked = asyncio.Event()
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._server: asyncio.Server | None = None
-
-    @property
-    def url(self) -> str:
-        """The address to be set as `base_url`."""
-        assert self._server is not None
-        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
 
     @property
     def texts(self) -> list[list[str]]:
         """The texts of each request so far."""
-        return [request.texts for request in self.requests]
+        return [list(request.body["input"]) for request in self.requests]
 
-    async def open(self, port: int = 0) -> None:
-        """Listen."""
-        self._server = await asyncio.start_server(self._attend, "127.0.0.1", port)
-
-    async def close(self) -> int:
-        """Listen no more and hang up; return the port, which refuses connections now."""
-        assert self._server is not None
-        port = int(self._server.sockets[0].getsockname()[1])
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
-        await self._server.wait_closed()
-        return port
-
-    async def _attend(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        self.connections += 1
-        try:
-            while request := await _read(reader):
-                self.requests.append(request)
-                self.asked.set()
-                await self.gate.wait()
-                reply = self.script.popleft() if self.script else self.rule(request.texts)
-                if not await _answer(reader, writer, reply):
-                    break
-        except (asyncio.CancelledError, ConnectionError):
-            pass  # the end of the test, or the client has gone
-        finally:
-            self._tasks.discard(task)
-            writer.transport.abort()
-
-
-async def _read(reader: asyncio.StreamReader) -> Request | None:
-    """Return the next request of a connection; None when it is closed."""
-    try:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode("ascii")
-    except asyncio.IncompleteReadError:
-        return None
-    line, *lines = head.strip().split("\r\n")
-    headers = {name.lower(): value for name, _, value in (each.partition(": ") for each in lines)}
-    body = await reader.readexactly(int(headers["content-length"]))
-    return Request(line, headers, json.loads(body))
-
-
-async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, reply: Reply) -> bool:
-    """Send an answer in its manner; return whether the connection may go on."""
-    if reply.manner == "silent":
-        await reader.read()  # until the client hangs up
-        return False
-    lines = [f"HTTP/1.1 {reply.status} X", f"Content-Length: {len(reply.body)}"]
-    lines += [f"{name}: {value}" for name, value in reply.headers.items()]
-    writer.write("\r\n".join([*lines, "", ""]).encode())
-    if reply.manner == "drip":
-        gone = asyncio.ensure_future(reader.read())
-        for byte in reply.body:
-            writer.write(bytes([byte]))
-            if (await asyncio.wait({gone}, timeout=DRIP))[0]:
-                break
-        gone.cancel()
-        return False
-    writer.write(reply.body[: len(reply.body) // 2] if reply.manner == "half" else reply.body)
-    await writer.drain()
-    return reply.manner == "whole"
+    def answer(self, request: Request) -> Reply:
+        return self.rule(list(request.body["input"]))
 
 
 @asynccontextmanager
 async def serving() -> AsyncIterator[FakeEndpoint]:
     """Give an endpoint that listens."""
-    endpoint = FakeEndpoint()
-    await endpoint.open()
-    try:
+    async with listening(FakeEndpoint()) as endpoint:
         yield endpoint
-    finally:
-        await endpoint.close()
 
 
 @asynccontextmanager

@@ -77,6 +77,6 @@ def _save_long(model: str, path: Path) -> None:
 
 if __name__ == "__main__":
     # Everybody waits for it here, and another worker is as busy as this one.
-    torch_child.NICENESS = torch_child.COMPILING_NICENESS = 0
+    torch_child.COMPILING_NICENESS = 0
     torch_child.Embedder = Extras  # type: ignore[misc]  # the one thing that is not as it is
-    torch_child.main(sys.argv[1:])
+    torch_child.main(sys.argv[1:], niceness=0)

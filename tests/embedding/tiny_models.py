@@ -25,7 +25,7 @@ def bert(folder: Path) -> None:
     from transformers import BertConfig, BertModel  # noqa: PLC0415
 
     config = BertConfig(vocab_size=WORDS, max_position_embeddings=WINDOW, **_sizes())
-    first = _transformer(folder, BertModel(config), _word_pieces())
+    first = _transformer(folder, BertModel(config), word_pieces())
     dense = _modules().Dense(WIDTH, 24)
     SentenceTransformer(modules=[first, _modules().Pooling(WIDTH, "cls"), dense]).save(str(folder))
 
@@ -63,7 +63,7 @@ def recurrent(folder: Path) -> None:
     from transformers import BertConfig, BertModel  # noqa: PLC0415
 
     config = BertConfig(vocab_size=WORDS, max_position_embeddings=WINDOW, **_sizes())
-    first = _transformer(folder, BertModel(config), _word_pieces())
+    first = _transformer(folder, BertModel(config), word_pieces())
     SentenceTransformer(
         modules=[first, _modules().LSTM(WIDTH, 16), _modules().Pooling(WIDTH, "mean")]
     ).save(str(folder))
@@ -101,7 +101,8 @@ def _transformer(folder: Path, model: Any, tokenizer: Any) -> Any:
     return _modules().Transformer(str(place), max_seq_length=WINDOW)
 
 
-def _word_pieces() -> Any:
+def word_pieces() -> Any:
+    """Return a tokeniser of word pieces, as BERT has one."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers  # noqa: PLC0415
 
     made = Tokenizer(models.WordPiece(unk_token="[UNK]"))

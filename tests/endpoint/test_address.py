@@ -1,12 +1,19 @@
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
-from cortex_actors.embedding.endpoint import endpoint, host_of
-from cortex_actors.errors import ModelMissing
+from cortex_actors.embedding.remote import EMBEDDING
+from cortex_actors.endpoint import address
+from cortex_actors.endpoint.address import Use, host_of
+from cortex_actors.errors import EndpointUnusable
 
 #: A key that must be seen nowhere.
 KEY = "sk-very-secret"
+
+#: An endpoint for embeddings.
+endpoint = partial(address.endpoint, use=EMBEDDING)
 
 
 class TestAddress:
@@ -31,6 +38,16 @@ class TestAddress:
 
         assert (url, host, host) == (found.url, found.host, host_of(given))
 
+    def test_named(self) -> None:
+        """What it is asked for is where its address ends, and what errors call it."""
+        chat = Use("judging", "judging", "chat/completions", "a chat API")
+        found = address.endpoint("http://h/v1", "", use=chat)
+
+        assert "http://h/v1/chat/completions" == found.url
+        assert "the judging endpoint h" == found.named
+        with pytest.raises(EndpointUnusable, match=r"judging\.base_url"):
+            address.endpoint("h", "", use=chat)
+
     @pytest.mark.parametrize(
         ("given", "reason"),
         [
@@ -49,7 +66,7 @@ class TestAddress:
     )
     def test_refused(self, given: str, reason: str) -> None:
         """Any other address is refused, with the mend, and without what it may hold of a key."""
-        with pytest.raises(ModelMissing, match=reason) as caught:
+        with pytest.raises(EndpointUnusable, match=reason) as caught:
             endpoint(given, "")
 
         assert "embedding.base_url" in str(caught.value)
@@ -70,14 +87,14 @@ class TestKey:
     )
     def test_clear_text(self, given: str) -> None:
         """A key is never sent in clear text to another machine."""
-        with pytest.raises(ModelMissing, match="use https") as caught:
+        with pytest.raises(EndpointUnusable, match="use https") as caught:
             endpoint(given, KEY)
         assert KEY not in str(caught.value)
 
     @pytest.mark.parametrize("key", [f"{KEY}\n", f"{KEY} x", f"{KEY}é", f"{KEY}\r\nX-Evil: 1"])
     def test_characters(self, key: str) -> None:
         """A key that no header can carry is refused, and cannot smuggle in a header."""
-        with pytest.raises(ModelMissing, match="cannot be sent") as caught:
+        with pytest.raises(EndpointUnusable, match="cannot be sent") as caught:
             endpoint("https://h/v1", key)
         assert KEY not in str(caught.value)
 

@@ -1,4 +1,4 @@
-"""The HTTP side of a remote embedder: one client with its open connections. The door to httpx."""
+"""The HTTP side of an endpoint: one client with its open connections. The door to httpx."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from cortex_actors.embedding.backoff import rest_asked
-from cortex_actors.embedding.reply import Answer, Passing
-from cortex_actors.errors import EmbedderDown, ModelMissing
+from cortex_actors.endpoint.backoff import rest_asked
+from cortex_actors.endpoint.reply import Answer, Passing
+from cortex_actors.errors import EndpointDown, EndpointUnusable
 from cortex_actors.runtime.threads import Threads
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from httpx import AsyncClient, HTTPError, Response
 
     from cortex_actors.clock import Clock
-    from cortex_actors.embedding.endpoint import Endpoint
+    from cortex_actors.endpoint.address import Endpoint
 
 T = TypeVar("T")
 
@@ -57,13 +57,13 @@ class Wire:
     async def post(self, body: bytes, *, most: int, seconds: float) -> Answer:
         """Return the answer to a request, however it turned out.
 
-        Raises `Passing` when there is none within that many seconds, and `EmbedderDown` when it has
+        Raises `Passing` when there is none within that many seconds, and `EndpointDown` when it has
         more than `most` bytes.
         """
         client = await self._opened()
         import httpx  # noqa: PLC0415 - in memory since the client was made, on its thread
 
-        where = f"the embedding endpoint {self._endpoint.host}"
+        where = self._endpoint.named
         try:
             async with (
                 asyncio.timeout(seconds),
@@ -80,7 +80,7 @@ class Wire:
     async def run(self, call: Callable[[], T]) -> T:
         """Run a calculation that would hold up the loop on the wire's thread.
 
-        Raises `EmbedderDown` when the wire is closed before its turn.
+        Raises `EndpointDown` when the wire is closed before its turn.
         """
         self._require_open()
         try:
@@ -100,20 +100,18 @@ class Wire:
         self._threads.close()
 
     async def _opened(self) -> AsyncClient:
-        """Return the client, making it first if need be; raises `ModelMissing`."""
+        """Return the client, making it first if need be; raises `EndpointUnusable`."""
         async with self._opening:
             if self._client is None:
                 try:
                     self._client = await self.run(partial(_client, self._endpoint))
                 except (ImportError, OSError, ValueError) as error:
-                    raise ModelMissing(_unmade(self._endpoint.host, error)) from error
+                    raise EndpointUnusable(_unmade(self._endpoint.named, error)) from error
         return self._client
 
     def _require_open(self) -> None:
         if self._closed:
-            raise EmbedderDown(
-                f"the embedding endpoint {self._endpoint.host} was let go of; ask again"
-            )
+            raise EndpointDown(f"{self._endpoint.named} was let go of; ask again")
 
     async def _read(self, response: Response, most: int) -> Answer:
         """Read an answer's body; one that has too much of it is not read to its end."""
@@ -122,9 +120,10 @@ class Wire:
         async for piece in response.aiter_raw():
             body += piece
             if good and len(body) > most:
-                raise EmbedderDown(
-                    f"the embedding endpoint {self._endpoint.host} answered with more than {most} "
-                    "bytes; nothing of it is used: see that embedding.base_url is an embeddings API"
+                raise EndpointDown(
+                    f"{self._endpoint.named} answered with more than {most} bytes; nothing of it "
+                    f"is used: see that {self._endpoint.use.section}.base_url is "
+                    f"{self._endpoint.use.api}"
                 )
             if not good and len(body) >= ERROR_BYTES:
                 break
@@ -155,10 +154,10 @@ def _client(endpoint: Endpoint) -> AsyncClient:
     )
 
 
-def _unmade(host: str, error: Exception) -> str:
+def _unmade(named: str, error: Exception) -> str:
     """Return what keeps a client from being made: the environment asks for what is not there."""
     return (
-        f"no connection to the embedding endpoint {host} can be made ({_reason(error)}): see to "
+        f"no connection to {named} can be made ({_reason(error)}): see to "
         "the proxy in HTTPS_PROXY or ALL_PROXY and the certificates in SSL_CERT_FILE or "
         "SSL_CERT_DIR of the daemon's environment, then start the daemon again"
     )

@@ -1,0 +1,234 @@
+"""The language-model layer: any endpoint that speaks OpenAI's chat completions.
+
+What is sent has no secrets in it and is quoted (`quoting`); what comes back has the shape that was
+asked for (`answers`) and names nothing that was made up (`grounds`), or it is no answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from functools import partial
+from typing import TYPE_CHECKING
+
+from cortex_actors.domain.judgement import Decider
+from cortex_actors.endpoint.address import Use, endpoint, host_of
+from cortex_actors.endpoint.breaker import Breaker, Position
+from cortex_actors.endpoint.client import Client
+from cortex_actors.errors import (
+    BadInput,
+    CortexError,
+    EndpointDown,
+    EndpointUnusable,
+    JudgeDown,
+    JudgeMissing,
+)
+from cortex_actors.judging import answers, grounds, prompts
+from cortex_actors.judging.completion import FORMATS, completed, request
+from cortex_actors.judging.layer import LayerInfo, State
+from cortex_actors.judging.question import Kind
+from cortex_actors.judging.quoting import quoted
+from cortex_actors.rules.credentials import redact
+from cortex_actors.rules.quarantine import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from cortex_actors.clock import Clock
+    from cortex_actors.domain.judgement import Judgement
+    from cortex_actors.endpoint.address import Endpoint
+    from cortex_actors.judging.completion import Completed
+    from cortex_actors.judging.layer import Answer, Told
+    from cortex_actors.judging.question import Question
+    from cortex_actors.settings import JudgingSettings
+
+log = logging.getLogger("cortex.judge")
+
+#: What the endpoint is asked for.
+CHAT = Use("judging", "judging", "chat/completions", "a chat completions API")
+
+#: Bytes an answer may have: a thousand tokens are some 5,000, thoughts and envelope included.
+MOST = 262_144
+
+#: Seconds one question may take, with all its repetitions.
+LONGEST = 300.0
+
+#: Seconds between two looks at an endpoint that somebody has to mend.
+LOOK_AGAIN = 60.0
+
+
+class LanguageLayer:
+    """A language model behind HTTP, asked at temperature 0 and with a seed.
+
+    Nothing is sent before the first question. An endpoint that fails several times in a row is left
+    alone for a while; what only a person can mend (a key, a model's name, an address) makes it
+    `missing`, and it is tried again after a minute.
+    """
+
+    decider = Decider.LLM
+    edition = prompts.EDITION
+    kinds = frozenset(Kind)
+    bulk = 1
+    is_metered = True
+
+    def __init__(
+        self,
+        settings: JudgingSettings,
+        clock: Clock,
+        *,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        """Check the address; nobody is asked yet."""
+        self.at_once = settings.at_once
+        self._settings = settings
+        self._clock = clock
+        self._name = f"openai:{settings.model}@{host_of(settings.base_url)}"
+        self._breaker = Breaker(failures=settings.breaker_failures, pause=settings.breaker_pause_s)
+        self._form, self._is_proven = 0, False
+        self._why, self._until = "", 0.0
+        self._counts = dict.fromkeys(("read", "written", "unusable", "held_back"), 0)
+        self._has_answered = False
+        self._endpoint: Endpoint | None = None
+        self._client: Client | None = None
+        try:
+            key = settings.api_key.get_secret_value()
+            self._endpoint = endpoint(settings.base_url, key, use=CHAT)
+        except EndpointUnusable as error:
+            self._why = str(error)
+            return
+        self._client = Client(
+            self._endpoint,
+            clock,
+            breaker=self._breaker,
+            retries=settings.retries,
+            timeout=settings.request_timeout_s,
+            chance=chance,
+        )
+
+    @property
+    def model_id(self) -> str:
+        """Name and host of the model; empty where the address cannot be used."""
+        return self._name if self._client else ""
+
+    def describe(self) -> LayerInfo:
+        """Return how it is."""
+        sent = {"requests": 0, "retries": 0}
+        if self._client is not None:
+            sent = {"requests": self._client.requests, "retries": self._client.retried}
+        counts = {**sent, **self._counts, "breaker_opened": self._breaker.opened}
+        return LayerInfo(self.decider, self._name, self._state(), self._reason(), counts)
+
+    async def live(self) -> None:
+        """Close the connections at the end."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            if self._client is not None:
+                await self._client.close()
+
+    async def answers(self, questions: Sequence[Question]) -> list[Told]:
+        """Return an answer or an error for each question."""
+        return [await self._told(each) for each in questions]
+
+    def accepts(self, kind: Kind, answer: object) -> bool:
+        """Return whether an answer has the shape of its kind."""
+        return answers.accepts(kind, answer)
+
+    def judged(self, answer: Answer) -> Judgement | None:
+        """Return what a comparison says; None when the model is guessing."""
+        return answers.judgement_of(answer)
+
+    async def _told(self, question: Question) -> Told:
+        """Return what the model says to one question, or why it says nothing that can be used."""
+        try:
+            return await self._answer(question)
+        except EndpointUnusable as error:
+            return JudgeMissing(str(error))
+        except EndpointDown as error:
+            return JudgeDown(str(error))
+        except CortexError as error:
+            return error
+
+    async def _answer(self, question: Question) -> Answer:
+        """Ask, and hand on what stands the test."""
+        if self._client is None or self._clock.monotonic() < self._until:
+            raise EndpointUnusable(self._why)
+        try:
+            content = quoted(question)
+        except CortexError:
+            self._counts["held_back"] += 1
+            raise
+        try:
+            told = await self._in_some_form(self._client, question.kind, content)
+        except EndpointUnusable as error:
+            # Noted here and not for each asker: one who is sent away puts off no look.
+            self._why, self._until = str(error), self._clock.monotonic() + LOOK_AGAIN
+            raise
+        self._has_answered, self._why = True, ""
+        self._counts["read"] += told.read
+        self._counts["written"] += told.written
+        answer = _fitting(question, told.answer)
+        why = "it is too long" if answer is None else grounds.objection(question, answer)
+        if answer is None or why is not None:
+            self._counts["unusable"] += 1
+            raise BadInput(f"what {self._name} wrote is not used: {why}")
+        return answer
+
+    async def _in_some_form(self, client: Client, kind: Kind, content: str) -> Completed:
+        """Ask for JSON as strictly as the server can; a form that has worked is kept."""
+        while True:
+            form = self._form
+            try:
+                told = await self._asked(client, kind, content, form=FORMATS[form])
+            except BadInput:
+                if self._is_proven:
+                    raise
+                if form + 1 == len(FORMATS):  # it was the text, not the form
+                    self._form = 0
+                    raise
+                self._form = max(self._form, form + 1)
+            else:
+                self._is_proven = True
+                return told
+
+    async def _asked(self, client: Client, kind: Kind, content: str, *, form: str) -> Completed:
+        """Send one request."""
+        settings = self._settings
+        document = request(settings.model, kind, content, form=form, tokens=settings.answer_tokens)
+        assert self._endpoint is not None  # noqa: S101 - there is a client
+        read = partial(completed, kind=kind, endpoint=self._endpoint)
+        until = self._clock.monotonic() + LONGEST
+        return await client.ask(document, read, most=MOST, until=until)
+
+    def _rest(self) -> float:
+        """Return the seconds for which nobody is to ask."""
+        return self._breaker.remaining(self._clock.monotonic())
+
+    def _state(self) -> State:
+        if self._client is None or self._clock.monotonic() < self._until:
+            return State.MISSING
+        if self._breaker.position is Position.HALF_OPEN or self._rest() > 0:
+            return State.DOWN
+        is_closed = self._breaker.position is Position.CLOSED
+        return State.READY if is_closed and self._has_answered else State.IDLE
+
+    def _reason(self) -> str:
+        """Return why it cannot be asked now; empty when it can."""
+        match self._state():
+            case State.MISSING:
+                return self._why
+            case State.DOWN:
+                return f"{self._breaker.reason}; next attempt in {self._rest():.0f} s"
+            case _:
+                return ""
+
+
+def _fitting(question: Question, answer: Answer) -> Answer | None:
+    """Return an answer in the room it has, its reasons fit to be shown; None when it has none."""
+    if question.kind is Kind.COMPARE:
+        return {**answer, "reason": visible(redact(str(answer["reason"])).text)[: answers.REASON]}
+    if question.kind is not Kind.SUMMARISE:
+        return answer
+    text = grounds.cut(str(answer["text"]), int(question.quoted["most"]))
+    return None if text is None else {**answer, "text": text}

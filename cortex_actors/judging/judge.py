@@ -1,0 +1,283 @@
+"""Judge: what the rules leave open is put to a model, if there is one.
+
+hears   -
+says    -
+asks    ledger
+keeps   the layers' processes and connections, questions in hand and what each run has used of its
+        budget (lost on a crash; answers that were given are in the ledger, and who asked goes on
+        without)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from cortex_actors.domain.judgement import Conflict
+from cortex_actors.errors import CortexError, JudgeDown
+from cortex_actors.judging import answers
+from cortex_actors.judging.budget import Budget
+from cortex_actors.judging.question import Kind, Question
+from cortex_actors.judging.tally import Tally
+from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.overflow import Overflow
+from cortex_actors.runtime.waiting import within
+from cortex_actors.storage import verdicts
+from cortex_actors.storage.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from cortex_actors.clock import Clock
+    from cortex_actors.domain.judgement import Claim, Judgement
+    from cortex_actors.domain.learning import Learning
+    from cortex_actors.judging.layer import Answer, Layer, MakeLayers, Told
+    from cortex_actors.judging.tally import JudgeInfo
+    from cortex_actors.settings import JudgingSettings
+    from cortex_actors.storage.records import Connection, Records
+
+log = logging.getLogger("cortex.judge")
+
+#: Two claims and the cosine of their vectors, None where it is not known.
+Pair = tuple["Claim", "Claim", float | None]
+
+#: Answers that the ledger keeps, the oldest out first: some 50 MB.
+KEPT = 100_000
+
+#: Answers deleted at once.
+PRUNED = 100
+
+
+class Judge(AsyncioActor):
+    """Asks one layer after another until one is sure: entailment first, a language model last.
+
+    Every answer is kept in the ledger under the question, the layer and the model, so the same
+    question is never paid for twice. No run waits longer than `judging.patience_s` in all: what is
+    being answered by then is answered to its end and kept for the next time. No trouble of a model
+    is raised here; an asker is told None and goes on by the rules.
+    """
+
+    #: Askers that wait for a turn; each question takes the mailbox microseconds.
+    mailbox_limit = 200
+    overflow = Overflow.BACK_PRESSURE
+
+    def __init__(
+        self,
+        make: MakeLayers,
+        records: Records,
+        *,
+        clock: Clock,
+        settings: JudgingSettings,
+        on_line: Callable[[str], None],
+    ) -> None:
+        """Make the layers that the settings ask for; nothing is loaded yet."""
+        super().__init__()
+        self._records = records
+        self._clock = clock
+        self._settings = settings
+        self._layers = make(settings, clock, on_line=on_line)
+        self._rooms = {layer.decider: asyncio.Semaphore(layer.at_once) for layer in self._layers}
+        self._budget = Budget(settings.budget, settings.patience_s)
+        self._flights: dict[bytes, asyncio.Task[dict[bytes, Answer]]] = {}
+        self._tally = Tally()
+
+    def on_start(self) -> None:
+        """Have each layer look after what it needs for as long as this life lasts."""
+        for layer in self._layers:
+            self.spawn(layer.live(), name=f"layer {layer.decider}")
+
+    def compare(
+        self, pairs: Sequence[Pair], *, run: str = ""
+    ) -> asyncio.Task[list[Judgement | None]]:
+        """Return what each pair of claims is to each other; None where nobody is sure.
+
+        Questions that belong together name their `run`: it has one budget.
+        """
+        return self.spawn(self._compared(tuple(pairs), run), name="compare")
+
+    def summarise(self, text: str, *, most: int, run: str = "") -> asyncio.Task[str | None]:
+        """Return a text in at most so many letters; None where nobody can."""
+        question = Question(Kind.SUMMARISE, {"texts": [text], "most": most})
+        return self.spawn(self._text(question, run), name="summarise")
+
+    def merged(self, texts: Sequence[str], *, run: str = "") -> asyncio.Task[str | None]:
+        """Return one text that says all that several say; None where nobody can."""
+        return self.spawn(self._text(Question.about(Kind.MERGE, texts), run), name="merged")
+
+    def synthesise(self, texts: Sequence[str], *, run: str = "") -> asyncio.Task[str | None]:
+        """Return the one principle behind several texts; None where nobody can."""
+        question = Question.about(Kind.SYNTHESISE, texts)
+        return self.spawn(self._text(question, run), name="synthesise")
+
+    def distil(
+        self, heading: str | None, text: str, *, run: str = ""
+    ) -> asyncio.Task[list[Learning] | None]:
+        """Return what is worth knowing in a section; None where nobody can say."""
+        question = Question(Kind.DISTIL, {"texts": [text], "under": heading or ""})
+        return self.spawn(self._learnings(question, run), name="distil")
+
+    def describe(self) -> JudgeInfo:
+        """Return how the layers are, and what became of the questions."""
+        return self._tally.info(tuple(layer.describe() for layer in self._layers))
+
+    async def _compared(self, pairs: Sequence[Pair], run: str) -> list[Judgement | None]:
+        """Ask each layer about the pairs that none before it was sure of."""
+        until = self._budget.until(run, self._clock.monotonic())
+        asked = [Question.compare(left, right) for left, right, _ in pairs]
+        judged: list[Judgement | None] = [None] * len(pairs)
+        for layer in self._able(Kind.COMPARE):
+            left = [number for number, known in enumerate(judged) if known is None]
+            told = await self._told(layer, [asked[number] for number in left], run, until=until)
+            for number, answer in zip(left, told, strict=True):
+                found = None if answer is None else layer.judged(answer)
+                judged[number] = found and _placed(found, *pairs[number][:2])
+        return judged
+
+    async def _text(self, question: Question, run: str) -> str | None:
+        """Return the text of the first layer that answers."""
+        answer = await self._first(question, run)
+        return None if answer is None else answers.text_of(answer)
+
+    async def _learnings(self, question: Question, run: str) -> list[Learning] | None:
+        """Return the learnings of the first layer that answers."""
+        answer = await self._first(question, run)
+        return None if answer is None else answers.learnings_of(answer)
+
+    async def _first(self, question: Question, run: str) -> Answer | None:
+        """Return the answer of the first layer that has one."""
+        until = self._budget.until(run, self._clock.monotonic())
+        for layer in self._able(question.kind):
+            (answer,) = await self._told(layer, [question], run, until=until)
+            if answer is not None:
+                return answer
+        return None
+
+    def _able(self, kind: Kind) -> Iterator[Layer]:
+        """Yield the layers that can be asked such a thing."""
+        return (layer for layer in self._layers if layer.model_id and kind in layer.kinds)
+
+    async def _told(
+        self, layer: Layer, questions: Sequence[Question], run: str, *, until: float
+    ) -> list[Answer | None]:
+        """Return a layer's answer to each question that it has one for by then."""
+        keyed = {_key(layer, each): each for each in questions if self._fits(each)}
+        found = await self._known(layer, keyed)
+        missing = {key: each for key, each in keyed.items() if key not in found}
+        flights = self._begin(layer, self._affordable(layer, missing, run), until)
+        if flights:
+            left = max(0.0, until - self._clock.monotonic())
+            await within(self._clock, left, asyncio.wait(flights))
+        for flight in flights:
+            if flight.done() and not flight.cancelled():
+                found |= flight.result()
+            else:
+                self._tally.late += 1
+        return [found.get(_key(layer, each)) for each in questions]
+
+    def _fits(self, question: Question) -> bool:
+        """Return whether a question may be asked: half of a text would be answered wrongly."""
+        fits = question.size <= self._settings.longest
+        self._tally.too_long += not fits
+        return fits
+
+    async def _known(
+        self, layer: Layer, questions: Mapping[bytes, Question]
+    ) -> dict[bytes, Answer]:
+        """Return the answers that the ledger keeps; none when it cannot be asked."""
+        try:
+            kept = await self._records.read(lambda c: verdicts.found(c, questions))
+        except CortexError:
+            return {}
+        found = {k: each for k, each in kept.items() if layer.accepts(questions[k].kind, each)}
+        self._tally.known += len(found)
+        return found
+
+    def _affordable(
+        self, layer: Layer, questions: Mapping[bytes, Question], run: str
+    ) -> dict[bytes, Question]:
+        """Return those questions that the run's budget has room for."""
+        if not layer.is_metered:
+            return dict(questions)
+        fresh = [key for key in questions if key not in self._flights]
+        granted = set(islice(fresh, self._budget.granted(run, len(fresh))))
+        self._tally.over_budget += len(fresh) - len(granted)
+        return {k: each for k, each in questions.items() if k in granted or k in self._flights}
+
+    def _begin(
+        self, layer: Layer, questions: Mapping[bytes, Question], until: float
+    ) -> set[asyncio.Task[dict[bytes, Answer]]]:
+        """Put questions to a layer; one that is in hand already is joined."""
+        fresh = iter([key for key in questions if key not in self._flights])
+        while some := list(islice(fresh, layer.bulk)):
+            chunk = {key: questions[key] for key in some}
+            flight = self.spawn(self._flight(layer, chunk, until), name=f"ask {layer.decider}")
+            self._flights |= dict.fromkeys(some, flight)
+        return {self._flights[key] for key in questions}
+
+    async def _flight(
+        self, layer: Layer, questions: Mapping[bytes, Question], until: float
+    ) -> dict[bytes, Answer]:
+        """Put some questions to a layer when it has room, and keep what it says."""
+        try:
+            async with self._rooms[layer.decider]:
+                if self._clock.monotonic() >= until:
+                    return {}  # nobody waits for it any more, and it costs nothing yet
+                self._tally.asked += len(questions)
+                told = await self._asked(layer, list(questions.values()))
+            good = {
+                key: each
+                for key, each in zip(questions, told, strict=True)
+                if not isinstance(each, CortexError)
+            }
+            self._tally.answered += len(good)
+            self._tally.failed += len(questions) - len(good)
+            await self._keep(layer, {key: questions[key] for key in good}, good)
+            return good
+        finally:
+            for key in questions:
+                del self._flights[key]
+
+    async def _asked(self, layer: Layer, questions: Sequence[Question]) -> list[Told]:
+        """Return what a layer says, or its trouble for each of the questions."""
+        try:
+            return await layer.answers(questions)
+        except CortexError as error:
+            log.debug("%s did not answer: %s", layer.model_id, error)
+            return [error] * len(questions)
+        except Exception as error:  # a fault of the layer's is no reason to restart who needs none
+            log.exception("asking %s failed inside", layer.model_id)
+            return [JudgeDown(f"it failed inside: {error!r}")] * len(questions)
+
+    async def _keep(
+        self, layer: Layer, questions: Mapping[bytes, Question], told: Mapping[bytes, Answer]
+    ) -> None:
+        """Keep answers in the ledger; one that cannot be written is asked for again some day."""
+        at = self._clock.now()
+        rows = [
+            Verdict(key, layer.decider, layer.model_id, questions[key].kind, answer, at)
+            for key, answer in told.items()
+        ]
+
+        def unit(connection: Connection) -> None:
+            verdicts.keep(connection, rows)
+            verdicts.prune(connection, KEPT, PRUNED)
+
+        try:
+            await self._records.write(unit)
+        except CortexError as error:
+            log.warning("%d answers of %s were not kept: %s", len(rows), layer.model_id, error)
+
+
+def _placed(judgement: Judgement, left: Claim, right: Claim) -> Judgement:
+    """Return a judgement that knows where the two hold: a model may not have looked at that."""
+    if judgement.conflict is Conflict.DIRECT and left.scope != right.scope:
+        return replace(judgement, conflict=Conflict.CONTEXTUAL)
+    return judgement
+
+
+def _key(layer: Layer, question: Question) -> bytes:
+    """Return the key of a layer's answer to a question."""
+    return question.key(layer.decider, layer.model_id, layer.edition)

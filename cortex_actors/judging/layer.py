@@ -1,0 +1,111 @@
+"""A layer of judgement beyond the rules: the port, its states, and what it tells of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from cortex_actors.errors import CortexError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from cortex_actors.clock import Clock
+    from cortex_actors.domain.judgement import Decider, Judgement
+    from cortex_actors.judging.question import Kind, Question
+    from cortex_actors.settings import JudgingSettings
+
+#: What a layer says to a question: JSON values in a shape that it has checked, to be kept as is.
+Answer: TypeAlias = Mapping[str, Any]
+
+#: What became of one question.
+Told: TypeAlias = Answer | CortexError
+
+
+class State(StrEnum):
+    """Whether a layer can be asked now."""
+
+    #: Comes when it is asked for: nothing is loaded, or nobody has asked yet.
+    IDLE = "idle"
+    LOADING = "loading"
+    READY = "ready"
+    #: Away for a while.
+    DOWN = "down"
+    #: Will not come by itself: somebody has to change a setting or the installation.
+    MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True)
+class LayerInfo:
+    """How a layer is, and what it has counted."""
+
+    layer: str
+    model: str
+    state: State
+    #: Why it cannot be asked; empty when it can.
+    reason: str
+    counters: Mapping[str, int]
+
+
+class Layer(Protocol):
+    """A model that answers questions, wherever it runs.
+
+    An answer depends on the question, on `model_id` and on `edition` alone, so that it may be kept.
+    """
+
+    @property
+    def decider(self) -> Decider:
+        """Who decides, as the ledger has it."""
+
+    @property
+    def model_id(self) -> str:
+        """Which model; known before anything is loaded, empty while it is missing."""
+
+    @property
+    def edition(self) -> int:
+        """How it is asked: another one asks in another way, and kept answers are not its own."""
+
+    @property
+    def kinds(self) -> frozenset[Kind]:
+        """What it can be asked."""
+
+    @property
+    def bulk(self) -> int:
+        """Questions that suit it at once."""
+
+    @property
+    def at_once(self) -> int:
+        """Times that it may be asked before it has answered."""
+
+    @property
+    def is_metered(self) -> bool:
+        """Whether its answers cost money or minutes, so that a run has a budget."""
+
+    async def live(self) -> None:
+        """Look after what it needs, until cancelled; then let go of it."""
+
+    async def answers(self, questions: Sequence[Question]) -> list[Told]:
+        """Return an answer or an error for each question.
+
+        Raises a `CortexError` for all of them when it cannot be asked now.
+        """
+
+    def accepts(self, kind: Kind, answer: object) -> bool:
+        """Return whether something that was kept is an answer of this layer's."""
+
+    def judged(self, answer: Answer) -> Judgement | None:
+        """Return what an accepted answer to a comparison says; None when it is not sure enough."""
+
+    def describe(self) -> LayerInfo:
+        """Return how it is."""
+
+
+class MakeLayers(Protocol):
+    """Makes the layers that the settings ask for, the first to be asked first; nothing runs."""
+
+    def __call__(
+        self, settings: JudgingSettings, clock: Clock, *, on_line: Callable[[str], None]
+    ) -> tuple[Layer, ...]:
+        """Return them; `on_line` is given what their processes write."""

@@ -1,0 +1,250 @@
+"""The entailment layer: a CrossEncoder that says whether one statement follows from another.
+
+A statement contradicts another whichever is read first, and two are the same claim when each
+follows from the other, so every pair is scored in both directions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cortex_actors.domain.judgement import Decider
+from cortex_actors.endpoint.breaker import Breaker, Position
+from cortex_actors.errors import BadInput, CortexError, JudgeDown, JudgeMissing
+from cortex_actors.judging import entailment
+from cortex_actors.judging.layer import LayerInfo, State
+from cortex_actors.judging.models import locate
+from cortex_actors.judging.question import Kind
+from cortex_actors.runtime.child import ChildError, ChildProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from cortex_actors.clock import Clock
+    from cortex_actors.domain.judgement import Judgement
+    from cortex_actors.judging.layer import Answer, Told
+    from cortex_actors.judging.models import EntailmentModel
+    from cortex_actors.judging.question import Question
+    from cortex_actors.settings import JudgingSettings
+
+#: What is run to hold the model.
+CHILD = "cortex_actors.judging.nli_child"
+
+#: Pairs of one request: some seconds of a small model on one core.
+BULK = 16
+
+#: Seconds loading may take: 6 on a quiet machine, many times that on a cold, slow or busy one.
+LOAD_TIMEOUT = 300.0
+
+#: Seconds the process has to end once its socket is closed.
+STOP_TIMEOUT = 2.0
+
+#: Exceptions of the process that mean that the library is not installed.
+NOT_INSTALLED = frozenset({"ImportError", "ModuleNotFoundError"})
+
+
+class EntailmentLayer:
+    """A CrossEncoder in a process of its own, loaded at the first question and let go when idle.
+
+    A death of the process, a hang or a failure to load fails the questions in hand; after
+    `breaker_failures` of them in a row it is left alone for a while. A model that is not on this
+    machine, or is no entailment model, makes it `missing`.
+    """
+
+    decider = Decider.NLI
+    edition = 1
+    kinds = frozenset({Kind.COMPARE})
+    bulk = BULK
+    #: The process serves one request after another.
+    at_once = 1
+    is_metered = False
+
+    def __init__(
+        self,
+        settings: JudgingSettings,
+        clock: Clock,
+        *,
+        on_line: Callable[[str], None] | None = None,
+        child: str | Sequence[str] = CHILD,
+    ) -> None:
+        """Look for the model; nothing is loaded yet."""
+        self._settings = settings
+        self._clock = clock
+        self._on_line = on_line
+        self._module = child
+        self._breaker = Breaker(failures=settings.breaker_failures, pause=settings.breaker_pause_s)
+        self._child: ChildProcess | None = None
+        self._is_loaded = False
+        self._turn = asyncio.Lock()
+        self._begun = asyncio.Event()
+        self._used = 0.0
+        self._pairs = self._starts = 0
+        self._missing = ""
+        self._model: EntailmentModel | None = None
+        try:
+            self._model = locate(settings.cross_encoder, settings.cross_encoder_labels)
+        except JudgeMissing as error:
+            self._missing = str(error)
+
+    @property
+    def model_id(self) -> str:
+        """Name and fingerprint of the model; empty while it is missing."""
+        return "" if self._model is None or self._missing else self._model.model_id
+
+    def describe(self) -> LayerInfo:
+        """Return how it is."""
+        name = self.model_id or self._settings.cross_encoder
+        counts = {
+            "pairs": self._pairs,
+            "starts": self._starts,
+            "breaker_opened": self._breaker.opened,
+        }
+        return LayerInfo(self.decider, name, self._state(), self._reason(), counts)
+
+    async def live(self) -> None:
+        """End the process when nobody has asked for a while, and at the end of all."""
+        try:
+            while True:
+                await self._begun.wait()
+                await self._clock.sleep(max(0.0, self._rest()))
+                async with self._turn:
+                    if self._rest() <= 0:  # nobody has asked meanwhile
+                        await self._let_go()
+        finally:
+            await self._let_go()
+
+    async def answers(self, questions: Sequence[Question]) -> list[Told]:
+        """Return the probabilities of each pair, in both directions."""
+        async with self._turn:
+            if self._model is None or self._missing:
+                raise JudgeMissing(self._missing)
+            if not self._breaker.admits(self._clock.monotonic()):
+                raise JudgeDown(self._reason())
+            try:
+                rows, cut = await self._scored(self._model, questions)
+            except (CortexError, OSError) as error:
+                raise await self._failed(error) from error
+            except BaseException:
+                self._breaker.abandoned(self._clock.monotonic())
+                raise
+            self._breaker.succeeded()
+            self._pairs += len(questions)
+            both_ways = enumerate(zip(rows[0::2], rows[1::2], strict=True))
+            return [self._too_long() if at in cut else _answer(*both) for at, both in both_ways]
+
+    def accepts(self, kind: Kind, answer: object) -> bool:
+        """Return whether an answer holds a row of probabilities for each direction."""
+        return kind is Kind.COMPARE and entailment.rows_of(answer) is not None
+
+    def judged(self, answer: Answer) -> Judgement | None:
+        """Return what the probabilities say, as far as they reach `cross_encoder_sure`."""
+        rows = entailment.rows_of(answer)
+        sure = self._settings.cross_encoder_sure
+        return None if rows is None else entailment.judgement_of(rows, sure)
+
+    async def _scored(
+        self, model: EntailmentModel, questions: Sequence[Question]
+    ) -> tuple[NDArray[np.float64], set[int]]:
+        """Return two rows a question, in the order of `models.LABELS`, and which were not read."""
+        child = await self._running(model)
+        pairs = [pair for each in questions for pair in _both_ways(each)]
+        body = json.dumps(pairs).encode()
+        timeout = self._settings.request_timeout_s
+        told, raw = await child.request("score", None, body, deadline=timeout)
+        rows = np.frombuffer(raw, dtype="<f4").reshape(-1, int(told["outputs"]))
+        if len(rows) != len(pairs) or not np.isfinite(rows).all():
+            raise JudgeDown(f"the entailment model {model.model_id} gave no number for some pair")
+        self._used = self._clock.monotonic()
+        cut = {at // 2 for at in told["cut"]}
+        return rows[:, list(model.outputs)].astype(np.float64), cut
+
+    async def _running(self, model: EntailmentModel) -> ChildProcess:
+        """Return the process with the model loaded, started if need be."""
+        if self._child is None:
+            self._starts += 1
+            self._child = await ChildProcess.spawn(
+                self._module,
+                ["--model", str(model.folder)],
+                name="entailment model",
+                on_line=self._on_line,
+            )
+            self._used = self._clock.monotonic()
+            self._begun.set()
+        if not self._is_loaded:
+            told, _ = await self._child.request("load", deadline=LOAD_TIMEOUT)
+            self._used, self._is_loaded = self._clock.monotonic(), True
+            if int(told["outputs"]) <= max(model.outputs):
+                raise JudgeMissing(
+                    f"the model {model.model_id} has {told['outputs']} outputs, and its "
+                    "configuration names more; mend its folder, or set judging.cross_encoder to "
+                    "another one"
+                )
+        return self._child
+
+    async def _failed(self, error: Exception) -> CortexError:
+        """Note a failure, end the process that had it, and return what askers are told."""
+        await self._let_go()
+        name = self._settings.cross_encoder
+        if isinstance(error, JudgeMissing):
+            self._missing = str(error)
+        elif isinstance(error, ChildError) and error.kind in NOT_INSTALLED:
+            self._missing = (
+                f"the entailment model {name} needs sentence-transformers, which cannot be "
+                f"imported ({error}); `pip install sentence-transformers`, then `cortex restart`"
+            )
+        if self._missing:
+            self._breaker.succeeded()
+            return JudgeMissing(self._missing)
+        self._breaker.failed(str(error), self._clock.monotonic())
+        return JudgeDown(f"the entailment model {name} failed: {error}; ask again in a moment")
+
+    async def _let_go(self) -> None:
+        """End the process, if there is one."""
+        child, self._child = self._child, None
+        self._is_loaded = False
+        self._begun.clear()
+        if child is not None:
+            await child.stop(STOP_TIMEOUT)
+
+    def _too_long(self) -> BadInput:
+        """Return what becomes of a pair of which the model would have read a part."""
+        return BadInput(f"two texts are longer together than {self.model_id} can read; say less")
+
+    def _rest(self) -> float:
+        """Return the seconds until nobody has asked for long enough."""
+        return self._used + self._settings.cross_encoder_idle_s - self._clock.monotonic()
+
+    def _state(self) -> State:
+        if self._missing:
+            return State.MISSING
+        if self._reason():
+            return State.DOWN
+        if self._child is None:
+            return State.IDLE
+        return State.READY if self._is_loaded else State.LOADING
+
+    def _reason(self) -> str:
+        """Return why it cannot be asked now; empty when it can."""
+        rest = self._breaker.remaining(self._clock.monotonic())
+        if self._missing or not (rest or self._breaker.position is Position.HALF_OPEN):
+            return self._missing
+        return f"{self._breaker.reason}; next attempt in {rest:.0f} s"
+
+
+def _both_ways(question: Question) -> list[tuple[str, str]]:
+    """Return a pair as premise and hypothesis, and the other way round."""
+    one, other = (question.quoted[name]["text"] for name in ("one", "other"))
+    return [(one, other), (other, one)]
+
+
+def _answer(forth: NDArray[np.float64], back: NDArray[np.float64]) -> dict[str, Any]:
+    """Return what is kept of a pair's probabilities."""
+    return {
+        "rows": [[round(float(each), entailment.PLACES) for each in row] for row in (forth, back)]
+    }
