@@ -11,7 +11,8 @@ import logging
 import os
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
 
 from watchfiles import Change, DefaultFilter, watch
 
@@ -39,6 +40,17 @@ STEP_MS = 20
 ROUNDS = 2
 
 
+class WatchMode(StrEnum):
+    """How changes of a project are noticed; whatever it is, they are, by sweeps."""
+
+    #: The kernel's events tell where to look at once.
+    EVENTS = "events"
+    #: Some of its folders have no events that could be heard, or nobody wants them.
+    POLL = "poll"
+    #: The kernel's events fail at the moment; they are asked for again.
+    DEGRADED = "degraded"
+
+
 class Hints:
     """Wakes whoever listens to a folder when the kernel says that something happened there.
 
@@ -58,6 +70,8 @@ class Hints:
         self._pause = FIRST_PAUSE
         self._stale = False
         self._closed = False
+        #: Whether the kernel's events failed and are not asked for again yet, and why.
+        self._resting, self._reason = False, ""
         #: The folders that are listened to now.
         self.folders: frozenset[str] = frozenset()
 
@@ -65,12 +79,20 @@ class Hints:
         """Follow other settings from the next round on."""
         self._settings = settings
 
-    def listen(self, project_id: str, folders: frozenset[str], wake: Callable[[], None]) -> None:
+    def listen(
+        self,
+        project_id: str,
+        folders: frozenset[str],
+        wake: Callable[[], None],
+        *,
+        polled: bool = False,
+    ) -> None:
         """Wake somebody when something happens in those folders, instead of what was said last.
 
-        It is woken once they are listened to, too: what happened until then nobody has heard.
+        It is woken once they are listened to, too: what happened until then nobody has heard. With
+        `polled` it has others that are only swept, because no event comes of them.
         """
-        self._ears[project_id] = _Ear(folders, wake)
+        self._ears[project_id] = _Ear(folders, wake, polled)
         self._news.set()
         if self._task is None and folders and not self._closed:
             self._task = asyncio.get_running_loop().create_task(self._attend(), name="hints")
@@ -79,6 +101,28 @@ class Hints:
         """Listen to a project's folders no longer; nothing happens when nobody did."""
         self._ears.pop(project_id, None)
         self._news.set()
+
+    def mode(self, project_id: str) -> WatchMode | None:
+        """Return how a project is watched; None for one that nobody watches."""
+        ear = self._ears.get(project_id)
+        if ear is None:
+            return None
+        if ear.polled:
+            return WatchMode.POLL
+        return WatchMode.DEGRADED if self._resting else WatchMode.EVENTS
+
+    def described(self) -> dict[str, Any]:
+        """Return how each project is watched, the least of it, and what is wrong, a sentence each.
+
+        Any thread may ask. That events fail is no reason before they do so again and again: once
+        may be one odd name, and costs a few seconds.
+        """
+        modes = {each: self.mode(each) for each in list(self._ears)}
+        least = next((m for m in (WatchMode.DEGRADED, WatchMode.POLL) if m in modes.values()), None)
+        reasons = []
+        if self._resting and self._pause > 2 * FIRST_PAUSE:
+            reasons = [f"watching: files are only swept, without events: {self._reason}"]
+        return {"mode": least or WatchMode.EVENTS, "modes": modes, "reasons": reasons}
 
     def close(self) -> None:
         """End for good; nobody is woken any more."""
@@ -109,6 +153,7 @@ class Hints:
         log.log(told, "projects are only swept for %.0f s: %s", self._pause, error)
         self._wake(self._ears.values())
         pause, self._pause = self._pause, min(self._pause * 2, LONGEST_PAUSE)
+        self._resting, self._reason = True, str(error)
         await self._clock.sleep(pause)
 
     async def _follow(self) -> None:
@@ -149,6 +194,7 @@ class Hints:
         if last is not None:
             last.stop()
         fresh, self.folders = new.folders - self.folders, new.folders
+        self._resting = False
         self._wake(ear for ear in self._ears.values() if not fresh.isdisjoint(ear.folders))
         return new
 
@@ -188,6 +234,7 @@ class _Ear:
 
     folders: frozenset[str]
     wake: Callable[[], None]
+    polled: bool = False
 
 
 class _Round:

@@ -62,8 +62,12 @@ class Pending:
         }
         return [path for path in different if self._is_due(path, now)]
 
+    def repeated(self, paths: Iterable[str]) -> frozenset[str]:
+        """Return those of some paths that were spoken of before, as they look now."""
+        return frozenset(path for path in paths if path in self._notes)
+
     def note(self, paths: Iterable[str], there: Mapping[str, FileState], now: float) -> None:
-        """Remember what was said."""
+        """Remember what was said, or need not be said because it waits to be heard."""
         for path in paths:
             last = self._notes.get(path)
             pause = AGAIN * self._sweep_s if last is None else 2 * last.pause

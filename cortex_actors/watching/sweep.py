@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.project import PRUNED
+from cortex_actors.ignores import Ignores
 from cortex_actors.parsers.dialect import dialect_of
 from cortex_actors.storage.projects import FileState
 
@@ -32,19 +32,28 @@ class Swept:
     present: bool = True
 
 
-def sweep(root: str, project_id: str, *, max_depth: int, apart: Collection[str] = ()) -> Swept:
+def sweep(
+    root: str,
+    project_id: str,
+    *,
+    max_depth: int,
+    apart: Collection[str] = (),
+    ignores: Ignores | None = None,
+) -> Swept:
     """Return the instruction files below a root. Blocks: run it on a thread.
 
-    Folders that are `apart` (roots of other projects) are left out with all they hold, and so is
-    a link to another instruction file of the project: what it says is counted once. A folder that
-    cannot be read, or whose name is not UTF-8, is as good as empty. A link that leads nowhere is
-    there: reading it tells what is wrong. Raises nothing.
+    Folders that are `apart` (roots of other projects) are left out with all they hold, as are those
+    that `ignores` knows of (it is kept from one look to the next to be quicker), and so is a link
+    to another instruction file of the project: what it says is counted once. A folder that cannot
+    be read, or whose name is not UTF-8, is as good as empty. A link that leads nowhere is there:
+    reading it tells what is wrong. Raises nothing.
     """
     files: dict[str, FileState] = {}
     targets: set[str] = set()
     before = _is_there(root)
     found = sorted(
-        _instruction_files(root, max_depth, apart), key=lambda path: (os.path.islink(path), path)
+        _instruction_files(root, max_depth, apart, ignores or Ignores(root)),
+        key=lambda path: (os.path.islink(path), path),
     )
     for path in found:
         target = os.path.realpath(path)
@@ -55,8 +64,10 @@ def sweep(root: str, project_id: str, *, max_depth: int, apart: Collection[str] 
     # Asked twice: a share that goes away in between has lost no file.
     if not (before and _is_there(root)):
         return Swept({}, frozenset(), present=False)
-    folders = {root, *(os.path.dirname(path) for path in files)}
-    return Swept(files, frozenset(folders))
+    # The folder of a link's target, too: that is where an editor writes. Not beyond the root:
+    # what lies there is not read, either.
+    beside = {os.path.dirname(each) for each in targets if lies_in(each, (root,))}
+    return Swept(files, frozenset({root, *(os.path.dirname(path) for path in files), *beside}))
 
 
 def inner_roots(root: str, followed: Iterable[Project]) -> frozenset[str]:
@@ -88,16 +99,24 @@ def _is_there(root: str) -> bool:
         return False
 
 
-def _instruction_files(root: str, max_depth: int, apart: Collection[str]) -> Iterator[str]:
+def _instruction_files(
+    root: str, max_depth: int, apart: Collection[str], ignores: Ignores
+) -> Iterator[str]:
     """Yield the paths below a root whose names are those of instruction files."""
     depth = root.rstrip(os.sep).count(os.sep)
+    ignores.begin()
     for folder, names, files in os.walk(root):
+        if not ignores.enters(folder, files):
+            names.clear()
+            continue
         if folder.count(os.sep) - depth >= max_depth:
             names.clear()
         names[:] = [
             name
             for name in names
-            if name not in PRUNED and _is_text(name) and os.path.join(folder, name) not in apart
+            if _is_text(name)
+            and (path := os.path.join(folder, name)) not in apart
+            and not ignores.leaves_out(path)
         ]
         for name in (*files, *names):
             path = os.path.join(folder, name)

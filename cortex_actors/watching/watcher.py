@@ -3,26 +3,33 @@
 hears   -
 says    file:changed
 asks    ledger (what the files looked like when they were read, which other projects there are)
-keeps   what it said and the ledger does not show yet (lost on a restart: it is said once more)
+keeps   what it said and the ledger does not show yet (lost on a restart: it is said once more,
+        unless it waits to be heard), and what it has hashed (lost: it is hashed once more)
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from cortex_actors.domain.payload import FileChanged
 from cortex_actors.errors import ActorAway, DeadlineExceeded, LedgerDown
+from cortex_actors.ignores import Ignores
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.overflow import Overflow
-from cortex_actors.storage import projects
+from cortex_actors.storage import journal, projects
 from cortex_actors.topics import FILE_CHANGED
+from cortex_actors.watching.doubt import Doubts
+from cortex_actors.watching.mounts import mounts, silent
 from cortex_actors.watching.pending import Pending
 from cortex_actors.watching.sweep import Swept, inner_roots, lies_in, sweep
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
     from cortex_actors.domain.project import Project
@@ -39,6 +46,9 @@ FIRST_REST, LONGEST_REST = 1.0, 60.0
 
 #: A look may take this share of a thread's time: a huge root must not keep one busy for ever.
 SHARE = 0.1
+
+#: Who reads what is said: nothing is said again that still waits for it.
+READER = "accumulator"
 
 #: Seconds up to which a sweep is so quick that every hint is worth one.
 QUICK = 0.5
@@ -81,11 +91,16 @@ class Watcher(AsyncioActor):
         self._project = project
         self._parts = parts
         self._pending = Pending(parts.settings.sweep_s)
+        self._doubts = Doubts()
+        self._ignores = Ignores(project.root)
+        self._is_first = True
         self._looking = False
         self._looked = asyncio.Event()
         self._absent = False
-        #: Seconds the last sweep took on its thread, and when that was.
+        #: Seconds a sweep takes on its thread, and when the last one was.
         self._took = self._at = 0.0
+        #: Seconds the last sweep took; before the first one, longer than any.
+        self._last = math.inf
         #: Seconds to rest before the next look; 0 while looks succeed.
         self._rest = 0.0
 
@@ -142,16 +157,38 @@ class Watcher(AsyncioActor):
     async def _look(self) -> None:
         """Sweep, listen to the folders that matter now, and say what differs."""
         known, apart = await self._parts.records.read(self._known)
-        swept = await self._parts.threads.run(self._sweep, apart)
+        swept, heard = await self._parts.threads.run(self._sweep, apart)
         self._at = self._parts.clock.monotonic()
-        self._parts.hints.listen(self._project.id, swept.folders, self._hinted)
+        polled = heard != swept.folders
+        self._parts.hints.listen(self._project.id, heard, self._hinted, polled=polled)
         self._note_presence(swept)
         if not swept.present:
             return
-        paths = self._pending.choose(self._ours(known, swept), swept.files, self._at)
+        ours = self._ours(known, swept)
+        now = self._parts.clock.now()
+        doubtful = await self._parts.threads.run(self._doubts.differing, ours, swept.files, now)
+        due = self._pending.choose(ours, swept.files, self._at)
+        waiting = await self._waiting(due)
+        await self._say([*(path for path in due if path not in waiting), *doubtful])
+        self._pending.note(due, swept.files, self._at)
+        self._doubts.settled(doubtful, ours)
+        self._is_first = False
+
+    async def _say(self, paths: Sequence[str]) -> None:
+        """Say that some files may have changed, in one commit."""
         said = [(FILE_CHANGED, FileChanged(self._project.id, path)) for path in paths]
         await self._parts.bus.publish_all(said, source=self.actor_name)
-        self._pending.note(paths, swept.files, self._at)
+
+    async def _waiting(self, due: Sequence[str]) -> frozenset[str]:
+        """Return what need not be said again: it waits for whoever reads it.
+
+        Only of what was said before as it is now, by this life or, at its first look, by another:
+        what has changed since may be in the reader's hand, and already read.
+        """
+        asked = frozenset(due) if self._is_first else self._pending.repeated(due)
+        if not asked:
+            return frozenset()
+        return await self._parts.records.read(lambda c: journal.waiting_keys(c, READER, asked))
 
     def _known(self, connection: Connection) -> tuple[dict[str, FileState], frozenset[str]]:
         """Return what the ledger knows of our files, and the roots below ours (a query).
@@ -185,13 +222,22 @@ class Watcher(AsyncioActor):
             )
         self._absent = not swept.present
 
-    def _sweep(self, apart: frozenset[str]) -> Swept:
-        """Look at the project's files (on a thread)."""
+    def _sweep(self, apart: frozenset[str]) -> tuple[Swept, frozenset[str]]:
+        """Look at the project's files; return the folders to listen to, too (on a thread)."""
         began = self._parts.clock.monotonic()
-        depth = self._parts.settings.max_depth
-        swept = sweep(self._project.root, self._project.id, max_depth=depth, apart=apart)
-        self._took = self._parts.clock.monotonic() - began
-        return swept
+        swept = sweep(
+            self._project.root,
+            self._project.id,
+            max_depth=self._parts.settings.max_depth,
+            apart=apart,
+            ignores=self._ignores,
+        )
+        took = self._parts.clock.monotonic() - began
+        # The quicker of two: one that was slow once had to wait for a busy machine.
+        self._took, self._last = min(took, self._last), took
+        if self._parts.settings.mode == "poll":
+            return swept, frozenset()
+        return swept, swept.folders - silent(swept.folders, mounts())
 
     async def _clockwork(self) -> None:
         """Look again and again."""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from sqlalchemy import delete
 
 from cortex_actors.domain.payload import FileChanged
 from cortex_actors.settings import WatchingSettings
 from cortex_actors.storage import projects
+from cortex_actors.storage.schema import deliveries
 from cortex_actors.testing import eventually
 from cortex_actors.watching.hints import Hints
 from cortex_actors.watching.sweep import sweep
@@ -52,6 +56,14 @@ class Watch:
         self.watcher = Watcher(self.project, self.parts)
         return self.watcher
 
+    async def heard(self) -> None:
+        """Have everything that was said handled by whoever hears it."""
+
+        def unit(connection: Connection) -> None:
+            connection.execute(delete(deliveries))
+
+        await self.office.write(unit)
+
     async def sweep(self) -> None:
         """Let the time of a sweep pass and return once it has looked."""
         await self.turn(SWEEP)
@@ -87,14 +99,17 @@ class Watch:
         path.write_text(text)
         return path
 
-    async def read(self) -> None:
-        """Have the ledger know what the project's files look like now, as if it had read them."""
+    async def read(self, *, sha256: str = "") -> None:
+        """Have the ledger know what the project's files look like now, as if it had read them.
+
+        With a hash, as if they had said that.
+        """
         swept = sweep(str(self.root), self.project.id, max_depth=3)
 
         def unit(connection: Connection) -> None:
             for path in projects.files(connection, self.project.id):
                 projects.forget(connection, path)
             for state in swept.files.values():
-                projects.saw(connection, state, 1)
+                projects.saw(connection, replace(state, sha256=sha256), 1)
 
         await self.office.write(unit)

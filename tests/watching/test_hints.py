@@ -13,7 +13,7 @@ import pytest
 from cortex_actors.settings import WatchingSettings
 from cortex_actors.testing import ManualClock, eventually
 from cortex_actors.watching import hints as hints_module
-from cortex_actors.watching.hints import Hints
+from cortex_actors.watching.hints import Hints, WatchMode
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -193,17 +193,23 @@ class TestTrouble:
             raise OSError(28, "No space left on device")
 
         pauses: list[float] = []
+        told: list[int] = []
         with monkeypatch.context() as broken:
             broken.setattr(hints_module, "watch", refuse)
             ears.listen("a")
             for _ in range(8):
                 await eventually(lambda: ears.clock.sleepers > 0)
                 pauses.append(ears.clock.due)
+                assert WatchMode.DEGRADED == ears.hints.mode("a")
+                told.append(len(ears.hints.described()["reasons"]))
                 ears.clock.advance(pauses[-1])
                 await eventually(lambda: ears.woken["a"] > len(pauses))
         await eventually(lambda: ears.clock.sleepers > 0)
         ears.clock.advance(300)
         await ears.open()
 
+        assert WatchMode.EVENTS == ears.hints.mode("a")
         assert [5, 10, 20, 40, 80, 160, 300, 300] == pauses
         assert 1 == caplog.text.count("only swept")
+        # Once may be one odd name.
+        assert [0, 1, 1] == told[:3]

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cortex_actors.domain.fragment import file_hash
 from cortex_actors.testing import eventually
+from cortex_actors.watching import watcher as watcher_module
+from cortex_actors.watching.hints import WatchMode
 
 if TYPE_CHECKING:
+    import pytest
+
     from tests.watching.support import Watch
 
 
@@ -96,6 +102,83 @@ class TestHints:
 
         watch.write("CLAUDE.md", "anew\n")
         await watch.told("CLAUDE.md")
+
+    async def test_target_of_a_link(self, watch: Watch) -> None:
+        """A change of the file that a link leads to is told of under the link's name."""
+        target = watch.write("docs/agents.txt")
+        (watch.root / "CLAUDE.md").symlink_to(target)
+        await watch.begin()
+        await watch.told("CLAUDE.md")
+        watch.forget()
+        target.write_text("## A\n\nanother text\n")
+
+        await watch.told("CLAUDE.md")
+
+
+class TestModes:
+    async def test_events(self, watch: Watch) -> None:
+        """A project on a disk of this machine is watched by the kernel's events."""
+        await watch.begin()
+
+        assert WatchMode.EVENTS == watch.hints.mode(watch.project.id)
+        assert {"events"} == set(watch.hints.described()["modes"].values())
+
+    async def test_share(self, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Folders on a share are swept and not listened to; the others of the project are."""
+        share = str(watch.root / "share")
+        monkeypatch.setattr(watcher_module, "mounts", lambda: {"/": "ext4", share: "nfs4"})
+        watch.write("CLAUDE.md")
+        watch.write("share/CLAUDE.md")
+        await watch.begin()
+        await watch.told("CLAUDE.md", "share/CLAUDE.md")
+        watch.forget()
+        watch.write("share/CLAUDE.md", "another text\n")
+        await watch.sweep()
+        await watch.told("share/CLAUDE.md")
+
+        assert {str(watch.root)} == watch.hints.folders
+        assert ("poll", []) == tuple(map(watch.hints.described().get, ("mode", "reasons")))
+
+    async def test_wanted(self, watch: Watch) -> None:
+        """Whoever wants no events gets none, and every change all the same."""
+        watch.parts = replace(
+            watch.parts, settings=watch.parts.settings.model_copy(update={"mode": "poll"})
+        )
+        await watch.begin()
+        watch.write("CLAUDE.md")
+        await watch.sweep()
+        await watch.told("CLAUDE.md")
+
+        assert frozenset() == watch.hints.folders
+        assert WatchMode.POLL == watch.hints.mode(watch.project.id)
+
+
+class TestContent:
+    async def test_unseen(self, watch: Watch) -> None:
+        """A change that left the file's look as it was is told of, because its bytes differ."""
+        path = watch.write("CLAUDE.md", "Use tabs.\n")
+        before = file_hash(path.read_bytes())
+        path.write_text("Use eels.\n")
+        await watch.read(sha256=before)
+        await watch.begin()
+        await watch.told("CLAUDE.md")
+        for _ in range(3):
+            await watch.sweep()
+
+        assert ["CLAUDE.md"] == watch.said
+
+    async def test_ignored(self, watch: Watch) -> None:
+        """A file whose folder git ignores from now on is told of, so that it is let go."""
+        watch.write("out/CLAUDE.md")
+        await watch.begin()
+        await watch.told("out/CLAUDE.md")
+        await watch.read()
+        watch.forget()
+        watch.write(".gitignore", "out/\n")
+        await watch.sweep()
+        await watch.sweep()
+
+        await watch.told("out/CLAUDE.md")
 
 
 class TestSweeps:

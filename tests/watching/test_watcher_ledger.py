@@ -34,15 +34,49 @@ class TestLedger:
         await watch.told("CLAUDE.md")
 
     async def test_said_again(self, watch: Watch) -> None:
-        """What is told of and stays unknown is told of again, ever more rarely."""
+        """What is told of, heard, and stays unknown is told of again, ever more rarely."""
         watch.write("CLAUDE.md")
         await watch.begin()
+        await watch.heard()
         counts = []
         for _ in range(3 * AGAIN + 1):
             await watch.sweep()
+            await watch.heard()
             counts.append(len(watch.said))
 
         assert [1] * (AGAIN - 1) + [2] * 2 * AGAIN + [3, 3] == counts
+
+    async def test_waits(self, watch: Watch) -> None:
+        """What waits to be read is not told of again, however long that takes."""
+        watch.write("CLAUDE.md")
+        await watch.begin()
+        for _ in range(3 * AGAIN):
+            await watch.sweep()
+
+        assert ["CLAUDE.md"] == watch.said
+
+    async def test_waits_after_restart(self, watch: Watch) -> None:
+        """What an earlier life told of and nobody has read yet is not told of by the next one."""
+        watch.write("CLAUDE.md")
+        watch.write("sub/CLAUDE.md")
+        await watch.begin()
+        await watch.told("CLAUDE.md", "sub/CLAUDE.md")
+        watch.forget()
+        await watch.office.dismiss("watcher")
+        watch.write("AGENTS.md")
+        await watch.begin()
+
+        await watch.told("AGENTS.md")
+
+    async def test_changes_while_it_waits(self, watch: Watch) -> None:
+        """A change of what waits is told of: the reader may have it in hand, and read it before."""
+        watch.write("CLAUDE.md")
+        await watch.begin()
+        await watch.told("CLAUDE.md")
+        watch.forget()
+        watch.write("CLAUDE.md", "anew\n")
+
+        await watch.told("CLAUDE.md")
 
     async def test_touched(self, watch: Watch) -> None:
         """A file that is only touched is told of once: then the ledger has its new look."""

@@ -1,0 +1,202 @@
+"""Which folders of a project are not its own words: dependencies, build output, what git ignores.
+
+`.gitignore` prunes folders and never a file: people keep `CLAUDE.local.md` out of version control
+and want it read. For the same reason the folders of tools (`.claude`, `.cursor`) are looked into
+whatever git thinks of them. A linked worktree of git below a project is the project once more.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from pathspec import GitIgnoreSpec
+
+from cortex_actors.domain.project import PRUNED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+#: Folders of tools whose files instruct agents.
+TOOLS = frozenset({".claude", ".cursor", ".github", ".windsurf"})
+
+#: Where git keeps what a clone alone ignores.
+_EXCLUDE = os.path.join(".git", "info", "exclude")
+
+#: Bytes of an ignore file that are read: a list of folders is not longer.
+LARGEST = 1 << 18
+
+#: Stars in one part of a pattern, and double stars in all of it. A pattern with more would be
+#: matched by trying, for seconds where somebody has made it so; it ignores nothing.
+STARS, DOUBLE_STARS = 3, 3
+
+#: Ignore files that are remembered with what they say; one takes some 10 KB.
+REMEMBERED = 512
+
+
+class Ignores:
+    """Says of each folder below a root whether it is left out; parents are asked before children.
+
+    Kept from one look to the next: a folder is judged again only when an ignore file was read
+    again, because its stat differs. One thread at a time. Raises nothing: what cannot be
+    read ignores nothing.
+    """
+
+    def __init__(self, root: str) -> None:
+        """Know nothing yet."""
+        self._root = root.rstrip(os.sep) or os.sep
+        self._verdicts: dict[str, bool] = {}
+        #: Folders with an ignore file by path, each with what it says, from the repository's top.
+        self._specs: dict[str, GitIgnoreSpec] = {}
+        self._above: tuple[tuple[str, GitIgnoreSpec], ...] = ()
+
+    def begin(self) -> None:
+        """Look at the ignore files that stand above the root, before a look at what is below."""
+        above: list[tuple[str, GitIgnoreSpec]] = []
+        for folder in self._repository():
+            names = (_EXCLUDE, ".gitignore") if os.path.lexists(_join(folder, ".git")) else ()
+            for name in names or (".gitignore",):
+                spec = _spec(_join(folder, name))
+                if spec is not None and not self._ignores_root(spec, folder):
+                    above.append((folder, spec))
+        if tuple(above) != self._above:
+            self._above = tuple(above)
+            self._verdicts.clear()
+
+    def enters(self, folder: str, files: Iterable[str]) -> bool:
+        """Take in what a folder's own files say of it; False for a linked worktree.
+
+        `files` are the names of the files in it. Its subfolders can be asked about afterwards.
+        """
+        if folder == self._root:
+            return True
+        names = set(files)
+        if ".git" in names and _is_worktree(_join(folder, ".git")):
+            return False
+        spec = _spec(_join(folder, ".gitignore")) if ".gitignore" in names else None
+        if spec is not self._specs.get(folder):
+            self._verdicts.clear()
+            if spec is None:
+                del self._specs[folder]
+            else:
+                self._specs[folder] = spec
+        return True
+
+    def leaves_out(self, folder: str) -> bool:
+        """Tell whether a folder below the root is not to be looked into."""
+        if os.path.basename(folder) in PRUNED:
+            return True
+        known = self._verdicts.get(folder)
+        if known is None:
+            known = self._verdicts[folder] = self._is_ignored(folder)
+        return known
+
+    def _is_ignored(self, folder: str) -> bool:
+        """Tell whether git ignores a folder: the innermost file that speaks of it decides."""
+        relative = os.path.relpath(folder, self._root)
+        if not TOOLS.isdisjoint(relative.split(os.sep)):
+            return False
+        place = os.path.dirname(folder)
+        while len(place) > len(self._root):
+            said = _says(self._specs.get(place), folder, place)
+            if said is not None:
+                return said
+            place = os.path.dirname(place)
+        answers = (_says(spec, folder, place) for place, spec in reversed(self._above))
+        return next((said for said in answers if said is not None), False)
+
+    def _repository(self) -> list[str]:
+        """Return the folders from the top of the repository that holds the root, to the root."""
+        folders = [self._root]
+        while not os.path.lexists(_join(folders[-1], ".git")):
+            parent = os.path.dirname(folders[-1])
+            if parent == folders[-1]:
+                return [self._root]
+            folders.append(parent)
+        return folders[::-1]
+
+    def _ignores_root(self, spec: GitIgnoreSpec, folder: str) -> bool:
+        """Tell whether somebody follows a folder that git ignores: then its own rules count."""
+        return folder != self._root and bool(_says(spec, self._root, folder))
+
+
+def left_out(root: str, path: str) -> bool:
+    """Tell whether a file below a root lies in a folder that is left out. Blocks."""
+    ignores = Ignores(root)
+    ignores.begin()
+    folder = root
+    for name in os.path.relpath(os.path.dirname(path), root).split(os.sep):
+        if name in (os.curdir, ""):
+            continue
+        folder = _join(folder, name)
+        inside = [each for each in (".git", ".gitignore") if os.path.isfile(_join(folder, each))]
+        if ignores.leaves_out(folder) or not ignores.enters(folder, inside):
+            return True
+    return False
+
+
+def _says(spec: GitIgnoreSpec | None, folder: str, place: str) -> bool | None:
+    """Return what an ignore file in one place says of a folder; None when it says nothing."""
+    if spec is None:
+        return None
+    return spec.check_file(os.path.relpath(folder, place) + "/").include
+
+
+def _spec(path: str) -> GitIgnoreSpec | None:
+    """Return what an ignore file says, read again only when it looks different."""
+    try:
+        found = os.stat(path)
+        return _parsed(path, (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino))
+    except (OSError, ValueError):
+        return None
+
+
+@lru_cache(REMEMBERED)
+def _parsed(path: str, _stamp: tuple[int, ...]) -> GitIgnoreSpec | None:
+    """Return what an ignore file says; None for nothing. Raises `OSError`."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb") as opened:
+        text = opened.read(LARGEST).decode("utf-8", "surrogateescape")
+    tame = [line for line in text.splitlines() if _is_pattern(line) and _is_tame(line)]
+    if not tame:
+        return None
+    try:
+        return GitIgnoreSpec.from_lines(tame)
+    except ValueError:
+        return GitIgnoreSpec.from_lines([line for line in tame if _is_valid(line)])
+
+
+def _is_pattern(line: str) -> bool:
+    """Tell whether a line is neither empty nor a comment."""
+    return bool(line.strip()) and not line.startswith("#")
+
+
+def _is_tame(line: str) -> bool:
+    """Tell whether a pattern can be matched without trying for long."""
+    if line.count("**") > DOUBLE_STARS:
+        return False
+    return all(part == "**" or part.count("*") <= STARS for part in line.split("/"))
+
+
+def _is_valid(line: str) -> bool:
+    """Tell whether git would take a line for a pattern."""
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except ValueError:
+        return False
+    return True
+
+
+def _is_worktree(path: str) -> bool:
+    """Tell whether a `.git` file names a linked worktree; a submodule's names a module."""
+    try:
+        with open(path, "rb") as opened:
+            return b"/worktrees/" in opened.read(4096)
+    except OSError:
+        return False
+
+
+def _join(folder: str, name: str) -> str:
+    """Return the path of a name in a folder."""
+    return os.path.join(folder, name)
