@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cortex_actors.domain.fragment import Fragment
+    from cortex_actors.domain.statement import Statement, StatementKind
 
 #: Hex digits of the content hash that an insight's id keeps: 80 bits, so that a billion insights
 #: still collide with a probability below one in a million.
@@ -27,6 +29,15 @@ class Category(StrEnum):
     PATTERN = "pattern"
 
 
+class Granularity(StrEnum):
+    """What one insight is."""
+
+    #: One statement: a list item, a paragraph, a table row, a command.
+    STATEMENT = "statement"
+    #: A whole section, as the document has it.
+    SECTION = "section"
+
+
 class InsightStatus(StrEnum):
     """Where an insight stands; nothing is deleted, it changes its status."""
 
@@ -36,6 +47,10 @@ class InsightStatus(StrEnum):
     PENDING_REVIEW = "pending_review"
     #: No source says it any more.
     WITHDRAWN = "withdrawn"
+
+
+#: What files say and people see: shown, found, grouped. (Only what is active is promoted.)
+LIVE = frozenset({InsightStatus.ACTIVE, InsightStatus.CONTRADICTED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +64,10 @@ class Insight:
         last_seen: UTC microseconds.
         projects: names of the projects that say it, one for each: two folders may share a name
             and are still two voices.
+        heading: what it stands under at the first of its places.
+        kind: what it does, as it stands there; None for a section.
+        verdict: how sure the classifier is of the category, 0 to 1.
+        review: why a person has to look at it first; None for what may be used.
 
     """
 
@@ -64,6 +83,11 @@ class Insight:
     first_seen: int
     last_seen: int
     projects: tuple[str, ...] = ()
+    heading: str | None = None
+    granularity: Granularity = Granularity.SECTION
+    kind: StatementKind | None = None
+    verdict: float | None = None
+    review: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +95,13 @@ class InsightSource:
     """Where an insight was read; unique on (fragment_id, ordinal).
 
     Attributes:
+        insight_id: the insight for which it counts.
         file_hash: the revision in which it was read; "" for a source that is looked up later,
             because which revisions said it are the observations.
+        ordinal: which statement of the fragment, from 0; 0 when whole sections are insights.
+        scope: where in the project it holds: a folder, or globs; "" for all of it.
+        said_id: the insight whose text stands there, where that is another one: the two were
+            found to say the same.
 
     """
 
@@ -84,11 +113,25 @@ class InsightSource:
     line_start: int
     line_end: int
     file_hash: str
-    #: Which statement of the fragment, from 0; always 0 when whole sections are insights.
     ordinal: int = 0
+    kind: StatementKind | None = None
+    scope: str = ""
+    said_id: str = ""
+
+    @property
+    def spot(self) -> tuple[str, int]:
+        """What no two sources share: the fragment, and which of its statements."""
+        return self.fragment_id, self.ordinal
+
+    @property
+    def said(self) -> str:
+        """The insight whose text stands there."""
+        return self.said_id or self.insight_id
 
     @classmethod
-    def of(cls, insight_id: str, fragment: Fragment, *, ordinal: int = 0) -> InsightSource:
+    def of(
+        cls, insight_id: str, fragment: Fragment, *, ordinal: int = 0, scope: str = ""
+    ) -> InsightSource:
         """Return the source that says: this insight was read in this fragment."""
         return cls(
             insight_id=insight_id,
@@ -100,12 +143,44 @@ class InsightSource:
             line_end=fragment.line_end,
             file_hash=fragment.file_hash,
             ordinal=ordinal,
+            scope=scope,
+        )
+
+    @classmethod
+    def of_statement(
+        cls, insight_id: str, fragment: Fragment, statement: Statement, *, scope: str = ""
+    ) -> InsightSource:
+        """Return the source that says: this insight is a statement of this fragment.
+
+        Its `fragment_id` is the fragment's stance.
+        """
+        return cls(
+            insight_id=insight_id,
+            fragment_id=fragment.stance,
+            path=fragment.source_path,
+            project=fragment.source_project,
+            heading=statement.heading or None,
+            line_start=statement.line_start,
+            line_end=statement.line_end,
+            file_hash=fragment.file_hash,
+            ordinal=statement.ordinal,
+            kind=statement.kind,
+            scope=scope,
         )
 
 
 def section_hash(content: str) -> str:
     """Return the SHA-256 of the trimmed text's UTF-8 bytes: equal sections are one insight."""
     return hashlib.sha256(content.strip().encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def statement_hash(text: str) -> str:
+    """Return the SHA-256 of a statement in normal form C, its white space collapsed.
+
+    So neither a line break nor how an accent is written makes two insights of one.
+    """
+    plain = " ".join(unicodedata.normalize("NFC", text).split())
+    return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def insight_id(content_hash: str) -> str:

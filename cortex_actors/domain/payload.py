@@ -7,7 +7,7 @@ ids of all. Handlers read the truth from the ledger; ids only say where to look.
 from __future__ import annotations
 
 from collections.abc import Mapping  # noqa: TC003 - annotations are read at run time
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from types import UnionType
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_origin, get_type_hints
@@ -16,6 +16,9 @@ from cortex_actors.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+#: A field's mark: the value that counts when several events, one of which has it, are made one.
+WINS = "wins"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,17 @@ class AccumulationComplete(Payload):
     run_id: str
     project_id: str | None
     changed_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReconciliationRequested(Payload):
+    """`full` makes clusters and neighbours anew from nothing, in place of what changed since.
+
+    Without `weigh` only what came late (a vector, say) is compared, and not everything is weighed.
+    """
+
+    full: bool = field(default=False, metadata={WINS: True})
+    weigh: bool = field(default=True, metadata={WINS: True})
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,17 +162,20 @@ def plain(payload: Payload) -> dict[str, Any]:
 def merged(payloads: Sequence[P]) -> P:
     """Return one payload for several of one kind: the newest, with the ids of all in order.
 
-    A field that differs and may be None becomes None ("several").
+    A field that differs and may be None becomes None ("several"); one that is marked with the value
+    that wins has that value if any of them has.
     """
     newest = payloads[-1]
     hints = _hints(cast("Any", type(newest)))
     changes: dict[str, Any] = {}
-    for field in fields(newest):
-        values = [getattr(payload, field.name) for payload in payloads]
+    for each in fields(newest):
+        values = [getattr(payload, each.name) for payload in payloads]
         if isinstance(values[-1], tuple):
-            changes[field.name] = tuple(dict.fromkeys(item for value in values for item in value))
-        elif type(None) in get_args(hints[field.name]) and len(set(values)) > 1:
-            changes[field.name] = None
+            changes[each.name] = tuple(dict.fromkeys(item for value in values for item in value))
+        elif WINS in each.metadata and each.metadata[WINS] in values:
+            changes[each.name] = each.metadata[WINS]
+        elif type(None) in get_args(hints[each.name]) and len(set(values)) > 1:
+            changes[each.name] = None
     return replace(newest, **changes)
 
 

@@ -33,6 +33,21 @@ PRUNED = frozenset(
         "build",
         "dist",
         "target",
+        "third-party",
+        "bower_components",
+        "jspm_packages",
+        "Pods",
+        "Carthage",
+        ".bundle",
+        ".eggs",
+        ".gradle",
+        ".next",
+        ".nox",
+        ".nuxt",
+        ".svelte-kit",
+        ".terraform",
+        ".turbo",
+        ".yarn",
     }
 )
 
@@ -70,6 +85,15 @@ def innermost(projects: Iterable[Project], path: str) -> Project | None:
     """Return the project that a real path belongs to, whatever project holds that one in turn."""
     holding = (each for each in projects if each.holds(path))
     return max(holding, key=lambda each: len(each.root), default=None)
+
+
+def around(projects: Iterable[Project], folder: str) -> list[Project]:
+    """Return the projects that hold a folder, given by its real path, or lie below it."""
+    return [
+        each
+        for each in projects
+        if each.holds(folder) or each.root.startswith(folder.rstrip("/") + "/")
+    ]
 
 
 def pruned(relative_path: str) -> bool:

@@ -1,7 +1,7 @@
 """Accumulator: a changed instruction file becomes insights.
 
 hears   file:changed, scan:requested
-says    accumulation:complete, file:changed
+says    accumulation:complete, file:changed, scan:requested
 asks    ledger, cache (vectors)
 keeps   - (a file in hand when it crashes is handed out again)
 """
@@ -12,34 +12,36 @@ import asyncio
 import logging
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, TypeVarTuple, Unpack
+from typing import TYPE_CHECKING, ClassVar, TypeVar, TypeVarTuple, Unpack
 
 from cortex_actors.bus.consumer import Consumer, Desk
-from cortex_actors.bus.journal import Outcome, Work
+from cortex_actors.bus.journal import Outcome
 from cortex_actors.clock import ulid
+from cortex_actors.domain.insight import Granularity
 from cortex_actors.domain.payload import AccumulationComplete, FileChanged, ScanRequested
-from cortex_actors.domain.project import innermost, pruned
-from cortex_actors.errors import ActorAway, BadInput, DeadlineExceeded, EmbedderDown, MailboxFull
-from cortex_actors.parsers.dialect import dialect_of
+from cortex_actors.domain.project import innermost
+from cortex_actors.errors import BadInput, CortexError
 from cortex_actors.pipeline import reading
-from cortex_actors.pipeline.findings import said
+from cortex_actors.pipeline.findings import READ_AS
+from cortex_actors.pipeline.job import Job
+from cortex_actors.pipeline.likeness import Likeness
+from cortex_actors.pipeline.vectors import vectors
 from cortex_actors.runtime.overflow import Overflow
-from cortex_actors.storage import indexing, insights, projects, runs, sources
+from cortex_actors.storage import alerts, indexing, insights, projects, runs, sources
 from cortex_actors.topics import ACCUMULATION_COMPLETE, FILE_CHANGED, SCAN_REQUESTED
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from cortex_actors.domain.event import Event
     from cortex_actors.domain.payload import Payload
-    from cortex_actors.domain.project import Project
     from cortex_actors.parsers.dialect import Dialect
+    from cortex_actors.pipeline.findings import Said
+    from cortex_actors.pipeline.vectors import Embed
     from cortex_actors.settings import AccumulationSettings
-    from cortex_actors.storage.indexing import Matrix
-    from cortex_actors.storage.insights import Finding
+    from cortex_actors.storage.neighbours import Neighbours
     from cortex_actors.storage.projects import FileState
     from cortex_actors.storage.records import Connection, Records
 
@@ -47,32 +49,10 @@ if TYPE_CHECKING:
 A = TypeVarTuple("A")
 T = TypeVar("T")
 
-#: Why a text is kept without a vector for now.
-UNEMBEDDED = (EmbedderDown, BadInput, MailboxFull, ActorAway, DeadlineExceeded)
+#: Ids that one event names: an event takes 64 KiB, and a large file says more than that.
+NAMED = 1_500
 
 log = logging.getLogger("cortex.accumulator")
-
-
-class Embed(Protocol):
-    """Turns texts into unit vectors."""
-
-    def __call__(self, texts: Sequence[str], *, model: str | None = None) -> Awaitable[Matrix]:
-        """Return one row of that model for each text; raises one of `UNEMBEDDED` if it cannot."""
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One file in hand; `run` is its audit row as far as it is known."""
-
-    project: Project
-    path: str
-    run: runs.Run
-
-    @property
-    def dialect(self) -> Dialect | None:
-        """How to read the file; None when it is none of ours."""
-        relative = os.path.relpath(self.path, self.project.root)
-        return None if pruned(relative) else dialect_of(relative)
 
 
 class Accumulator(Consumer):
@@ -80,8 +60,9 @@ class Accumulator(Consumer):
 
     The event is a hint: what counts is what lies at the path now. A file that cannot be read is a
     failed run and leaves what it said before as it was. Its project is the innermost one that holds
-    it, whatever the event says. Text that cannot be embedded now is kept
-    without a vector; the indexer embeds it when the model is there.
+    it, whatever the event says. Text that cannot be embedded now is kept without a vector; the
+    indexer embeds it when the model is there. A file that was read otherwise (another granularity,
+    an older release) is read again, though its bytes are the same.
     """
 
     #: Wake-ups, of which one waits at most: the journal keeps the events.
@@ -104,13 +85,17 @@ class Accumulator(Consumer):
         settings: AccumulationSettings,
         model: str,
         embed: Embed,
+        neighbours: Neighbours,
     ) -> None:
         """Remember whom to ask."""
         super().__init__(desk)
         self._records = records
         self._settings = settings
+        self._granularity = Granularity(settings.granularity)
+        self._read_as = READ_AS[self._granularity]
         self._model = model
         self._embed = embed
+        self._likeness = Likeness(records, neighbours, merge=settings.merge)
         # Its own, because a share that hangs must cost nobody else a thread.
         self._threads = ThreadPoolExecutor(self.concurrency, "accumulator")
 
@@ -118,6 +103,7 @@ class Accumulator(Consumer):
         """Hear the topics; the threads end with the actor, those that hang excepted."""
         self.actor_ref.on_end(partial(self._threads.shutdown, wait=False, cancel_futures=True))
         await super().on_start()
+        self.spawn(self._read_anew(), name="read anew")
 
     async def on_changed(self, event: Event[FileChanged]) -> Outcome:
         """Take in what a file says now."""
@@ -136,32 +122,9 @@ class Accumulator(Consumer):
             reason = f"cannot read {path}: no project that holds it is followed; cortex init it"
             return self._outcome(replace(run, state="failed", error=reason))
         job = Job(project, path, replace(run, project_id=project.id))
-        if job.dialect is None:
-            return await self._silenced(replace(job.run, state="failed", error=_foreign(job)))
+        if job.dialect is None or await self._on_thread(job.is_left_out):
+            return await self._silenced(replace(job.run, state="failed", error=job.refusal()))
         return await self._read(job, job.dialect)
-
-    async def _read(self, job: Job, dialect: Dialect) -> Outcome:
-        """Take in what a project's file says now."""
-        limit = self._settings.max_file_bytes
-        try:
-            look = await reading.look(job.path, job.project, limit=limit, executor=self._threads)
-        except (FileNotFoundError, NotADirectoryError):
-            return await self._vanished(job)
-        if look.data is None:
-            return await self._failed(job, look.state)
-        before, other = await self._records.read(
-            lambda c: (projects.file(c, job.path), projects.file(c, look.real))
-        )
-        if other is not None and other.path != job.path and other.project_id == job.project.id:
-            # Another name of a file that is known by its own: what it says is counted once.
-            return await self._vanished(job)
-        if before is not None and before.sha256 == look.state.sha256 and not before.error:
-            return await self._stands(replace(job.run, state="unchanged"), look.state)
-        try:
-            findings = await self._on_thread(said, look.data, dialect, job.path, job.project.name)
-        except BadInput as error:
-            return await self._failed(job, replace(look.state, error=str(error)))
-        return await self._changed(job, look.state, findings)
 
     async def on_scan(self, event: Event[ScanRequested]) -> Outcome:
         """Notice files that are known and no longer there; the watchlist finds those that are."""
@@ -181,22 +144,65 @@ class Accumulator(Consumer):
             say=[self.say(FILE_CHANGED, FileChanged(s.project_id, s.path)) for s in gone]
         )
 
-    async def _changed(self, job: Job, state: FileState, findings: Sequence[Finding]) -> Outcome:
+    async def _read_anew(self) -> None:
+        """Have every file looked at when some were read otherwise than this life reads."""
+        try:
+            if await self._records.read(lambda c: projects.read_otherwise(c, self._read_as)):
+                said = ScanRequested(None)
+                await self.desk.bus.publish(SCAN_REQUESTED, said, source=self.desk.name)
+        except CortexError as error:
+            log.warning("files that were read otherwise wait for the next scan: %s", error)
+
+    async def _read(self, job: Job, dialect: Dialect) -> Outcome:
+        """Take in what a project's file says now."""
+        limit = self._settings.max_file_bytes
+        try:
+            look = await reading.look(job.path, job.project, limit=limit, executor=self._threads)
+        except (FileNotFoundError, NotADirectoryError):
+            return await self._vanished(job)
+        state = replace(look.state, read_as=self._read_as)
+        if look.data is None:
+            return await self._failed(job, state)
+        before, other = await self._records.read(
+            lambda c: (projects.file(c, job.path), projects.file(c, look.real))
+        )
+        if other is not None and other.path != job.path and other.project_id == job.project.id:
+            # Another name of a file that is known by its own: what it says is counted once.
+            return await self._vanished(job)
+        # Another project's now: what it says holds elsewhere, so that it is read anew.
+        is_ours = before is not None and before.project_id == state.project_id
+        if before is not None and is_ours and before.says_as(state):
+            return await self._stands(replace(job.run, state="unchanged"), state)
+        try:
+            reader = job.reader(dialect, self._granularity)
+            said = await self._on_thread(reader.read, look.data)
+        except BadInput as error:
+            return await self._failed(job, replace(state, error=str(error)))
+        return await self._changed(job, state, said, is_private=job.is_private)
+
+    async def _changed(
+        self, job: Job, state: FileState, said: Said, *, is_private: bool
+    ) -> Outcome:
         """Make what the file says the ledger's."""
-        owner, path = job.project.id, job.path
-        vectors = await self._vectors(findings)
+        owner, path, findings = job.project.id, job.path, said.findings
+        found = await vectors(self._embed, findings, model=self._model)
+        same = {} if is_private else await self._likeness.same(findings, found)
         # Read beforehand, because events are said in the outcome: the path is in our hand.
         other = await self._records.read(lambda c: insights.difference(c, path, owner, findings))
         at = self.desk.clock.now()
 
-        def work(connection: Connection) -> None:
-            insights.learn(connection, findings, project_id=owner, path=path, at=at)
-            indexing.keep_vectors(connection, self._model, vectors)
+        def work(connection: Connection) -> Mapping[str, int]:
+            learned = insights.learn(
+                connection, findings, project_id=owner, path=path, at=at, same=same
+            )
+            alerts.note(connection, path, said.alerts, project_id=owner, at=at)
+            indexing.keep_vectors(connection, self._model, found)
             projects.saw(connection, state, at)
+            return learned.counts
 
-        run = replace(job.run, counts={"fragments": len(findings), "embedded": len(vectors)})
+        run = replace(job.run, counts={**said.counts, "embedded": len(found)})
         # A new revision is new evidence for everything it still says, so that is weighed, too.
-        weighed = {*other.changed, *(each.insight_id for each in findings)}
+        weighed = {*other.changed, *(each.insight_id for each in findings), *same.values()}
         return self._outcome(run, work, sorted(weighed))
 
     async def _failed(self, job: Job, state: FileState) -> Outcome:
@@ -222,27 +228,14 @@ class Accumulator(Consumer):
     async def _silenced(self, run: runs.Run, *, say: Sequence[Event[Payload]] = ()) -> Outcome:
         """Withdraw what was said at a path, and forget the path."""
         path, at = run.path or "", self.desk.clock.now()
-        before = await self._records.read(lambda c: sources.live(c, path))
+        before = await self._records.read(lambda c: insights.difference(c, path, "", ()))
 
         def work(connection: Connection) -> None:
             insights.silence(connection, path, at)
+            alerts.end(connection, path, at)
             projects.forget(connection, path)
 
-        return self._outcome(run, work, sorted(set(before.values())), say)
-
-    async def _vectors(self, findings: Sequence[Finding]) -> dict[bytes, Matrix]:
-        """Return what can be embedded now, by the hash of the text."""
-        texts = {
-            each.text_hash: indexing.embedded_text(each.source.heading, each.content)
-            for each in findings
-        }
-        if not texts:
-            return {}
-        try:
-            rows = await self._embed(list(texts.values()), model=self._model)
-        except UNEMBEDDED:
-            return {}
-        return dict(zip(texts, rows, strict=True))
+        return self._outcome(run, work, before.changed, say)
 
     def _run(self, payload: FileChanged) -> runs.Run:
         """Return the audit row of a run that begins now."""
@@ -264,33 +257,32 @@ class Accumulator(Consumer):
     def _outcome(
         self,
         run: runs.Run,
-        work: Work | None = None,
+        work: Callable[[Connection], Mapping[str, int] | None] | None = None,
         changed_ids: Sequence[str] = (),
         say: Sequence[Event[Payload]] = (),
     ) -> Outcome:
-        """Return a run's effects with its audit row, and the event that ends it."""
+        """Return a run's effects with its audit row, and the event that ends it.
+
+        What `work` counted is written into the audit.
+        """
         ended = replace(run, finished_at=self.desk.clock.now())
 
         def all_of_it(connection: Connection) -> None:
-            if work is not None:
-                work(connection)
-            runs.record(connection, ended)
+            counted = work(connection) if work is not None else None
+            shown = {name: count for name, count in (counted or {}).items() if count}
+            runs.record(connection, replace(ended, counts={**ended.counts, **shown}))
 
-        done = AccumulationComplete(run.id, run.project_id, tuple(changed_ids))
-        return Outcome(all_of_it, [*say, self.say(ACCUMULATION_COMPLETE, done)])
+        done = [
+            self.say(ACCUMULATION_COMPLETE, AccumulationComplete(run.id, run.project_id, some))
+            for some in _parts(changed_ids)
+        ]
+        return Outcome(all_of_it, [*say, *done])
 
 
-def _foreign(job: Job) -> str:
-    """Return the text for a file that instructs nobody here."""
-    if pruned(os.path.relpath(job.path, job.project.root)):
-        return (
-            f"cannot read {job.path}: it lies in a folder of dependencies or of build output; "
-            "move it to one of the project's own"
-        )
-    return (
-        f"cannot read {job.path}: {Path(job.path).name} is not the name of an instruction "
-        "file there; docs/cli.md lists them"
-    )
+def _parts(ids: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the ids in parts that one event can name; one part at least."""
+    for start in range(0, max(len(ids), 1), NAMED):
+        yield tuple(ids[start : start + NAMED])
 
 
 def _gone(states: Sequence[FileState]) -> list[FileState]:

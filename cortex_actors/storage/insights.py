@@ -1,33 +1,64 @@
 """Insights: what files say, with what speaks for it and where it stands.
 
-Every function takes the connection of a transaction it is part of. An insight is active while a
-file still says it; how often it was observed, and by whom, is counted whenever it is asked.
+Every function takes the connection of a transaction it is part of. An insight is live while a file
+still says it; how often it was observed, and by whom, is counted whenever it is asked.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Row, bindparam, func, literal_column, select, update
+from sqlalchemy import Connection, bindparam, func, literal_column, select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from cortex_actors.domain.insight import Category, Insight, InsightSource, InsightStatus
-from cortex_actors.domain.passage import Passage, Place
-from cortex_actors.storage import passages
+from cortex_actors.domain.insight import Granularity, Insight, InsightSource, InsightStatus
+from cortex_actors.storage import facing, insightrows, merging
 from cortex_actors.storage import sources as source_rows
 from cortex_actors.storage.chunks import chunks
-from cortex_actors.storage.indexing import embedded_text
-from cortex_actors.storage.schema import insight_sources, insights, observations, projects
+from cortex_actors.storage.embedded import embedded_text
+from cortex_actors.storage.insightrows import live, of_project, with_evidence
+from cortex_actors.storage.schema import insight_sources, insights
+from cortex_actors.storage.standing import COLLECTION, approve, remake, settle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-#: The collection of the vector index that insights lie in.
-COLLECTION = "cortex_insights"
+    from cortex_actors.storage.sources import Spot
 
-#: Ends a name among several: a folder's name may hold a comma, but never this.
-_END = "/"
+__all__ = [
+    "COLLECTION",
+    "FIRST_CONFIDENCE",
+    "Difference",
+    "Finding",
+    "Learned",
+    "active",
+    "approve",
+    "by_id",
+    "count",
+    "count_by_project",
+    "count_waiting",
+    "difference",
+    "ids_of",
+    "learn",
+    "remake",
+    "silence",
+    "sources",
+    "weigh",
+]
+
+#: What is written of an insight that is known: when it was seen, and what of it depends on the
+#: granularity, where that is another one now. `excluded` is named by hand: SQLAlchemy's own copies
+#: the table each time, which costs 1 ms.
+_SEEN_AGAIN: dict[str, Any] = {
+    "last_seen_at": literal_column("max(insights.last_seen_at, excluded.last_seen_at)"),
+    **{
+        name: literal_column(
+            f"iif(insights.granularity = excluded.granularity, insights.{name}, excluded.{name})"
+        )
+        for name in ("content", "heading", "kind", "text_hash", "granularity")
+    },
+}
 
 #: What a new insight's confidence is until the reconciler has weighed it (Cerno: 0.5).
 FIRST_CONFIDENCE = 0.5
@@ -35,7 +66,14 @@ FIRST_CONFIDENCE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing a file says, as the accumulator read it."""
+    """One thing a file says, as the accumulator read it.
+
+    Attributes:
+        text_hash: the SHA-256 of what is embedded of it.
+        verdict: how sure the classifier is, 0 to 1.
+        review: why a person has to look at it first; None for what may be used.
+
+    """
 
     insight_id: str
     content: str
@@ -45,16 +83,36 @@ class Finding:
     domain: str | None
     text_hash: bytes
     source: InsightSource
+    granularity: Granularity = Granularity.SECTION
+    verdict: float | None = None
+    review: str | None = None
+    confidence: float = FIRST_CONFIDENCE
+
+    @property
+    def embedded(self) -> str:
+        """What is embedded of it: a statement alone, a section with its heading."""
+        if self.granularity is Granularity.STATEMENT:
+            return self.content
+        return embedded_text(self.source.heading, self.content)
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
     """What a file says differently from what the ledger has of it."""
 
-    #: Fragments that it no longer says.
-    gone: tuple[str, ...]
-    #: Insights with a source that is new or gone, or whose file has come to another project.
+    #: Spots at which it no longer says what it said.
+    gone: tuple[Spot, ...]
+    #: Insights that it begins or ceases to say, or whose file has come to another project, with
+    #: those that say the same as one of them.
     changed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What learning a file did: the insights that changed, and numbers for the audit."""
+
+    changed: tuple[str, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 def difference(
@@ -62,55 +120,80 @@ def difference(
 ) -> Difference:
     """Return what learning those findings would change."""
     before = source_rows.live(connection, path)
-    said = {finding.source.fragment_id for finding in findings}
-    gone = [fragment for fragment in before if fragment not in said]
-    changed = {before[fragment] for fragment in gone}
-    changed |= {each.insight_id for each in findings if each.source.fragment_id not in before}
+    said = {finding.source.spot: finding.insight_id for finding in findings}
+    gone = [spot for spot in before if spot not in said]
+    other = set(before.values()) ^ set(said.values())
+    changed = {*other, *merging.representatives(connection, other).values()}
+    changed |= merging.followers(connection, other).keys()
     changed |= source_rows.strangers(connection, path, project_id)
     return Difference(tuple(gone), tuple(sorted(changed)))
 
 
 def learn(
-    connection: Connection, findings: Sequence[Finding], *, project_id: str, path: str, at: int
-) -> list[str]:
-    """Make the sources of one file those findings; return the ids of insights that changed.
+    connection: Connection,
+    findings: Sequence[Finding],
+    *,
+    project_id: str,
+    path: str,
+    at: int,
+    same: Mapping[str, str] | None = None,
+) -> Learned:
+    """Make the sources of one file those findings; return what that changed.
 
-    What the file no longer says is withdrawn; an insight that no file says any more leaves the
-    index and stays in the ledger.
+    `same` names, for texts that nobody said, a live insight that says the same. What the file no
+    longer says is withdrawn; an insight that no file says any more leaves the index and stays in
+    the ledger.
     """
+    before = set(source_rows.live(connection, path).values())
     other = difference(connection, path, project_id, findings)
     found = [finding.source for finding in findings]
+    said = {each.said for each in found}
+    new = said - _known(connection, said)
     _keep(connection, findings, at)
-    source_rows.attach(connection, found, project_id=project_id, at=at)
+    counted = merging.representatives(connection, said)
+    source_rows.attach(connection, found, project_id=project_id, at=at, counted=counted)
     source_rows.observe(connection, path, found, at)
     source_rows.withdraw(connection, other.gone, at)
-    _settle_status(connection, other.changed)
-    return list(other.changed)
+    facing.face(connection, before | said)
+    parted = merging.release(connection, before)
+    joined = merging.join(connection, same or {})
+    settle(connection, before | said | parted | joined)
+    numbers = {"new": len(new), "withdrawn": len(before - said), "merged": len(joined & said)}
+    return Learned(tuple(sorted({*other.changed, *parted, *joined})), numbers)
 
 
 def silence(connection: Connection, path: str, at: int) -> list[str]:
     """Withdraw everything a vanished file said; return the ids of insights that changed."""
     before = source_rows.live(connection, path)
-    source_rows.withdraw(connection, list(before), at)
-    _settle_status(connection, changed := sorted(set(before.values())))
-    return changed
+    said = set(before.values())
+    source_rows.withdraw(connection, before, at)
+    facing.face(connection, said)
+    changed = said | merging.release(connection, said)
+    settle(connection, changed)
+    return sorted(changed)
 
 
 def count(connection: Connection, project_id: str | None = None) -> int:
-    """Return how many insights are active, or how many of those a project says."""
-    query = select(func.count()).where(insights.c.status == InsightStatus.ACTIVE)
+    """Return how many insights are live, or how many of those a project says."""
+    query = select(func.count()).select_from(insights).where(live())
     if project_id is not None:
-        query = query.where(insights.c.id.in_(_of_project(project_id)))
+        query = query.where(insights.c.id.in_(of_project(project_id)))
     return int(connection.execute(query).scalar_one())
 
 
+def count_waiting(connection: Connection) -> int:
+    """Return how many insights wait for a person to look at them."""
+    waits = insights.c.status == InsightStatus.PENDING_REVIEW
+    return int(connection.execute(select(func.count()).where(waits)).scalar_one())
+
+
 def count_by_project(connection: Connection) -> dict[str, int]:
-    """Return how many active insights each project says, by project id."""
+    """Return how many live insights each project says, by project id."""
     query = (
         select(insight_sources.c.project_id, func.count(insight_sources.c.insight_id.distinct()))
         .join(insights, insights.c.id == insight_sources.c.insight_id)
         .where(insight_sources.c.withdrawn_at.is_(None))
-        .where(insights.c.status == InsightStatus.ACTIVE)
+        .where(live())
         .group_by(insight_sources.c.project_id)
     )
     return dict(connection.execute(query).all())
@@ -119,29 +202,29 @@ def count_by_project(connection: Connection) -> dict[str, int]:
 def active(
     connection: Connection, *, project_id: str | None = None, limit: int | None = None
 ) -> list[Insight]:
-    """Return active insights, most believed first."""
-    query = _with_evidence().where(insights.c.status == InsightStatus.ACTIVE)
+    """Return live insights, most believed first."""
+    query = with_evidence().where(live())
     if project_id is not None:
-        query = query.where(insights.c.id.in_(_of_project(project_id)))
+        query = query.where(insights.c.id.in_(of_project(project_id)))
     query = query.order_by(insights.c.confidence.desc(), insights.c.id)
     if limit is not None:
         query = query.limit(limit)
-    return [_insight(row) for row in connection.execute(query)]
+    return [insightrows.insight(row) for row in connection.execute(query)]
 
 
 def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Insight]:
-    """Return the active insights among those ids."""
-    query = _with_evidence().where(insights.c.status == InsightStatus.ACTIVE)
+    """Return the live insights among those ids."""
+    query = with_evidence()
     return {
-        row.id: _insight(row)
+        row.id: insightrows.insight(row)
         for some in chunks(ids)
-        for row in connection.execute(query.where(insights.c.id.in_(some)))
+        for row in connection.execute(query.where(insightrows.live_of(some)))
     }
 
 
 def ids_of(connection: Connection, project_id: str) -> list[str]:
     """Return the ids of the insights that a project says now."""
-    return list(connection.execute(_of_project(project_id)).scalars())
+    return [row.insight_id for row in connection.execute(of_project(project_id))]
 
 
 def sources(
@@ -149,16 +232,14 @@ def sources(
 ) -> dict[str, list[InsightSource]]:
     """Return where insights stand now, by path and line; places in the project `first` lead."""
     query = (
-        select(insight_sources, projects.c.name.label("project_name"))
-        .join(projects, projects.c.id == insight_sources.c.project_id)
-        .where(insight_sources.c.withdrawn_at.is_(None))
+        insightrows.places()
         .order_by(insight_sources.c.project_id != (first or ""))
-        .order_by(insight_sources.c.path, insight_sources.c.line_start)
+        .order_by(insight_sources.c.path, insight_sources.c.line_start, insight_sources.c.ordinal)
     )
     found: dict[str, list[InsightSource]] = {}
     for some in chunks(dict.fromkeys(ids)):
         for row in connection.execute(query.where(insight_sources.c.insight_id.in_(some))):
-            found.setdefault(row.insight_id, []).append(_source(row))
+            found.setdefault(row.insight_id, []).append(insightrows.source(row))
     return found
 
 
@@ -171,22 +252,14 @@ def weigh(connection: Connection, confidences: Iterable[tuple[str, float]]) -> N
         connection.execute(statement, rows)
 
 
-def remake(connection: Connection, ids: Iterable[str]) -> int:
-    """Let those insights be found that are active, and no other of them; return how many are."""
-    count = 0
-    active = select(insights).where(insights.c.status == InsightStatus.ACTIVE)
-    for some in chunks(dict.fromkeys(ids)):
-        rows = connection.execute(active.where(insights.c.id.in_(some)).order_by(insights.c.id))
-        made = [_passage(row) for row in rows]
-        passages.replace(connection, COLLECTION, some, made)
-        count += len(made)
-    return count
-
-
-def _passage(row: Row[Any]) -> Passage:
-    """Return the text by which an insight is found."""
-    said = embedded_text(row.heading, row.content)
-    return Passage(COLLECTION, row.id, Place.BOTH, said, row.text_hash)
+def _known(connection: Connection, ids: Iterable[str]) -> set[str]:
+    """Return those of the insights that were read before."""
+    query = select(insights.c.id)
+    return {
+        each
+        for some in chunks(ids)
+        for each in connection.execute(query.where(insights.c.id.in_(some))).scalars()
+    }
 
 
 def _keep(connection: Connection, findings: Sequence[Finding], at: int) -> None:
@@ -197,10 +270,14 @@ def _keep(connection: Connection, findings: Sequence[Finding], at: int) -> None:
             "content": finding.content,
             "content_hash": finding.content_hash,
             "heading": finding.source.heading,
+            "granularity": finding.granularity,
+            "kind": finding.source.kind,
             "category": finding.category,
             "tags": list(finding.tags),
             "domain": finding.domain,
-            "confidence": FIRST_CONFIDENCE,
+            "verdict": finding.verdict,
+            "review": finding.review,
+            "confidence": finding.confidence,
             "status": InsightStatus.WITHDRAWN,
             "first_seen_at": at,
             "last_seen_at": at,
@@ -208,93 +285,6 @@ def _keep(connection: Connection, findings: Sequence[Finding], at: int) -> None:
         }
         for finding in findings
     ]
-    now_seen: Any = literal_column("excluded.last_seen_at")  # SQLAlchemy's own costs 1 ms
-    seen = {"last_seen_at": func.max(insights.c.last_seen_at, now_seen)}
-    statement = insert(insights).on_conflict_do_update(index_elements=["id"], set_=seen)
+    statement = insert(insights).on_conflict_do_update(index_elements=["id"], set_=_SEEN_AGAIN)
     if rows:
         connection.execute(statement, rows)
-
-
-def _settle_status(connection: Connection, ids: Sequence[str]) -> None:
-    """Make insights active or withdrawn by whether a file says them, and found by that."""
-    alive: set[str] = set()
-    said = select(insight_sources.c.insight_id).where(insight_sources.c.withdrawn_at.is_(None))
-    for some in chunks(ids):
-        found = connection.execute(said.where(insight_sources.c.insight_id.in_(some)))
-        alive.update(found.scalars())
-    gone = sorted(set(ids) - alive)
-    for status, group in ((InsightStatus.ACTIVE, sorted(alive)), (InsightStatus.WITHDRAWN, gone)):
-        for some in chunks(group):
-            statement = (
-                update(insights)
-                .where(insights.c.id.in_(some), insights.c.status != status)
-                .where(insights.c.status.in_((InsightStatus.ACTIVE, InsightStatus.WITHDRAWN)))
-                .values({"status": status})
-            )
-            connection.execute(statement)
-    remake(connection, ids)
-
-
-def _with_evidence() -> Any:
-    """Return the query for insights with what is counted about them."""
-    told = (
-        select(func.count())
-        .select_from(observations.join(insight_sources))
-        .where(insight_sources.c.insight_id == insights.c.id)
-        .where(insight_sources.c.withdrawn_at.is_(None))
-        .scalar_subquery()
-    )
-    saying = (
-        select(insight_sources.c.project_id)
-        .where(insight_sources.c.insight_id == insights.c.id)
-        .where(insight_sources.c.withdrawn_at.is_(None))
-        .correlate(insights)
-    )
-    by = (
-        select(func.group_concat(projects.c.name + _END))
-        .where(projects.c.id.in_(saying))
-        .correlate(insights)
-        .scalar_subquery()
-    )
-    return select(insights, told.label("observed"), by.label("project_names"))
-
-
-def _of_project(project_id: str) -> Any:
-    """Return the query for ids of insights that a project says."""
-    return select(insight_sources.c.insight_id).where(
-        insight_sources.c.project_id == project_id, insight_sources.c.withdrawn_at.is_(None)
-    )
-
-
-def _insight(row: Row[Any]) -> Insight:
-    """Return a row as an insight."""
-    names = row.project_names[: -len(_END)].split(_END + ",") if row.project_names else ()
-    return Insight(
-        id=row.id,
-        content=row.content,
-        content_hash=row.content_hash,
-        category=Category(row.category),
-        tags=tuple(row.tags),
-        domain=row.domain,
-        confidence=row.confidence,
-        status=InsightStatus(row.status),
-        observation_count=row.observed,
-        first_seen=row.first_seen_at,
-        last_seen=row.last_seen_at,
-        projects=tuple(sorted(names)),
-    )
-
-
-def _source(row: Row[Any]) -> InsightSource:
-    """Return a row as a source."""
-    return InsightSource(
-        insight_id=row.insight_id,
-        fragment_id=row.fragment_id,
-        path=row.path,
-        project=row.project_name,
-        heading=row.heading,
-        line_start=row.line_start,
-        line_end=row.line_end,
-        file_hash="",
-        ordinal=row.ordinal,
-    )

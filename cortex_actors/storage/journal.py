@@ -17,13 +17,14 @@ from cortex_actors.bus.idempotency import refuse_other
 from cortex_actors.clock import SECOND, Clock
 from cortex_actors.domain.event import Event
 from cortex_actors.storage.append import store
+from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.events import RAW, decoded
 from cortex_actors.storage.handout import UnreadableError, handed_next
 from cortex_actors.storage.schema import dead_letters, deliveries, events
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from cortex_actors.bus.journal import Delivery, Failure, Outcome, Rest
     from cortex_actors.domain.payload import Payload
@@ -118,6 +119,16 @@ def store_once(connection: Connection, event: Event[Payload], key: str) -> Event
 def waiting(connection: Connection) -> int:
     """Return how many deliveries have not been handled."""
     return int(connection.execute(select(func.count()).select_from(deliveries)).scalar_one())
+
+
+def waiting_keys(connection: Connection, consumer: str, keys: Iterable[str]) -> frozenset[str]:
+    """Return those of some keys of which an event waits for a consumer, or is in its hand."""
+    mine = select(deliveries.c.key).where(deliveries.c.consumer == consumer)
+    return frozenset(
+        key
+        for some in chunks(sorted(keys))
+        for key in connection.execute(mine.where(deliveries.c.key.in_(some))).scalars()
+    )
 
 
 def dead(connection: Connection) -> int:

@@ -77,6 +77,7 @@ class VectorMatrix:
         Growing takes the memory of the old rows beside that of the new ones, for a moment.
         """
         self.model = model
+        self.most_mb = most_mb
         self._most = most_mb * _MB
         self._lock = threading.Lock()
         self._damaged: set[bytes] = set()

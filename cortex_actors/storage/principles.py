@@ -72,6 +72,12 @@ def derived(connection: Connection, ids: Iterable[str] | None = None) -> set[str
     }
 
 
+def known(connection: Connection, principle_id: str) -> bool:
+    """Tell whether there is a principle of that id."""
+    query = select(principles.c.id).where(principles.c.id == principle_id)
+    return connection.execute(query).first() is not None
+
+
 def count(connection: Connection) -> int:
     """Return how many principles there are."""
     return int(connection.execute(select(func.count()).select_from(principles)).scalar_one())

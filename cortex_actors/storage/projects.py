@@ -24,6 +24,13 @@ class FileState:
     inode: int
     sha256: str
     error: str | None = None
+    #: As what, and by which version of the reader, it was read.
+    read_as: str = "section/1"
+
+    def says_as(self, other: FileState) -> bool:
+        """Tell whether two looks saw the same bytes, read in the same way, and could read them."""
+        seen = self.sha256, self.read_as, self.error
+        return seen == (other.sha256, other.read_as, None)
 
     def same_stat(self, other: FileState) -> bool:
         """Tell whether two looks saw the same file by everything but its content."""
@@ -71,6 +78,11 @@ def followed(connection: Connection) -> list[Project]:
     return [Project(*row) for row in connection.execute(query)]
 
 
+def names(connection: Connection) -> dict[str, str]:
+    """Return what every project is called that was ever followed, by id."""
+    return dict(connection.execute(select(projects.c.id, projects.c.name)).all())
+
+
 def find(connection: Connection, project_id: str) -> Project | None:
     """Return a project that is followed."""
     return next((each for each in followed(connection) if each.id == project_id), None)
@@ -103,6 +115,16 @@ def file(connection: Connection, path: str) -> FileState | None:
     return None if row is None else _state(row)
 
 
+def read_otherwise(connection: Connection, read_as: str) -> bool:
+    """Tell whether a file of a followed project was read in another way than that."""
+    query = (
+        select(file_states.c.path)
+        .join(projects, projects.c.id == file_states.c.project_id)
+        .where(projects.c.active == 1, file_states.c.read_as != read_as)
+    )
+    return connection.execute(query.limit(1)).first() is not None
+
+
 def broken(connection: Connection) -> list[FileState]:
     """Return the files that could not be read the last time."""
     query = select(file_states).where(file_states.c.error.is_not(None)).order_by("path")
@@ -120,6 +142,7 @@ def saw(connection: Connection, state: FileState, at: int) -> None:
         "inode": state.inode,
         "sha256": state.sha256,
         "error": state.error,
+        "read_as": state.read_as,
         "seen_at": at,
     }
     statement = insert(file_states).values(row)
@@ -142,4 +165,5 @@ def _state(row: Any) -> FileState:
         row.inode,
         row.sha256,
         row.error,
+        row.read_as,
     )

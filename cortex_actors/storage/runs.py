@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, Row, insert, select
 
 from cortex_actors.storage.schema import runs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+#: How a run ended that did not do what it was for.
+FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,17 @@ class Run:
     path: str | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
     error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which runs somebody wants to see."""
+
+    kind: str | None = None
+    project_id: str | None = None
+    #: Only those that failed.
+    failed: bool = False
+    limit: int = 20
 
 
 def record(connection: Connection, run: Run) -> None:
@@ -49,17 +63,36 @@ def record(connection: Connection, run: Run) -> None:
 def latest(connection: Connection, kind: str, limit: int = 20) -> list[Run]:
     """Return the newest runs of an actor, newest first."""
     query = select(runs).where(runs.c.kind == kind).order_by(runs.c.finished_at.desc())
-    return [
-        Run(
-            id=row.id,
-            kind=row.kind,
-            started_at=row.started_at,
-            finished_at=row.finished_at,
-            state=row.state,
-            project_id=row.project_id,
-            path=row.path,
-            counts=row.counts,
-            error=row.error,
-        )
-        for row in connection.execute(query.limit(limit))
-    ]
+    return [_run(row) for row in connection.execute(query.limit(limit))]
+
+
+def listed(connection: Connection, wanted: Wanted) -> list[Run]:
+    """Return the runs that are wanted, newest first: by id, which begins with its time."""
+    query = select(runs).order_by(runs.c.id.desc()).limit(wanted.limit)
+    if wanted.kind is not None:
+        query = query.where(runs.c.kind == wanted.kind)
+    if wanted.project_id is not None:
+        query = query.where(runs.c.project_id == wanted.project_id)
+    if wanted.failed:
+        query = query.where(runs.c.state == FAILED)
+    return [_run(row) for row in connection.execute(query)]
+
+
+def kinds(connection: Connection) -> list[str]:
+    """Return of which kinds there are runs, by name."""
+    return list(connection.execute(select(runs.c.kind).distinct().order_by("kind")).scalars())
+
+
+def _run(row: Row[Any]) -> Run:
+    """Return a row as a run."""
+    return Run(
+        id=row.id,
+        kind=row.kind,
+        started_at=row.started_at,
+        finished_at=row.finished_at,
+        state=row.state,
+        project_id=row.project_id,
+        path=row.path,
+        counts=row.counts,
+        error=row.error,
+    )

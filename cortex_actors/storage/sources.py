@@ -6,42 +6,84 @@ no longer says it; it is never deleted, so that text which comes back is the sou
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import json
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlalchemy import Connection, bindparam, literal_column, select, update
 from sqlalchemy.dialects.sqlite import insert
 
+from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.schema import insight_sources, observations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from cortex_actors.domain.insight import InsightSource
 
-#: What is said anew of a fragment that has moved. `excluded` is named by hand: SQLAlchemy's own
-#: copies the whole table each time, which took a quarter of what learning a file takes.
+#: What no two sources share: the fragment, and which of its statements.
+Spot: TypeAlias = tuple[str, int]
+
+#: What is said anew of a spot that is known. `excluded` is named by hand: SQLAlchemy's own copies
+#: the whole table each time, which took a quarter of what learning a file takes.
 _PLACED: dict[str, Any] = {
     name: literal_column(f"excluded.{name}")
-    for name in ("project_id", "heading", "line_start", "line_end", "withdrawn_at")
+    for name in (
+        *("insight_id", "said_id", "project_id", "heading", "kind", "scope"),
+        *("line_start", "line_end", "withdrawn_at"),
+    )
 }
 
+#: Observations of a spot at which another text is read now: of the same bytes, by another reader.
+_OTHERWISE = (
+    "DELETE FROM observations WHERE source_id IN (SELECT s.id FROM insight_sources AS s"
+    " JOIN json_each(?) AS j ON s.fragment_id = j.value ->> 0 AND s.ordinal = j.value ->> 1"
+    " WHERE s.said_id <> j.value ->> 2)"
+)
 
-def live(connection: Connection, path: str) -> dict[str, str]:
-    """Return fragment id -> insight id of what a file says now."""
-    query = select(insight_sources.c.fragment_id, insight_sources.c.insight_id).where(
-        insight_sources.c.path == path, insight_sources.c.withdrawn_at.is_(None)
-    )
-    return dict(connection.execute(query).all())
+_SAID = (
+    "SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM insight_sources"
+    " WHERE said_id = value AND withdrawn_at IS NULL)"
+)
+
+#: Insights that are said by files of one person alone, whatever project these are of.
+_PRIVATE = (
+    "SELECT said_id FROM insight_sources WHERE withdrawn_at IS NULL"
+    " AND said_id IN (SELECT value FROM json_each(?))"
+    " GROUP BY said_id HAVING min(path LIKE '%.local.md')"
+)
+
+
+def live(connection: Connection, path: str) -> dict[Spot, str]:
+    """Return what a file says now: the insight whose text stands at each spot."""
+    query = select(
+        insight_sources.c.fragment_id, insight_sources.c.ordinal, insight_sources.c.said_id
+    ).where(insight_sources.c.path == path, insight_sources.c.withdrawn_at.is_(None))
+    return {(row.fragment_id, row.ordinal): row.said_id for row in connection.execute(query)}
 
 
 def strangers(connection: Connection, path: str, project_id: str) -> set[str]:
     """Return the ids of insights that a file says now in the name of another project."""
-    query = select(insight_sources.c.insight_id).where(
+    query = select(insight_sources.c.said_id, insight_sources.c.insight_id).where(
         insight_sources.c.path == path,
         insight_sources.c.withdrawn_at.is_(None),
         insight_sources.c.project_id != project_id,
     )
-    return set(connection.execute(query).scalars())
+    return {each for row in connection.execute(query) for each in row}
+
+
+def said_ids(connection: Connection, ids: Iterable[str]) -> set[str]:
+    """Return those of the texts that some file says now."""
+    asked = json.dumps(list(ids))
+    return {each for (each,) in driver_of(connection).execute(_SAID, (asked,))}
+
+
+def private_ids(connection: Connection, ids: Iterable[str]) -> set[str]:
+    """Return those of the texts that only files of one person say (`CLAUDE.local.md`).
+
+    They stay in their project: nobody else's text is merged with them.
+    """
+    asked = json.dumps(list(ids))
+    return {each for (each,) in driver_of(connection).execute(_PRIVATE, (asked,))}
 
 
 def hand_over(connection: Connection, path: str, project_id: str) -> None:
@@ -55,18 +97,28 @@ def hand_over(connection: Connection, path: str, project_id: str) -> None:
 
 
 def attach(
-    connection: Connection, found: Sequence[InsightSource], *, project_id: str, at: int
+    connection: Connection,
+    found: Sequence[InsightSource],
+    *,
+    project_id: str,
+    at: int,
+    counted: Mapping[str, str],
 ) -> None:
-    """Write where insights stand; the same fragment may have moved to other lines."""
+    """Write where insights stand; the same fragment may have moved to other lines.
+
+    `counted` names the insight for which a text counts, where that is another one.
+    """
     rows = [
         {
-            "insight_id": each.insight_id,
-            "said_id": each.insight_id,
+            "insight_id": counted.get(each.said, each.said),
+            "said_id": each.said,
             "fragment_id": each.fragment_id,
             "ordinal": each.ordinal,
             "project_id": project_id,
             "path": each.path,
             "heading": each.heading,
+            "kind": each.kind,
+            "scope": each.scope,
             "line_start": each.line_start,
             "line_end": each.line_end,
             "seen_at": at,
@@ -74,11 +126,14 @@ def attach(
         }
         for each in found
     ]
+    if not rows:
+        return
+    spots = json.dumps([(*each.spot, each.said) for each in found])
+    driver_of(connection).execute(_OTHERWISE, (spots,))
     statement = insert(insight_sources).on_conflict_do_update(
         index_elements=["fragment_id", "ordinal"], set_=_PLACED
     )
-    if rows:
-        connection.execute(statement, rows)
+    connection.execute(statement, rows)
 
 
 def observe(connection: Connection, path: str, found: Iterable[InsightSource], at: int) -> None:
@@ -87,20 +142,19 @@ def observe(connection: Connection, path: str, found: Iterable[InsightSource], a
         insight_sources.c.fragment_id, insight_sources.c.ordinal, insight_sources.c.id
     ).where(insight_sources.c.path == path, insight_sources.c.withdrawn_at.is_(None))
     ids = {(row.fragment_id, row.ordinal): row.id for row in connection.execute(query)}
-    rows = [
-        {"source_id": ids[each.fragment_id, each.ordinal], "file_hash": each.file_hash, "at": at}
-        for each in found
-    ]
+    rows = [{"source_id": ids[each.spot], "file_hash": each.file_hash, "at": at} for each in found]
     if rows:
         connection.execute(insert(observations).on_conflict_do_nothing(), rows)
 
 
-def withdraw(connection: Connection, fragments: Sequence[str], at: int) -> None:
-    """Note that a file no longer says those fragments."""
+def withdraw(connection: Connection, spots: Iterable[Spot], at: int) -> None:
+    """Note that a file no longer says what stood at those spots."""
     statement = (
         update(insight_sources)
-        .where(insight_sources.c.fragment_id == bindparam("gone"))
+        .where(insight_sources.c.fragment_id == bindparam("fragment"))
+        .where(insight_sources.c.ordinal == bindparam("which"))
         .values({"withdrawn_at": at})
     )
-    if fragments:
-        connection.execute(statement, [{"gone": each} for each in fragments])
+    rows = [{"fragment": fragment, "which": ordinal} for fragment, ordinal in spots]
+    if rows:
+        connection.execute(statement, rows)

@@ -38,6 +38,7 @@ __all__ = ["COLLECTIONS", "IndexInfo", "Spawn", "Vectors"]
 #: Every collection of the index; `_paired` holds texts with their predecessor in front.
 COLLECTIONS = (
     "cortex_insights",
+    "cortex_insights_paired",
     "cortex_principles",
     "cortex_knowledge",
     "cortex_knowledge_paired",

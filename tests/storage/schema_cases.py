@@ -34,6 +34,7 @@ REFUSED = {
     "insight_sources.ordinal_is_at_least_0": "UPDATE insight_sources SET ordinal = -1",
     "insight_sources.line_start_is_at_least_1": "UPDATE insight_sources SET line_start = 0",
     "insight_sources.start_is_not_behind_end": "UPDATE insight_sources SET line_start = 3",
+    "insight_sources.kind_is_known": "UPDATE insight_sources SET kind = 'poem'",
     "insight_sources(fragment_id, ordinal)": "UPDATE insight_sources SET ordinal = 1",
     "insight_sources.insight_id -> insights": "UPDATE insight_sources SET insight_id = 'ins_0'",
     "insight_sources.said_id -> insights": "UPDATE insight_sources SET said_id = 'ins_0'",

@@ -84,7 +84,8 @@ class Store:
 
         def work(connection: Connection) -> list[str]:
             projects.add(connection, project)
-            return insights.learn(connection, found, project_id=project.id, path=path, at=at)
+            done = insights.learn(connection, found, project_id=project.id, path=path, at=at)
+            return list(done.changed)
 
         return await self.write(work)
 

@@ -165,13 +165,13 @@ class TestChanges:
 
         assert 2 == len(await told(store, 2))
 
-    async def test_decided_insights_leave(self, store: Store) -> None:
-        """An insight that is no longer active is told as gone, whatever was noted."""
+    async def test_waiting_insights_leave(self, store: Store) -> None:
+        """An insight that is no longer live is told as gone, whatever was noted."""
         await store.says(HERE, "a")
         ids = [id_of("a")]
         await store.write(
             lambda c: (
-                c.exec_driver_sql("UPDATE insights SET status = 'contradicted'").rowcount,
+                c.exec_driver_sql("UPDATE insights SET status = 'pending_review'").rowcount,
                 insights.remake(c, ids),
             )
         )

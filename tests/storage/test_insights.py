@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors import lookup
+from cortex_actors import learned
 from cortex_actors.domain.project import Project
 from cortex_actors.errors import LedgerDown
 from cortex_actors.storage import insights, projects
+from cortex_actors.storage.catalogue import Wanted
 from cortex_actors.testing import EPOCH
 from tests.storage.support import ATLAS, HARBOR, findings, id_of
 
@@ -168,19 +169,6 @@ class TestWithdraw:
         assert (("harbor",), 1) == (one.projects, one.observation_count)
         assert {} == await active(store, ATLAS)
 
-    async def test_decided_insights_stay_decided(self, store: Store) -> None:
-        """A status that was decided on is not undone by reading the file again."""
-        await store.says(HERE, "use ruff", revision="1")
-        await store.write(
-            lambda c: c.exec_driver_sql("UPDATE insights SET status = 'contradicted'").rowcount
-        )
-        await store.says(HERE, "use ruff", "x", revision="2")
-        await store.says(HERE, revision="3")
-
-        assert [("contradicted",), ("withdrawn",)] == await store.rows(
-            "SELECT status FROM insights ORDER BY status"
-        )
-
 
 class TestQueries:
     async def test_most_believed_first(self, store: Store) -> None:
@@ -208,18 +196,18 @@ class TestQueries:
         assert (1, {ATLAS.id: 1, HARBOR.id: 1}) == found
 
     async def test_counts_of_what_stands(self, store: Store) -> None:
-        """What was decided against is counted nowhere, though files still say it."""
+        """What waits for a person is counted nowhere, though files still say it."""
         await store.says(HERE, "a", "b")
         await store.write(
             lambda c: (
                 c.exec_driver_sql(
-                    "UPDATE insights SET status = 'contradicted' WHERE content = 'b'"
+                    "UPDATE insights SET status = 'pending_review' WHERE content = 'b'"
                 ).rowcount
             )
         )
         found = await store.read(lambda c: (insights.count(c), insights.count_by_project(c)))
         totals = [
-            (await store.read(partial(lookup.insights, project_id=each, limit=9)))["total"]
+            (await store.read(partial(learned.insights, wanted=Wanted(project_id=each))))["total"]
             for each in (None, ATLAS.id)
         ]
 

@@ -81,6 +81,14 @@ class TestAppend:
 
         assert (0, 0, 1) == await state(store)
 
+    async def test_waiting_keys(self, bus: Bus, store: Store) -> None:
+        """Of some keys those are told of which an event waits, or is in hand, for that consumer."""
+        await bus.publish(topics.FILE_CHANGED, CHANGE, source="test")
+        asked = ["/a", "/b"]
+
+        assert {"/a"} == await store.read(lambda c: module.waiting_keys(c, "accumulator", asked))
+        assert set() == await store.read(lambda c: module.waiting_keys(c, "watchlist", asked))
+
     async def test_survives(self, bus: Bus, journal: LedgerJournal, store: Store) -> None:
         """What was published is there after the ledger was killed."""
         event = await bus.publish(topics.FILE_CHANGED, CHANGE, source="test")

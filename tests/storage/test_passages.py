@@ -185,10 +185,10 @@ class TestInsights:
         assert [(id_of("use ruff"), "both", "use ruff")] == await rows(store)
 
     async def test_remake(self, store: Store) -> None:
-        """What was decided against cannot be found any more, and is counted out."""
+        """What waits for a person cannot be found any more, and is counted out."""
         await store.says(HERE, "a", "b")
         ids = [id_of("a"), id_of("b")]
-        sql = "UPDATE insights SET status = 'contradicted' WHERE content = 'a'"
+        sql = "UPDATE insights SET status = 'pending_review' WHERE content = 'a'"
         await store.write(lambda c: c.exec_driver_sql(sql).rowcount)
 
         assert 1 == await store.write(partial(insights.remake, ids=ids))

@@ -19,6 +19,7 @@ from cortex_actors.storage import passages as passage_rows
 from cortex_actors.storage.health import passages as health_of_passages
 from cortex_actors.storage.health import vectors as health_of_vectors
 from cortex_actors.storage.schema import embedding_models, passages, vectors
+from cortex_actors.storage.schema import insights as insight_rows
 from cortex_actors.storage.tables.passage import WORDS
 
 if TYPE_CHECKING:
@@ -100,7 +101,9 @@ def _orphans(opened: Connection, model: str) -> list[int]:
 def _drop_orphans(connection: Connection, model: str, seqs: Sequence[int]) -> None:
     """Drop vectors that nobody needs, unless somebody does now."""
     known = select(embedding_models.c.id)
-    needed = exists().where(passages.c.text_hash == vectors.c.text_hash)
+    found = exists().where(passages.c.text_hash == vectors.c.text_hash)
+    stood_for = select(insight_rows.c.text_hash).where(insight_rows.c.superseded_by.is_not(None))
+    needed = found | vectors.c.text_hash.in_(stood_for)
     strange = (vectors.c.model != model) & vectors.c.model.not_in(known)
     connection.execute(delete(vectors).where(vectors.c.seq.in_(seqs), ~needed | strange))
 

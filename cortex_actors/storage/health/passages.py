@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 KINDS: Mapping[str, str] = {
     "insights": (
         "SELECT 'cortex_insights' AS collection, id, text_hash FROM insights "
-        "WHERE status = 'active'"
+        "WHERE status IN ('active', 'contradicted')"
     ),
     "memories": (
         "SELECT CASE realm WHEN 'private' THEN 'cortex_private' "

@@ -60,14 +60,18 @@ class Search:
         *,
         model: str,
         settings: MemorySettings,
-        matrix_mb: int = MATRIX_MB,
+        matrix: VectorMatrix | None = None,
     ) -> None:
-        """Search the ledger with the index's help; `model` is whose vectors are compared."""
+        """Search the ledger with the index's help; `model` is whose vectors are compared.
+
+        In a daemon the matrix of its vectors is shared with whoever else compares them.
+        """
         self._records = records
         self._model = model
         self._profile = profile_of(settings)
         self._most = settings.words_most
-        self._dense = Dense(neighbours, model=model, matrix=VectorMatrix(model, matrix_mb))
+        matrix = matrix or VectorMatrix(model, MATRIX_MB)
+        self._dense = Dense(neighbours, model=model, matrix=matrix)
         #: Whether a search has the words made anew: it takes the writer, so only one at a time.
         self._is_mending = False
 

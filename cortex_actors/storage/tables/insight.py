@@ -97,6 +97,8 @@ insight_sources = Table(
     Column("project_id", Text, ForeignKey("projects.id"), nullable=False),
     Column("path", Text, nullable=False),
     Column("heading", Text),
+    # Of which kind the statement is there.
+    Column("kind", Text),
     # Where in the project it holds: the folder of a nested file or the globs of its front matter.
     Column("scope", Text, nullable=False, server_default=text("''")),
     Column("line_start", Integer, nullable=False),
@@ -106,6 +108,7 @@ insight_sources = Table(
     UniqueConstraint("fragment_id", "ordinal"),
     at_least("ordinal", 0),
     at_least("line_start", 1),
+    one_of("kind", STATEMENT_KINDS),
     CheckConstraint("line_start <= line_end", name="start_is_not_behind_end"),
 )
 Index("insight_sources_by_insight", insight_sources.c.insight_id)

@@ -1,0 +1,118 @@
+"""Likeness: which texts of a file say what a known insight says, in nearly the same words.
+
+Two texts are one from a cosine of `accumulation.merge` on, unless their words say otherwise:
+opposite rules lie nearest of all. What is found here is provisional: it counts twins as one from
+the start, and the reconciler makes of it what does not depend on the order in which files were
+read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cortex_actors.domain.insight import Granularity
+from cortex_actors.domain.judgement import Claim, Relation
+from cortex_actors.rules.contradiction import contradicts
+from cortex_actors.rules.judgement import judge
+from cortex_actors.storage import insights, sources
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cortex_actors.domain.insight import Insight
+    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.insights import Finding
+    from cortex_actors.storage.neighbours import Near, Neighbours
+    from cortex_actors.storage.records import Connection, Records
+
+#: Neighbours that are looked at: the nearest may say the opposite, and one after it the same.
+_NEAREST = 5
+
+
+class Likeness:
+    """Finds which new texts are known in other words."""
+
+    def __init__(self, records: Records, neighbours: Neighbours, *, merge: float) -> None:
+        """Look among the neighbours that are at least so near."""
+        self._records = records
+        self._neighbours = neighbours
+        self._merge = merge
+
+    async def same(
+        self, findings: Sequence[Finding], vectors: Mapping[bytes, Matrix]
+    ) -> dict[str, str]:
+        """Return, for texts that nobody says yet, the insight that says the same.
+
+        Texts without a vector are left out, and so are those that wait for a person. What only one
+        person's own file says is the caller's to leave out.
+        """
+        wanted = {
+            each.insight_id: each
+            for each in findings
+            if each.review is None and each.text_hash in vectors
+        }
+        if not wanted:
+            return {}
+        new, near, known = await self._records.read(lambda c: self._look(c, wanted, vectors))
+        found: dict[str, str] = {}
+        firsts: list[Finding] = []
+        for each, others in zip(new, near, strict=True):
+            twin = _first_agreeing(each, others, known)
+            twin = twin or _twin(each, firsts, vectors, self._merge)
+            if twin is None:
+                firsts.append(each)
+            else:
+                found[each.insight_id] = twin
+        return found
+
+    def _look(
+        self,
+        connection: Connection,
+        wanted: Mapping[str, Finding],
+        vectors: Mapping[bytes, Matrix],
+    ) -> tuple[list[Finding], list[list[Near]], dict[str, Insight]]:
+        """Return the texts that nobody says, what is near each, and what that says."""
+        said = sources.said_ids(connection, wanted)
+        new = [each for each in wanted.values() if each.insight_id not in said]
+        if not new:
+            return [], [], {}
+        rows = np.stack([vectors[each.text_hash] for each in new])
+        near = self._neighbours.nearest(connection, rows, floor=self._merge, most=_NEAREST)
+        ids = {each.insight_id for some in near for each in some}
+        known = insights.by_id(connection, ids - sources.private_ids(connection, ids))
+        return new, near, known
+
+
+def _first_agreeing(
+    finding: Finding, near: Sequence[Near], known: Mapping[str, Insight]
+) -> str | None:
+    """Return the nearest insight that does not say otherwise."""
+    for each in near:
+        other = known.get(each.insight_id)
+        if other is None or other.granularity is not finding.granularity:
+            continue
+        if _same(finding, other.content, other.heading, each.cosine):
+            return other.id
+    return None
+
+
+def _twin(
+    finding: Finding, firsts: Sequence[Finding], vectors: Mapping[bytes, Matrix], merge: float
+) -> str | None:
+    """Return the text of the same file that says the same first."""
+    row = vectors[finding.text_hash]
+    for each in firsts:
+        cosine = float(row @ vectors[each.text_hash])
+        if cosine >= merge and _same(finding, each.content, each.source.heading, cosine):
+            return each.insight_id
+    return None
+
+
+def _same(finding: Finding, text: str, heading: str | None, cosine: float) -> bool:
+    """Tell whether two texts so near are one; sections go by the document's words of denial."""
+    if finding.granularity is Granularity.SECTION:
+        return not contradicts(finding.content, text)
+    one = Claim(finding.content, finding.source.heading, finding.source.scope)
+    return judge(one, Claim(text, heading), cosine=min(cosine, 1.0)).relation is Relation.SAME

@@ -1,0 +1,165 @@
+"""Spoken: the texts that files say now, each with what comparing and weighing it takes.
+
+Every distinct text has its row, whichever insight it counts for; so what is read here does not
+depend on what was merged so far. Every function takes the connection of a read transaction.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from cortex_actors.domain.insight import Granularity
+from cortex_actors.domain.judgement import Claim
+from cortex_actors.domain.statement import StatementKind
+from cortex_actors.storage.connection import driver_of
+from cortex_actors.storage.sources import private_ids
+from cortex_actors.storage.tables.columns import given_text
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from sqlalchemy import Connection
+
+_TEXTS = (
+    "SELECT id, content, heading, granularity, domain, superseded_by, review IS NULL, category,"
+    " status, confidence, kind FROM insights WHERE id IN (SELECT value FROM json_each(?))"
+)
+
+#: Places, those included at which the text stood before: what was observed there still counts.
+_PLACES = (
+    "SELECT said_id, path, project_id, scope, withdrawn_at IS NULL FROM insight_sources"
+    " WHERE said_id IN (SELECT value FROM json_each(?))"
+)
+_REVISIONS = (
+    "SELECT s.said_id, s.path, o.file_hash, min(o.at), max(o.at) FROM insight_sources AS s"
+    " JOIN observations AS o ON o.source_id = s.id"
+    " WHERE s.said_id IN (SELECT value FROM json_each(?)) GROUP BY s.said_id, s.path, o.file_hash"
+)
+
+_SAID = "SELECT DISTINCT said_id FROM insight_sources WHERE withdrawn_at IS NULL"
+
+#: Texts of a model's vectors that came behind one. The plus has SQLite begin at that one: by the
+#: model it would walk all vectors there are, in each run.
+_LATE = (
+    "SELECT DISTINCT i.id FROM vectors AS v JOIN passages AS p ON p.text_hash = v.text_hash"
+    " JOIN insights AS i ON i.id = p.item_id AND i.text_hash = v.text_hash"
+    " WHERE v.seq > ? AND +v.model = ? AND p.collection = 'cortex_insights'"
+)
+
+
+@dataclass(slots=True)
+class Spoken:
+    """A text, and who says it.
+
+    Attributes:
+        projects: ids of the projects that say it now.
+        paths: the files that say it now.
+        revisions: (file, revision) -> first and last time that it was seen in it, UTC microseconds;
+            of files that no longer say it, too.
+        is_private: only files of one person say it.
+        is_free: nothing keeps it back for a person to look at first.
+
+    """
+
+    id: str
+    content: str
+    heading: str | None
+    granularity: Granularity
+    domain: str | None
+    superseded_by: str | None
+    is_free: bool
+    category: str
+    status: str
+    confidence: float
+    kind: StatementKind | None
+    projects: set[str] = field(default_factory=set)
+    paths: set[str] = field(default_factory=set)
+    scopes: set[str] = field(default_factory=set)
+    revisions: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
+    is_private: bool = False
+
+    @property
+    def is_live(self) -> bool:
+        """Whether a file says it and nothing keeps it back."""
+        return self.is_free and bool(self.paths)
+
+    @property
+    def claim(self) -> Claim:
+        """The text as it is judged; what holds in all of one project holds everywhere in it."""
+        scope = "" if "" in self.scopes else min(self.scopes, default="")
+        return Claim(self.content, self.heading, scope)
+
+
+def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Spoken]:
+    """Return those texts; ids that are not known are left out."""
+    driver, asked = driver_of(connection), json.dumps(sorted(set(ids)))
+    found = {row[0]: _spoken(row) for row in driver.execute(_TEXTS, (asked,))}
+    for said, path, project, scope, is_live in driver.execute(_PLACES, (asked,)):
+        if is_live:
+            text = found[said]
+            text.paths.add(given_text(path) or "")
+            text.projects.add(project)
+            text.scopes.add(given_text(scope) or "")
+    for said, path, revision, first, last in driver.execute(_REVISIONS, (asked,)):
+        found[said].revisions[given_text(path) or "", revision] = (first, last)
+    for said in private_ids(connection, found):
+        found[said].is_private = True
+    return found
+
+
+def everything(connection: Connection) -> set[str]:
+    """Return the ids of all texts that files say now."""
+    return {said for (said,) in driver_of(connection).execute(_SAID)}
+
+
+def is_any(connection: Connection) -> bool:
+    """Tell whether files say anything."""
+    return driver_of(connection).execute(f"{_SAID} LIMIT 1").fetchone() is not None
+
+
+def standing(connection: Connection) -> list[str]:
+    """Return the ids of all insights that stand for what files say."""
+    query = "SELECT id FROM insights WHERE status IN ('active', 'contradicted') ORDER BY id"
+    return [each for (each,) in driver_of(connection).execute(query)]
+
+
+def live_among(connection: Connection, ids: Collection[str]) -> set[str]:
+    """Return those of the texts that a file says now and that wait for nobody."""
+    query = (
+        "SELECT i.id FROM json_each(?) AS j JOIN insights AS i ON i.id = j.value"
+        " WHERE i.review IS NULL AND EXISTS (SELECT 1 FROM insight_sources AS s"
+        " WHERE s.said_id = i.id AND s.withdrawn_at IS NULL)"
+    )
+    asked = json.dumps(sorted(ids))
+    return {each for (each,) in driver_of(connection).execute(query, (asked,))}
+
+
+def late(connection: Connection, model: str, after: int) -> tuple[set[str], int]:
+    """Return the texts whose vector came behind number `after`, and the number of the newest.
+
+    The numbers of vectors grow for ever, so nothing that came meanwhile is missed.
+    """
+    driver = driver_of(connection)
+    newest = int(driver.execute("SELECT coalesce(max(seq), 0) FROM vectors").fetchone()[0])
+    if newest <= after:
+        return set(), newest
+    return {each for (each,) in driver.execute(_LATE, (after, model))}, newest
+
+
+def _spoken(row: tuple[Any, ...]) -> Spoken:
+    """Return a row as a text that nobody says."""
+    return Spoken(
+        id=row[0],
+        content=given_text(row[1]) or "",
+        heading=given_text(row[2]),
+        granularity=Granularity(row[3]),
+        domain=row[4],
+        superseded_by=row[5],
+        is_free=bool(row[6]),
+        category=row[7],
+        status=row[8],
+        confidence=row[9],
+        kind=StatementKind(row[10]) if row[10] else None,
+    )

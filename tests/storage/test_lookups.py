@@ -1,0 +1,88 @@
+"""What is asked of a few texts is found by their ids, however many others there are."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import select
+from sqlalchemy.dialects import sqlite
+
+from cortex_actors.storage import (
+    clusters,
+    contradictions,
+    facing,
+    insightrows,
+    merging,
+    neighbours,
+    slots,
+    sources,
+    spoken,
+    standing,
+)
+from cortex_actors.storage.schema import insights
+
+if TYPE_CHECKING:
+    from tests.storage.things import Tables
+
+#: What each change asks.
+ASKED = {
+    "concerned": standing._CONCERNED,
+    "settle": standing._SETTLE,
+    "represented": merging._POINTS,
+    "followers": merging._FOLLOW,
+    "silent": merging._SILENT,
+    "stand": merging._STAND,
+    "count for": merging._COUNT,
+    "texts": spoken._TEXTS,
+    "places": spoken._PLACES,
+    "revisions": spoken._REVISIONS,
+    "late": spoken._LATE,
+    "ended": contradictions._DELETE,
+    "touched": clusters._TOUCHED,
+    "private": sources._PRIVATE,
+    "otherwise": sources._OTHERWISE,
+    "first place": facing._FIRST,
+    "merged": neighbours._MERGED,
+    "vectors": neighbours._OF_IDS,
+    "sharing": slots._SHARING,
+    "forget": slots._FORGET,
+}
+
+#: What a plan may walk through: the ids that were asked about, and what was found of them.
+SMALL = {"json_each", "j", "asked", "same", "met", "p"}
+
+#: Searches that find all there is: nothing stands for most texts, and most pairs are undecided.
+WIDE = ("(status=?)", "_vectors_1 (model=?)")
+
+
+def plan(tables: Tables, name: str) -> list[str]:
+    """Return the steps in which SQLite answers a question."""
+    asked = re.sub(r"\?\d?", "'[]'", ASKED[name])
+    return [str(row[3]) for row in tables.rows(f"EXPLAIN QUERY PLAN {asked}")]
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_plan(tables: Tables, name: str) -> None:
+    """No question about a change walks through all texts, vectors or contradictions."""
+    steps = plan(tables, name)
+    walked = [each for each in steps if each.startswith("SCAN ") and each.split()[1] not in SMALL]
+
+    assert [] == walked
+    assert [] == [each for each in steps if each.endswith(WIDE)]
+
+
+def test_live(tables: Tables) -> None:
+    """Which of a thousand insights are live is asked of them, not of all that are live."""
+    some = [f"ins_{number:020}" for number in range(1_000)]
+    sql = select(insights.c.id).where(insightrows.live_of(some))
+    asked = str(sql.compile(dialect=sqlite.dialect(), compile_kwargs={"literal_binds": True}))
+    (step,) = tables.rows(f"EXPLAIN QUERY PLAN {asked}")
+
+    assert str(step[3]).endswith("(id=?)")
+
+
+def test_stand(tables: Tables) -> None:
+    """Whether a text stands is not asked of all that nothing stands for."""
+    assert [] == [each for each in plan(tables, "stand") if "by_superseding" in each]
