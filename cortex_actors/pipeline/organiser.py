@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.bus.journal import Outcome
 from cortex_actors.clock import ulid
+from cortex_actors.domain.insight import InsightStatus
 from cortex_actors.domain.payload import OrganisationComplete, ReconciliationComplete
 from cortex_actors.runtime.overflow import Overflow
 from cortex_actors.storage import insights, principles, runs
@@ -60,7 +61,12 @@ class Organiser(Consumer):
         ids = payload.candidate_ids if isinstance(payload, ReconciliationComplete) else ()
         candidates = await self._records.read(lambda c: insights.by_id(c, ids))
         now = self.desk.clock.now()
-        made = [principles.of(insight, now) for _, insight in sorted(candidates.items())]
+        # Since it was named one may have been contradicted: it is live still, and no principle.
+        made = [
+            principles.of(insight, now)
+            for _, insight in sorted(candidates.items())
+            if insight.status is InsightStatus.ACTIVE
+        ]
         run = runs.Run(
             id=f"run_{ulid(now)}",
             kind=self.desk.name,

@@ -1,166 +1,221 @@
-"""Reconciler: insights are weighed by what speaks for them.
+"""Reconciler: insights are compared with one another, and weighed by what speaks for them.
 
 hears   accumulation:complete, reconciliation:requested
-says    reconciliation:complete
-asks    ledger
-keeps   - (an event in hand when it crashes is handed out again)
+says    reconciliation:complete, reconciliation:requested, contradiction:detected,
+        contradiction:resolved
+asks    ledger, cache (the examples of categories, once), judge (what the rules leave open, where
+        there is a model for it)
+keeps   which vectors it looked at while nobody asked (lost on a crash: it looks again), and its own
+        threads (an event in hand when it crashes is handed out again)
 """
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import dataclass, replace
+import logging
 from typing import TYPE_CHECKING, ClassVar
 
 from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.bus.journal import Outcome
 from cortex_actors.clock import ulid
-from cortex_actors.domain.payload import ReconciliationComplete
-from cortex_actors.rules import promotion
-from cortex_actors.rules.confidence import Evidence, confidence
-from cortex_actors.rules.promotion import Standing, Thresholds
+from cortex_actors.domain.payload import Ids, ReconciliationComplete, ReconciliationRequested
+from cortex_actors.errors import CortexError
+from cortex_actors.pipeline.comparing import Comparing, Tools
+from cortex_actors.pipeline.ruling import Ruling
 from cortex_actors.runtime.overflow import Overflow
-from cortex_actors.storage import insights, principles, runs
+from cortex_actors.runtime.threads import Threads
+from cortex_actors.storage import classified, reconciled, runs, spoken
 from cortex_actors.topics import (
     ACCUMULATION_COMPLETE,
+    CONTRADICTION_DETECTED,
+    CONTRADICTION_RESOLVED,
     RECONCILIATION_COMPLETE,
     RECONCILIATION_REQUESTED,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from cortex_actors.domain.event import Event
-    from cortex_actors.domain.insight import Insight
     from cortex_actors.domain.payload import AccumulationComplete, Payload
+    from cortex_actors.pipeline.opinion import SecondOpinion
+    from cortex_actors.pipeline.reconciliation import Reconciliation
+    from cortex_actors.pipeline.relations import Judge
     from cortex_actors.settings import ReconciliationSettings
+    from cortex_actors.storage.classified import Opinion
+    from cortex_actors.storage.neighbours import Neighbours
+    from cortex_actors.storage.reconciled import Mark
     from cortex_actors.storage.records import Connection, Records
 
+log = logging.getLogger("cortex.reconciler")
 
-#: Insights weighed on the loop: some milliseconds. More are weighed on a thread.
-INLINE = 1_000
+#: Seconds between two looks whether a vector came late, or other rules hold: what is found twice,
+#: with no run between, is what no event tells of.
+LOOK = 5.0
 
-
-@dataclass(frozen=True, slots=True)
-class Weighed:
-    """What one run found: how many it looked at, which weigh otherwise, which are candidates."""
-
-    looked_at: int = 0
-    changed: tuple[tuple[str, float], ...] = ()
-    candidates: tuple[str, ...] = ()
+#: Contradictions, or candidates, that one event names: its payload has a limit.
+NAMED = 500
 
 
 class Reconciler(Consumer):
-    """Weighs insights whose evidence changed and names those that may become principles.
+    """Makes who stands for whom, who contradicts whom and what is one cluster follow the texts.
 
-    When it is asked to, it weighs all of them. Confidence is computed from the evidence each time,
-    never from the last value, so a run may be repeated as often as one likes. Clusters and
-    contradictions are not looked for yet.
+    It looks at what changed and at whatever is connected with it, and leaves what a look at all of
+    it would have left. Everything is compared anew when that is asked for, and when the rules, the
+    thresholds or the embedding model are others than those it was compared by. Confidence is made
+    of the evidence each time, never of the last value.
     """
 
     #: Wake-ups, of which one waits at most: the journal keeps the events.
     mailbox_limit = 16
     overflow = Overflow.BACK_PRESSURE
 
-    #: What many files say is weighed together: weighing after each took a third of learning them.
+    #: What many files say is compared together: comparing after each took a third of learning them.
     share = 0.1
+
+    #: Seconds: comparing 100,000 insights with one another takes many minutes of a thread.
+    message_limit: ClassVar[float] = 7_200.0
 
     hears: ClassVar[Mapping[str, str]] = {
         ACCUMULATION_COMPLETE: "on_complete",
         RECONCILIATION_REQUESTED: "on_requested",
     }
 
-    def __init__(self, desk: Desk, records: Records, *, settings: ReconciliationSettings) -> None:
-        """Remember whom to ask."""
+    def __init__(
+        self,
+        desk: Desk,
+        records: Records,
+        *,
+        settings: ReconciliationSettings,
+        neighbours: Neighbours,
+        judge: Judge | None = None,
+        tables: Path | None = None,
+        opinion: SecondOpinion | None = None,
+    ) -> None:
+        """Remember whom to ask; `tables` are the user's own rules, if there are any."""
         super().__init__(desk)
         self._records = records
-        self._thresholds = Thresholds(
-            confidence=settings.promotion_confidence,
-            observations=settings.promotion_observations,
-            age=settings.promotion_age_days,
-            projects=settings.promotion_projects,
-        )
+        self._neighbours = neighbours
+        self._judge = judge
+        self._opinion = opinion
+        named = judge.named if judge is not None and judge.is_there else ""
+        self._ruling = Ruling(settings, neighbours.model, tables, judge=named)
+        self._threads = Threads("reconciler", 1)
+        self._due: Mark | None = None
+        self._seen = -1
+
+    async def on_start(self) -> None:  # type: ignore[override]  # Pykka has it plain
+        """Hear the topics, and look now and then for what no event tells of."""
+        self.actor_ref.on_end(self._threads.close)
+        await super().on_start()
+        self.spawn(self._look_out(), name="look")
 
     async def on_complete(self, event: Event[AccumulationComplete]) -> Outcome:
-        """Weigh what a file says differently now; a run that changed nothing costs no look."""
+        """Compare what a file says differently now; a run that changed nothing costs no look."""
         if not event.payload.changed_ids:
-            return self._outcome(self.desk.clock.now(), Weighed())
-        return await self._weigh(event.payload.changed_ids)
+            return self._ended(self._run(), None)
+        return await self._reconcile(event.payload.changed_ids)
 
-    async def on_requested(self, _event: Event[Payload]) -> Outcome:
-        """Weigh everything: time goes by for what nobody says anew, too."""
-        return await self._weigh(None)
+    async def on_requested(self, event: Event[ReconciliationRequested]) -> Outcome:
+        """Compare what came late, or everything, and weigh all of it if that is wished.
 
-    async def _weigh(self, ids: Sequence[str] | None) -> Outcome:
-        """Weigh the insights of those ids, or all, as they are known now."""
-        started_at = self.desk.clock.now()
-        known, promoted = await self._records.read(lambda c: _known(c, ids))
+        Time goes by for what nobody says anew, too.
+        """
+        return await self._reconcile((), full=event.payload.full, weigh=event.payload.weigh)
+
+    async def _reconcile(
+        self, ids: Sequence[str], *, full: bool = False, weigh: bool = False
+    ) -> Outcome:
+        """Compare texts, and return what follows."""
+        run = self._run()
+        await self._threads.run(self._ruling.read)
+        comparing = Comparing(
+            Tools(self._records, self._neighbours, self._threads, self._judge),
+            self._ruling,
+            name=self.desk.name,
+            run=run.id,
+            at=self.desk.clock.now(),
+        )
+        found = await comparing.compare(ids, full=full, weigh=weigh)
+        opinions = await self._opinion.of(found.visited) if self._opinion is not None else []
+        self._due = None
+        return self._ended(run, found, opinions)
+
+    def _run(self) -> runs.Run:
+        """Return the audit row of a run that begins now."""
         now = self.desk.clock.now()
-        if len(known) > INLINE:
-            weighed = await asyncio.to_thread(_weighed, known, promoted, self._thresholds, now)
-        else:
-            weighed = _weighed(known, promoted, self._thresholds, now)
-        return self._outcome(started_at, weighed)
+        run_id = f"run_{ulid(now)}"
+        return runs.Run(run_id, self.desk.name, started_at=now, finished_at=now)
 
-    def _outcome(self, started_at: int, weighed: Weighed) -> Outcome:
-        """Return a run's effects with its audit row, and the event that ends it."""
-        now = self.desk.clock.now()
-        run = runs.Run(
-            id=f"run_{ulid(now)}",
-            kind=self.desk.name,
-            started_at=started_at,
-            finished_at=now,
-            counts={
-                "insights": weighed.looked_at,
-                "changed": len(weighed.changed),
-                "candidates": len(weighed.candidates),
-            },
+    def _ended(
+        self, run: runs.Run, found: Reconciliation | None, opinions: Sequence[Opinion] = ()
+    ) -> Outcome:
+        """Return a run's effects with its audit row, and the events that tell of it."""
+        counts = found.counts if found is not None else {"insights": 0}
+        ended = runs.Run(
+            id=run.id,
+            kind=run.kind,
+            started_at=run.started_at,
+            finished_at=self.desk.clock.now(),
+            counts=counts,
+            error=self._ruling.trouble or None,
         )
 
         def work(connection: Connection) -> None:
-            insights.weigh(connection, weighed.changed)
-            runs.record(connection, run)
+            if found is not None:
+                found.write(connection)
+            classified.take(connection, opinions)
+            runs.record(connection, ended)
 
-        done = ReconciliationComplete(run.id, weighed.candidates)
-        return Outcome(work, [self.say(RECONCILIATION_COMPLETE, done)])
+        done = [
+            self.say(RECONCILIATION_COMPLETE, ReconciliationComplete(run.id, some))
+            for some in _parts(found.weighed.candidates if found is not None else ()) or [()]
+        ]
+        return Outcome(work, [*self._told(found), *done])
+
+    def _told(self, found: Reconciliation | None) -> Iterator[Event[Payload]]:
+        """Yield the events that tell of contradictions."""
+        if found is None:
+            return
+        for topic, some in (
+            (CONTRADICTION_DETECTED, found.detected),
+            (CONTRADICTION_RESOLVED, found.ended),
+        ):
+            for ids in _parts(sorted(each.id for each in some)):
+                yield self.say(topic, Ids(ids))
+
+    async def _look_out(self) -> None:
+        """Ask for a run when something is due of which no event tells."""
+        while True:
+            await self.desk.clock.sleep(LOOK)
+            try:
+                if not self._in_hand and await self._is_due():
+                    await self.desk.bus.publish(
+                        RECONCILIATION_REQUESTED,
+                        ReconciliationRequested(weigh=False),
+                        source=self.desk.name,
+                    )
+            except CortexError as error:
+                log.debug("looking for what came late will be tried again: %s", error)
+
+    async def _is_due(self) -> bool:
+        """Tell whether vectors came late, or other rules hold, at two looks without a run."""
+        await self._threads.run(self._ruling.read)
+        by, seen = self._ruling.digest, self._seen
+        model = self._neighbours.model
+
+        def look(connection: Connection) -> tuple[Mark, bool, int]:
+            mark = reconciled.mark(connection)
+            if mark.by != by:
+                return mark, bool(spoken.is_any(connection)), -1
+            ids, newest = spoken.late(connection, model, max(mark.up_to, seen))
+            return mark, bool(ids), -1 if ids else newest
+
+        mark, is_late, self._seen = await self._records.read(look)
+        was_due, self._due = self._due, mark if is_late else None
+        return is_late and was_due == mark
 
 
-def _known(
-    connection: Connection, ids: Sequence[str] | None
-) -> tuple[Sequence[Insight], Collection[str]]:
-    """Return active insights, and the ids of those that are principles already."""
-    if ids is None:
-        return insights.active(connection), principles.derived(connection)
-    return list(insights.by_id(connection, ids).values()), principles.derived(connection, ids)
-
-
-def _weighed(
-    known: Sequence[Insight], promoted: Collection[str], thresholds: Thresholds, now: int
-) -> Weighed:
-    """Return what insights weigh, and which may become principles without a person."""
-    changed: list[tuple[str, float]] = []
-    candidates: list[str] = []
-    for insight in known:
-        weight = _weight(insight, now)
-        if _differs(insight, weight):
-            changed.append((insight.id, weight))
-        standing = Standing(derivations=1 if insight.id in promoted else 0)
-        weighty = replace(insight, confidence=weight)
-        if promotion.earned(weighty, standing, now=now, thresholds=thresholds):
-            candidates.append(insight.id)
-    return Weighed(len(known), tuple(changed), tuple(candidates))
-
-
-def _weight(insight: Insight, now: int) -> float:
-    """Return how far an insight is to be believed."""
-    evidence = Evidence(
-        observations=insight.observation_count,
-        projects=len(insight.projects),
-        last_seen=insight.last_seen,
-    )
-    return confidence(evidence, now)
-
-
-def _differs(insight: Insight, weight: float) -> bool:
-    """Tell whether a weight is worth writing: beyond rounding."""
-    return abs(insight.confidence - weight) > 1e-9  # noqa: PLR2004 - far below any shown digit
+def _parts(ids: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return ids, as many at a time as an event may name; nothing for none."""
+    return [tuple(ids[start : start + NAMED]) for start in range(0, len(ids), NAMED)]

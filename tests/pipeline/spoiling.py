@@ -34,7 +34,7 @@ SPOILT: dict[str, tuple[Callable[[Path], object], str]] = {
     "binary": (lambda path: path.write_bytes(b"\x7fELF\x00\x01\x02" * 40), "text"),
     "2 MiB": (lambda path: path.write_bytes(b"a " * 1_048_576), "split it"),
     "one byte too many": (lambda path: path.write_bytes(b"a" * TOO_MANY), "split it"),
-    "not UTF-8": (lambda path: path.write_bytes(b"## Caf\xe9\n\nabc\n"), "UTF-8"),
+    "UTF-16": (lambda path: path.write_bytes("## A\n\nabc\n".encode("utf-16")), "text"),
     "folder": (lambda path: path.mkdir(), "not a regular file"),
     "pipe": (os.mkfifo, "not a regular file"),
     "dangling link": (lambda path: path.symlink_to("nowhere.md"), "leads nowhere"),

@@ -24,6 +24,8 @@ from cortex_actors.storage import insights, projects, runs
 from cortex_actors.storage.insights import Finding
 from cortex_actors.storage.journal import LedgerJournal
 from cortex_actors.storage.ledger import Ledger
+from cortex_actors.storage.matrix import VectorMatrix
+from cortex_actors.storage.neighbours import Neighbours
 from cortex_actors.storage.records import Records
 from cortex_actors.storage.schema import deliveries, events, insight_sources, observations
 from cortex_actors.testing import ManualClock, eventually
@@ -62,6 +64,10 @@ class Embedder:
         self.fails: CortexError | None = None
         self.calls: list[list[str]] = []
         self.busy = 0
+
+    async def close(self) -> None:
+        """End the provider's thread, if a large file has needed one."""
+        await self._provider.close()
 
     async def __call__(self, texts: Sequence[str], *, model: str | None = None) -> Matrix:
         """Return one row for each text."""
@@ -209,6 +215,7 @@ class Office:
             settings=settings or AccumulationSettings(),
             model=MODEL,
             embed=embed,
+            neighbours=Neighbours(VectorMatrix(MODEL, 64)),
         )
 
 

@@ -33,18 +33,19 @@ class TestReading:
         (place,) = await office.places(second.id)
         assert ["Run pytest.", "Use tabs."] == [first.content, second.content]
         assert ("atlas",) == second.projects
-        assert (str(path), 1, 4) == (place.path, place.line_start, place.line_end)
+        assert (str(path), 3, 3) == (place.path, place.line_start, place.line_end)
         assert ("atlas", "Style") == (place.project, place.heading)
 
     async def test_run(self, office: Office, project: Project) -> None:
-        """The audit tells how many sections a run read and how many it could embed."""
+        """The audit tells how much a run read, how much of it is new, and what it embedded."""
         await office.changed(project, write(project, TWO))
 
         (run,) = await office.runs()
-        assert ("completed", {"fragments": 2, "embedded": 2}) == (run.state, dict(run.counts))
+        counts = {"fragments": 2, "insights": 2, "new": 2, "embedded": 2}
+        assert ("completed", counts) == (run.state, dict(run.counts))
 
     async def test_shared_section(self, office: Office, project: Project, tmp_path: Path) -> None:
-        """A section that two projects share word for word is one insight with two sources."""
+        """A rule that two projects share word for word is one insight with two sources."""
         other = await office.follow(tmp_path / "harbor")
         await office.changed(project, write(project, "## Style\n\nUse tabs.\n"))
         await office.changed(other, write(other, "## How we write\n\nUse tabs.\n"))
@@ -54,11 +55,21 @@ class TestReading:
         assert ["Style", "How we write"] == [p.heading for p in await office.places(insight.id)]
 
     async def test_repeated_section(self, office: Office, project: Project) -> None:
-        """A section that stands twice in one file is one insight with one source."""
-        await office.changed(project, write(project, "## A\n\nSame.\n\n## B\n\nSame.\n"))
+        """What stands under two headings of one file is one insight with two places, one voice."""
+        await office.changed(
+            project, write(project, "## A\n\nIt is same.\n\n## B\n\nIt is same.\n")
+        )
 
         (insight,) = await office.insights()
-        assert 1 == len(await office.places(insight.id))
+        assert ["A", "B"] == [each.heading for each in await office.places(insight.id)]
+        assert 1 == insight.observation_count
+
+    async def test_under_a_ban(self, office: Office, project: Project) -> None:
+        """The same words under a heading that forbids them are another insight."""
+        text = "## Do\n\n- Push to main\n\n## Never\n\n- Push to main\n"
+        await office.changed(project, write(project, text))
+
+        assert ["Never: Push to main", "Push to main"] == await office.contents()
 
     async def test_empty_file(self, office: Office, project: Project) -> None:
         """An empty file is read and says nothing."""
@@ -129,7 +140,7 @@ class TestChange:
 
         style = (await office.insights())[1]
         (place,) = await office.places(style.id)
-        assert ("Use tabs.", 3) == (style.content, place.line_start)
+        assert ("Use tabs.", 5) == (style.content, place.line_start)
 
     async def test_said_again(self, office: Office, project: Project) -> None:
         """Text that was withdrawn and comes back is the same insight, active again."""
@@ -146,11 +157,11 @@ class TestChange:
     ) -> None:
         """An insight that another file still says stays when one place withdraws it."""
         other = await office.follow(tmp_path / "harbor")
-        await office.changed(project, write(project, "## A\n\nSame.\n"))
-        await office.changed(other, write(other, "## A\n\nSame.\n"))
-        await office.changed(project, write(project, "## A\n\nDifferent.\n"))
+        await office.changed(project, write(project, "## A\n\nIt is same.\n"))
+        await office.changed(other, write(other, "## A\n\nIt is same.\n"))
+        await office.changed(project, write(project, "## A\n\nIt is different.\n"))
 
-        assert ["Different.", "Same."] == await office.contents()
+        assert ["It is different.", "It is same."] == await office.contents()
         assert ("harbor",) == (await office.insights())[1].projects
 
     async def test_vanished(self, office: Office, project: Project) -> None:
@@ -192,15 +203,15 @@ class TestScan:
     async def test_gone(self, office: Office, project: Project) -> None:
         """A scan withdraws what files said that are no longer there."""
         gone, stays = (
-            write(project, "## A\n\nOne.\n"),
-            write(project, "## B\n\nTwo.\n", "AGENTS.md"),
+            write(project, "## A\n\nThis is one.\n"),
+            write(project, "## B\n\nThis is two.\n", "AGENTS.md"),
         )
         await office.changed(project, gone, stays)
         gone.unlink()
         await office.bus.publish(SCAN_REQUESTED, ScanRequested(project.id), source="test")
         await office.handled("accumulator")
 
-        assert ["Two."] == await office.contents()
+        assert ["This is two."] == await office.contents()
 
     async def test_of_another_project(
         self, office: Office, project: Project, tmp_path: Path

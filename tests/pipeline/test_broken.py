@@ -41,22 +41,22 @@ class TestBroken:
 
     async def test_keeps(self, office: Office, project: Project, path: Path, how: str) -> None:
         """What the file said before stands while it cannot be read."""
-        path.write_text("## A\n\nKept.\n")
+        path.write_text("## A\n\nThis is kept.\n")
         await office.changed(project, path)
         spoil(path, how)
         await office.changed(project, path)
 
-        assert ["Kept."] == await office.contents()
+        assert ["This is kept."] == await office.contents()
 
     async def test_mended(self, office: Office, project: Project, path: Path, how: str) -> None:
         """A file that was mended is read again and is broken no longer."""
         spoil(path, how)
         await office.changed(project, path)
         clear(path)
-        path.write_text("## A\n\nMended.\n")
+        path.write_text("## A\n\nThis is mended.\n")
         await office.changed(project, path)
 
-        assert ["Mended."] == await office.contents()
+        assert ["This is mended."] == await office.contents()
         assert {} == await office.broken()
 
     async def test_costs_nobody_else(
@@ -65,24 +65,24 @@ class TestBroken:
         """The other files of the project are read in the same breath."""
         spoil(path, how)
         good = path.with_name("AGENTS.md")
-        good.write_text("## A\n\nFine.\n")
+        good.write_text("## A\n\nThis is fine.\n")
         for each in (path, good):
             payload = FileChanged(project.id, str(each))
             await office.bus.publish(FILE_CHANGED, payload, source="test")
         await office.handled("accumulator")
 
-        assert ["Fine."] == await office.contents()
+        assert ["This is fine."] == await office.contents()
 
 
 class TestOdd:
     async def test_restored(self, office: Office, project: Project, path: Path) -> None:
         """A broken file whose old bytes come back is broken no longer, and counts as before."""
-        path.write_text("## A\n\nSame.\n")
+        path.write_text("## A\n\nThis is same.\n")
         await office.changed(project, path)
         before = await office.evidence()
         spoil(path, "binary")
         await office.changed(project, path)
-        path.write_text("## A\n\nSame.\n")
+        path.write_text("## A\n\nThis is same.\n")
         await office.changed(project, path)
 
         assert {} == await office.broken()
@@ -127,24 +127,24 @@ class TestOdd:
 
     async def test_too_many_sections(self, office: Office, project: Project, path: Path) -> None:
         """A file of one section too many is refused by the limit; what it said stands."""
-        path.write_text("## A\n\nKept.\n")
+        path.write_text("## A\n\nThis is kept.\n")
         await office.changed(project, path)
         path.write_text("".join(f"## {n}\n{n}\n" for n in range(2_001)))
         await office.changed(project, path)
 
         assert "may have 2000; split it" in ((await office.runs())[0].error or "")
         assert [str(path)] == list(await office.broken())
-        assert ["Kept."] == await office.contents()
+        assert ["This is kept."] == await office.contents()
 
     async def test_thousands_of_sections(
         self, office: Office, project: Project, path: Path, embed: Embedder
     ) -> None:
         """A file of as many sections as it may have is kept whole, and withdrawn whole."""
         embed.fails = MailboxFull("far too many at once")
-        path.write_text("".join(f"## {n}\n{n}\n" for n in range(2_000)))
+        path.write_text("".join(f"## {n}\nThis is {n}.\n" for n in range(2_000)))
         await office.changed(project, path)
         assert 2_000 == len(await office.contents())
 
-        path.write_text("## A\n\nShort.\n")
+        path.write_text("## A\n\nThis is short.\n")
         await office.changed(project, path)
-        assert ["Short."] == await office.contents()
+        assert ["This is short."] == await office.contents()

@@ -80,16 +80,16 @@ class TestAtOnce:
         """A path in hand that changes again is read once more afterwards, never twice at once."""
         embed.gate.clear()
         await office.employ("accumulator", office.accumulator(embed))
-        path = write(project, "## A\n\nOld.\n")
+        path = write(project, "## A\n\nThis is old.\n")
         payload = FileChanged(project.id, str(path))
         await office.bus.publish(FILE_CHANGED, payload, source="test")
         await eventually(lambda: 1 == embed.busy)
-        write(project, "## A\n\nNew.\n")
+        write(project, "## A\n\nThis is new.\n")
         for _ in range(5):
             await office.bus.publish(FILE_CHANGED, payload, source="test")
         assert 1 == len(embed.calls)
 
         embed.gate.set()
         await office.handled("accumulator")
-        assert ["New."] == await office.contents()
+        assert ["This is new."] == await office.contents()
         assert 2 == len(await office.runs())

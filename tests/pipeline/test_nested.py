@@ -6,14 +6,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from sqlalchemy import select
 
 from cortex_actors.domain.payload import AccumulationComplete, FileChanged
 from cortex_actors.storage import insights, projects
+from cortex_actors.storage.schema import insight_sources
 from cortex_actors.topics import ACCUMULATION_COMPLETE, FILE_CHANGED
 from tests.pipeline.spoiling import spoil
 from tests.pipeline.support import TWO, Office, write
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from cortex_actors.domain.project import Project
 
 pytestmark = pytest.mark.usefixtures("accumulator")
@@ -26,6 +30,11 @@ async def owner(office: Office, path: Path) -> str:
     found = await office.read(insights.count_by_project)
     assert {state.project_id} == found.keys()
     return state.project_id
+
+
+def scopes(connection: Connection) -> set[str]:
+    """Return where in their projects texts hold."""
+    return {scope for (scope,) in connection.execute(select(insight_sources.c.scope))}
 
 
 def changed(office: Office) -> set[str]:
@@ -88,9 +97,17 @@ class TestMoved:
         await office.changed(project, path)
 
         assert inner.id == await owner(office, path)
-        assert ("unchanged", before) == ((await office.runs())[0].state, await office.evidence())
+        assert before == await office.evidence()
         assert {each.id for each in await office.insights()} == changed(office)
         assert {("inner",)} == {each.projects for each in await office.insights()}
+
+    async def test_scope(self, office: Office, project: Project, path: Path) -> None:
+        """What held in one folder of the outer project holds in all of the inner one."""
+        before = await office.read(scopes)
+        await office.follow(path.parent)
+        await office.changed(project, path)
+
+        assert ({"inner"}, {""}) == (before, await office.read(scopes))
 
     async def test_edited(self, office: Office, project: Project, path: Path) -> None:
         """A file that was edited meanwhile becomes the inner project's whole."""

@@ -16,7 +16,8 @@ from cortex_actors.domain.payload import (
     ReconciliationComplete,
 )
 from cortex_actors.pipeline.organiser import Organiser
-from cortex_actors.storage import insights, principles
+from cortex_actors.storage import contradictions, insights, principles, standing
+from cortex_actors.storage.contradictions import Contradiction
 from cortex_actors.storage.schema import derivations
 from cortex_actors.storage.schema import principles as principle_rows
 from cortex_actors.testing import eventually
@@ -28,6 +29,8 @@ from cortex_actors.topics import (
 from tests.pipeline.support import Office, finding
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from cortex_actors.bus.journal import Delivery, Outcome
     from cortex_actors.domain.event import Event
     from cortex_actors.domain.project import Project
@@ -104,6 +107,25 @@ class TestPromotion:
             row.domains,
         )
         assert [(row.id,)] == made(office)
+
+    async def test_contradicted(self, office: Office, project: Project) -> None:
+        """A candidate that something speaks against by now becomes none."""
+        path = f"{project.root}/AGENTS.md"
+        found = [finding("Use spaces.", path)]
+        one, other = sides = sorted((TABS, found[0].insight_id))
+        name = contradictions.id_of(one, other)
+        told = ("direct", None, "reconciler", "rules", "because", 1)
+        against = Contradiction(name, one, other, *told)
+
+        def work(connection: Connection) -> None:
+            insights.learn(connection, found, project_id=project.id, path=path, at=1)
+            contradictions.replace(connection, [against], [])
+            standing.settle(connection, sides)
+
+        await office.write(work)
+        await organise(office, TABS)
+
+        assert [()] == made(office)
 
     async def test_derivation(self, office: Office) -> None:
         """A principle names the insight that it came of."""

@@ -59,8 +59,9 @@ class TestWithoutModel:
         await office.changed(project, write(project, TWO))
 
         assert ["Run pytest.", "Use tabs."] == await office.contents()
-        assert 2 == await office.read(lambda c: indexing.count_unembedded(c, MODEL))
-        assert {"fragments": 2, "embedded": 0} == dict((await office.runs())[0].counts)
+        # Alone, and under its heading.
+        assert 4 == await office.read(lambda c: indexing.count_unembedded(c, MODEL))
+        assert 0 == (await office.runs())[0].counts["embedded"]
 
     async def test_embedded_later(self, office: Office, project: Project, embed: Embedder) -> None:
         """The indexer embeds what was kept without a vector once the model is there."""

@@ -1,0 +1,168 @@
+"""Relations: what two texts that files say are to each other.
+
+Statements are judged by the rules for statements, whole sections by the document's (one threshold
+and one list of negations); a statement and a section are never compared. What the rules leave open
+may be asked of a model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol
+
+from cortex_actors.domain.insight import Granularity
+from cortex_actors.domain.judgement import Conflict, Decider, Judgement, Relation
+from cortex_actors.domain.statement import StatementKind
+from cortex_actors.rules import judgement
+from cortex_actors.rules.contradiction import opposition
+from cortex_actors.rules.domains import Limits
+from cortex_actors.rules.similarity import CLUSTER, MERGE, SUSPECT
+from cortex_actors.rules.stack import are_chosen
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Sequence
+
+    from cortex_actors.domain.judgement import Claim
+    from cortex_actors.rules.lexicon import Lexicon
+    from cortex_actors.storage.spoken import Spoken
+
+#: Cosine from which on two statements are neighbours in the graph of clusters, unless they differ.
+#: At it one in twelve of 2,400 real statements has a neighbour, and at most five stand together; at
+#: 0.6 chains begin to hold hundreds.
+EDGE = 0.75
+
+#: What tells of one project and asks nothing of others.
+_LOCAL = frozenset({StatementKind.FACT, StatementKind.COMMAND})
+
+#: Why a conflict of two projects is none within either.
+_ELSEWHERE = "in different projects"
+
+
+class Judge(Protocol):
+    """A model that may be asked what pairs of claims are to each other."""
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is a model at all."""
+
+    @property
+    def named(self) -> str:
+        """What its judgements depend on beside the texts."""
+
+    def compare(
+        self, pairs: Sequence[tuple[Claim, Claim, float | None]], *, run: str
+    ) -> Awaitable[Sequence[Judgement | None]]:
+        """Return a judgement for each pair, None where it has no opinion; raises nothing."""
+
+
+@dataclass(slots=True)
+class Relations:
+    """Judges pairs, and remembers what each text takes a stand on; it belongs to one run."""
+
+    limits: Limits = field(default_factory=Limits)
+    #: A user's own tables with the rules' own; None: these alone.
+    lexicon: Lexicon | None = None
+    _slots: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    @property
+    def least(self) -> float:
+        """The least cosine from which on any two texts are compared."""
+        return min(self.limits.judged, SUSPECT[0])
+
+    def of(self, left: Spoken, right: Spoken, cosine: float | None) -> Judgement:
+        """Return what two texts are to each other, whichever comes first."""
+        if left.granularity is not right.granularity:
+            return Judgement(Relation.UNRELATED, Decider.RULES, "one is a section, one a statement")
+        if left.granularity is Granularity.SECTION:
+            return self._fitted(left, right, _of_sections(left, right, cosine))
+        thresholds = self.limits.of(left.domain, right.domain)
+        found = judgement.judge(
+            left.claim, right.claim, cosine=cosine, thresholds=thresholds, lexicon=self.lexicon
+        )
+        least = MERGE if _are_siblings(left, right) else thresholds.judged
+        if found.relation is Relation.SAME and (cosine is None or cosine < least):
+            found = replace(found, relation=Relation.RELATED)
+        if found.contradicts and _are_siblings(left, right) and not self._shared(left, right):
+            found = _related(found, "rows of one list")
+        return self._fitted(left, right, found)
+
+    def is_open(self, left: Spoken, right: Spoken, found: Judgement) -> bool:
+        """Whether the rules leave it to a model what two statements are to each other."""
+        both = left.granularity is right.granularity is Granularity.STATEMENT
+        is_asked = both and not self._is_vain(left, right)
+        return is_asked and found.relation is Relation.RELATED and found.decider is Decider.RULES
+
+    def _is_vain(self, left: Spoken, right: Spoken) -> bool:
+        """Whether no answer would count: then what only one person says is shown to nobody."""
+        return (left.is_private or right.is_private) and not left.projects & right.projects
+
+    def answered(self, left: Spoken, right: Spoken, found: Judgement) -> Judgement:
+        """Return what a model says of an open pair, as far as it may say so."""
+        said = judgement.believed(found, left.claim, right.claim, lexicon=self.lexicon)
+        if said.relation is Relation.SAME:
+            # Rows of a list, and examples, do not count as contradictions, and are not one either.
+            against = judgement.gate(left.claim, right.claim, lexicon=self.lexicon)
+            said = said if against is None else _related(said, f"but {against.reason}")
+        return self._fitted(left, right, said)
+
+    def slots(self, text: Spoken) -> frozenset[str]:
+        """Return what a text takes a stand on."""
+        if text.granularity is Granularity.SECTION:
+            return frozenset()
+        if text.id not in self._slots:
+            self._slots[text.id] = judgement.slots(text.claim, lexicon=self.lexicon)
+        return self._slots[text.id]
+
+    def _shared(self, left: Spoken, right: Spoken) -> frozenset[str]:
+        """Return what both take a stand on."""
+        return self.slots(left) & self.slots(right)
+
+    def is_edge(self, left: Spoken, score: float) -> bool:
+        """Whether two insights of that cosine are neighbours in the graph of clusters."""
+        return score >= (CLUSTER if left.granularity is Granularity.SECTION else EDGE)
+
+    def _fitted(self, left: Spoken, right: Spoken, found: Judgement) -> Judgement:
+        """Return a judgement with what follows from who says the two."""
+        if found.contradicts and StatementKind.EXAMPLE in (left.kind, right.kind):
+            # An example shows something: it does not ask for it.
+            return _related(found, "one an example")
+        apart = not left.projects & right.projects
+        is_private = left.is_private or right.is_private
+        if found.relation is Relation.SAME and is_private:
+            return _related(found, "one private")
+        if not (found.contradicts and apart):
+            return found
+        if is_private:
+            return Judgement(Relation.UNRELATED, found.decider, f"{_ELSEWHERE}, one private")
+        if {left.kind, right.kind} & _LOCAL or are_chosen(self._shared(left, right)):
+            reason = f"{found.reason}; {_ELSEWHERE}"
+            return replace(found, conflict=Conflict.CONTEXTUAL, reason=reason)
+        return found
+
+
+def _are_siblings(left: Spoken, right: Spoken) -> bool:
+    """Tell whether two stand under the same headings of one file.
+
+    Who writes a list or a table means its rows to differ, and hardly to contradict each other:
+    between them more has to speak for either than between strangers.
+    """
+    return left.heading == right.heading and not left.paths.isdisjoint(right.paths)
+
+
+def _related(found: Judgement, why: str) -> Judgement:
+    """Return a judgement that says too much as one that says less."""
+    return Judgement(Relation.RELATED, found.decider, f"{found.reason}; {why}")
+
+
+def _of_sections(left: Spoken, right: Spoken, cosine: float | None) -> Judgement:
+    """Return what two sections are to each other, by the document's thresholds alone."""
+    score = -1.0 if cosine is None else cosine
+    first, second = sorted((left.content, right.content))
+    against = opposition(first, second) if score >= SUSPECT[0] else None
+    if against is not None:
+        reason = f"one says {against.left!r}, the other {against.right!r}"
+        return Judgement(Relation.CONTRADICTION, Decider.RULES, reason, Conflict.DIRECT)
+    if score >= CLUSTER:
+        return Judgement(Relation.SAME, Decider.RULES, f"nearly the same words ({score:.2f})")
+    near = Relation.RELATED if score >= SUSPECT[0] else Relation.UNRELATED
+    return Judgement(near, Decider.RULES, f"a cosine of {score:.2f}")

@@ -1,0 +1,43 @@
+"""How texts stand once they are reconciled is read from a neighbourhood."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cortex_actors.pipeline import picture
+from cortex_actors.pipeline.neighbourhood import Neighbourhood
+from cortex_actors.pipeline.relations import Relations
+from cortex_actors.storage.contradictions import Contradiction
+from tests.pipeline.test_beyond import row
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@pytest.fixture
+def around() -> Neighbourhood:
+    """Give a neighbourhood of two texts that were looked at."""
+    found = Neighbourhood(Relations())
+    found.texts = {each: row(each) for each in ("a", "b")}
+    found.visited = {"a", "b"}
+    return found
+
+
+def decided() -> Sequence[Contradiction]:
+    """Return a pair of which a person keeps one."""
+    told = ("direct", 0.9, "reconciler", "rules", "because", 1)
+    return [Contradiction("con_1", "a", "b", *told, status="resolved", kept_id="a")]
+
+
+class TestContradicted:
+    def test_lost(self, around: Neighbourhood) -> None:
+        """What a person decided against is spoken against as long as the other is said."""
+        assert {"b"} == picture.contradicted(around, picture.groups(around), decided())
+
+    def test_one(self, around: Neighbourhood) -> None:
+        """Two that count as one by now do not speak against it."""
+        around.same = {"a": {"b"}, "b": {"a"}}
+
+        assert set() == picture.contradicted(around, picture.groups(around), decided())
