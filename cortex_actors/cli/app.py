@@ -13,19 +13,27 @@ import typer
 from cortex_actors.cli import (
     actor,
     backup,
+    calibrate,
+    clusters,
+    contradictions,
     demo,
     doctor,
+    eligible,
     embeddings,
     events,
     fast,
     foreground,
     insights,
+    judge,
     logs,
     model,
+    parse,
     projects,
     recall,
+    schedule,
     service,
     show,
+    work,
 )
 from cortex_actors.cli.output import examples
 
@@ -47,6 +55,7 @@ _QUICK = {
     "reload": "Follow the settings as they are now.",
     "status": "Say whether the daemon runs and how it is.",
     "publish": "Say an event on a topic.",
+    "hook": "Have git tell the daemon that files may have changed.",
 }
 
 
@@ -74,8 +83,16 @@ for _module in (
     events,
     actor,
     projects,
+    work,
+    schedule,
     insights,
+    clusters,
+    contradictions,
+    judge,
+    eligible,
+    calibrate,
     recall,
+    parse,
     backup,
     model,
     embeddings,

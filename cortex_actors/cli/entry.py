@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 #: Commands that are answered without Typer, Rich, pydantic or asyncio: half a second less.
-FAST = frozenset({"status", "start", "stop", "restart", "reload", "publish"})
+FAST = frozenset({"status", "start", "stop", "restart", "reload", "publish", "hook"})
 
 #: Commands whose name is two words.
-GROUPS = frozenset({"actor", "embeddings", "model", "service"})
+GROUPS = frozenset({"actor", "embeddings", "model", "project", "service"})
 
 #: What a shell expects of a program that was interrupted: 128 + SIGINT.
 INTERRUPTED = 130
@@ -71,7 +71,8 @@ def _full(words: list[str]) -> int:
     except Exception as error:
         # Typer has carried click's exceptions under changing names: known by their method.
         if text := getattr(error, "format_message", None):
-            raise UsageError(f"{text().rstrip('.')}; see: {_help_for(error)}") from error
+            said = text().rstrip(".").replace(": Value error, ", ": ")
+            raise UsageError(f"{said}; see: {_help_for(error)}") from error
         raise
     return result if isinstance(result, int) else 0
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import lock
-from cortex_actors.cli import figures, lifecycle, publish, reload
+from cortex_actors.cli import figures, hook, lifecycle, publish, reload
 from cortex_actors.cli.options import Parser, command, seconds
 from cortex_actors.cli.process import is_paused
 from cortex_actors.client import Client
@@ -15,7 +15,8 @@ from cortex_actors.errors import DaemonDown, DeadlineExceeded
 from cortex_actors.home import Home
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import argparse
+    from collections.abc import Callable, Sequence
 
 #: `status` answers with LSB's numbers: 2 (a stale pid file) cannot happen here.
 RUNNING, CRASHED, STOPPED, SILENT = 0, 1, 3, 4
@@ -49,10 +50,8 @@ def run(words: Sequence[str]) -> int:
     home = Home.of(options.home)
     if words[0] == "status":
         return status(home, timeout=options.timeout, as_json=options.json)
-    if words[0] == "publish":
-        return publish.run(home, options)
-    if words[0] == "reload":
-        return reload.run(home, options)
+    if words[0] in _OWN:
+        return _OWN[words[0]](home, options)
     if words[0] == "stop":
         return lifecycle.stop(home, timeout=options.timeout, as_json=options.json)
     if words[0] == "restart":
@@ -196,4 +195,12 @@ _PARSERS = {
     "restart": _restart_parser,
     "reload": reload.parser,
     "publish": publish.parser,
+    "hook": hook.parser,
+}
+
+#: Commands that are a module of their own.
+_OWN: dict[str, Callable[[Home, argparse.Namespace], int]] = {
+    "publish": publish.run,
+    "reload": reload.run,
+    "hook": hook.run,
 }

@@ -24,11 +24,12 @@ def rows(found: dict[str, Any]) -> list[tuple[str, str]]:
     if found.get("broken_files"):
         shown.append(("files", f"{found['broken_files']} cannot be read: cortex projects"))
     shown += [
-        ("insights", str(found["insights"])),
+        ("insights", _insights(found)),
         ("waiting", f"{waiting}, {found['unindexed']} to index, {found['dead']} set aside"),
         ("model", _model(found.get("model", {}))),
         *_migration(found.get("migration", {}), found.get("model", {})),
         ("index", _index(found.get("index", {}), found)),
+        *(("judge", f"{each['model']}, {each['state']}") for each in _layers(found)),
         ("loop lag", f"{found['loop_lag_ms']} ms"),
     ]
     if found.get("backup"):
@@ -38,6 +39,13 @@ def rows(found: dict[str, Any]) -> list[tuple[str, str]]:
 
         shown.append(("recovery", sentence(found["recovery"])))
     return shown
+
+
+def _insights(found: dict[str, Any]) -> str:
+    """Return how many insights there are, and how many wait for a person."""
+    waiting = found.get("review")
+    more = f", {waiting} wait for you: cortex insights --status pending_review" if waiting else ""
+    return f"{found['insights']}{more}"
 
 
 def duration(seconds: float) -> str:
@@ -90,6 +98,12 @@ def _index(index: dict[str, Any], found: dict[str, Any]) -> str:
     if waits and held:
         text += f"; {min(waits, held):,} of {held:,} texts to be told, exact search knows them"
     return text
+
+
+def _layers(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the models that judge; none by default."""
+    layers: list[dict[str, Any]] = (found.get("judge") or {}).get("layers", [])
+    return layers
 
 
 def _state(part: dict[str, Any]) -> str:

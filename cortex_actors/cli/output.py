@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -17,6 +18,10 @@ from cortex_actors.logrecord import visible
 
 #: Columns where nobody watches: a file or a pipe has no width of its own.
 PLAIN_WIDTH = 160
+
+#: Columns of what is read in one piece (an id has 24), those that any other column keeps beside
+#: it, and those that the frame takes of each.
+_LONGEST_PIECE, _ROOM, _FRAME = 24, 8, 3
 
 HomeOption = Annotated[
     Path | None,
@@ -49,11 +54,13 @@ def show_table(
         print(empty)
         return
     table = Table(title=title, title_justify="left", title_style="bold", expand=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*(_cell(value) for value in row))
-    console().print(table)
+    out, cells = console(), [[_cell(value) for value in row] for row in rows]
+    whole = _whole(columns, cells, width=out.width)
+    for number, column in enumerate(columns):
+        table.add_column(column, overflow="fold", no_wrap=number in whole)
+    for row in cells:
+        table.add_row(*row)
+    out.print(table)
 
 
 def shortened(text: str, limit: int = 100) -> str:
@@ -67,6 +74,26 @@ def places(sources: Sequence[dict[str, object]], *, below: Path | None = None) -
     start = f"{below}/" if below else ""
     lines = [f"{source['path']}:{source['line_start']}" for source in sources]
     return "\n".join(line.removeprefix(start) for line in lines)
+
+
+def _whole(columns: Sequence[str], rows: Sequence[Sequence[Text]], *, width: int) -> set[int]:
+    """Return the columns that are not folded: numbers, times, ids, which are read in one piece.
+
+    The narrowest first, as long as each of the others keeps some room.
+    """
+    wide = {
+        number: max(cell_len(columns[number]), *(row[number].cell_len for row in rows))
+        for number in range(len(columns))
+        if not any(char.isspace() for row in rows for char in row[number].plain)
+    }
+    kept: set[int] = set()
+    room = width - _FRAME * len(columns) - 1 - _ROOM * len(columns)
+    for number in sorted(wide, key=wide.__getitem__):
+        left = room + _ROOM - wide[number]
+        if wide[number] <= _LONGEST_PIECE and (left >= 0 or left > room):
+            kept.add(number)
+            room = left
+    return kept
 
 
 def _cell(value: object) -> Text:

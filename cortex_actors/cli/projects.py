@@ -1,4 +1,4 @@
-"""`init`, `projects`, `remove` and `scan`: which projects are followed."""
+"""`init`, `projects`, `remove`, `scan` and `project list | remove`: which projects are followed."""
 
 from __future__ import annotations
 
@@ -7,12 +7,19 @@ from typing import Annotated
 
 import typer
 
+from cortex_actors.cli import progress
+from cortex_actors.cli.blocks import counted
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json, show_table
-from cortex_actors.client import Client
+from cortex_actors.client import Answer, Client
 from cortex_actors.logrecord import visible
 
 #: What means a folder and never a project's name or id.
 _FOLDERS = (".", "..")
+
+WaitOption = Annotated[
+    bool | None,
+    typer.Option("--wait/--no-wait", help="Return once all is read (where a terminal watches)."),
+]
 
 PathArgument = Annotated[Path, typer.Argument(help="The project's folder.")]
 
@@ -23,16 +30,36 @@ def register(app: typer.Typer) -> None:
     app.command("projects", epilog=examples("cortex projects", "cortex projects --json"))(projects)
     app.command("remove", epilog=examples("cortex remove ~/code/atlas-api"))(remove)
     app.command("scan", epilog=examples("cortex scan", "cortex scan ~/code/atlas-api"))(scan)
+    app.add_typer(_group(), name="project")
 
 
-def init(path: PathArgument = Path(), as_json: JsonOption = False, home: HomeOption = None) -> None:
+def _group() -> typer.Typer:
+    """Return the same under the names that Cerno's users know."""
+    project = typer.Typer(
+        help="List the projects that are followed, or follow one no longer.",
+        rich_markup_mode=None,
+        epilog=examples("cortex project list", "cortex project remove ~/code/atlas-api"),
+    )
+    project.command("list", epilog=examples("cortex project list --json"))(projects)
+    project.command("remove", epilog=examples("cortex project remove atlas-api"))(remove)
+    return project
+
+
+def init(
+    path: PathArgument = Path(),
+    wait: WaitOption = None,
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+) -> None:
     """Follow a project: read its instruction files now and whenever they change."""
-    found = Client(home).call("add_project", path=str(path.absolute()))
+    client = Client(home)
+    found = client.call("add_project", path=str(path.absolute()))
     if as_json:
-        show_json(found)
+        _wait(client, found, wait=wait, as_json=True)
         return
     verb = "following" if found["new"] else "already following"
     print(f"{verb} {found['name']} ({found['id']}) in {found['root']}")
+    _wait(client, found, wait=wait)
 
 
 def projects(as_json: JsonOption = False, home: HomeOption = None) -> None:
@@ -41,16 +68,25 @@ def projects(as_json: JsonOption = False, home: HomeOption = None) -> None:
     if as_json:
         show_json(found)
         return
-    rows = [(p["name"], p["files"], p["insights"], p["id"], p["root"]) for p in found["projects"]]
+    rows = [
+        (p["name"], p["files"], p["insights"], p["watch_mode"] or "-", p["id"], p["root"])
+        for p in found["projects"]
+    ]
     empty = "no project is followed; follow one with: cortex init PATH"
-    show_table("Projects", ("name", "files", "insights", "id", "folder"), rows, empty=empty)
+    names = ("name", "files", "insights", "watched by", "id", "folder")
+    show_table("Projects", names, rows, empty=empty)
     for file in found["broken"]:
         print(visible(f"cannot read {file['path']}: {file['reason']}"))
 
 
-def remove(path: PathArgument, as_json: JsonOption = False, home: HomeOption = None) -> None:
+def remove(
+    path: Annotated[Path, typer.Argument(help="The project's folder, name or id.")],
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+) -> None:
     """Follow a project no longer; its files are not touched."""
-    found = Client(home).call("remove_project", path=str(path.absolute()))
+    is_folder = path.is_dir() or "/" in str(path)
+    found = Client(home).call("remove_project", path=str(path.absolute() if is_folder else path))
     if as_json:
         show_json(found)
         return
@@ -59,15 +95,35 @@ def remove(path: PathArgument, as_json: JsonOption = False, home: HomeOption = N
 
 def scan(
     path: Annotated[Path | None, typer.Argument(help="A project's folder (all).")] = None,
+    wait: WaitOption = None,
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
     """Read instruction files again, of one project or of all."""
-    found = Client(home).call("scan", path=str(path.absolute()) if path else None)
+    client = Client(home)
+    found = client.call("scan", path=str(path.absolute()) if path else None)
     if as_json:
-        show_json(found)
+        _wait(client, found, wait=wait, as_json=True)
         return
     print(f"reading {path or 'all projects'} again, seq {found['seq']}")
+    _wait(client, found, wait=wait)
+
+
+def _wait(client: Client, found: Answer, *, wait: bool | None, as_json: bool = False) -> None:
+    """Wait until everything is read where somebody watches or asks for it, and say what is known.
+
+    With JSON, the answer is printed then, with how long it took.
+    """
+    if not (progress.is_watched() and not as_json if wait is None else wait):
+        if as_json:
+            show_json(found)
+        return
+    took = progress.watch(client, show=not as_json)
+    known = client.call("insights", limit=1)["total"]
+    if as_json:
+        show_json({**found, "insights": known, "took_s": round(took, 3)})
+        return
+    print(f"read in {took:.1f} s; {counted(known, 'insight')} known: cortex insights")
 
 
 def meant(project: str | None) -> str | None:

@@ -41,7 +41,16 @@ _ANSWERS: dict[str, dict[str, Any]] = {
         "text": "cortex\n└── storage\x1b[31m",
     },
     "projects": {
-        "projects": [{"id": "prj_1", "name": "atlas", "root": "/a", "files": 3, "insights": 14}],
+        "projects": [
+            {
+                "id": "prj_1",
+                "name": "atlas",
+                "root": "/a",
+                "files": 3,
+                "insights": 14,
+                "watch_mode": "poll",
+            }
+        ],
         "broken": [{"path": "/a/X.md", "reason": "no text"}],
     },
     "add_project": {"id": "prj_1", "name": "atlas", "root": "/a", "new": True},
@@ -101,7 +110,7 @@ _ANSWERS: dict[str, dict[str, Any]] = {
 _SHOWN = {
     "tree": ["└── storage\\x1b[31m"],
     "tree --stats": ["ledger", "3", "17", "1000", "back-pressure", "2", "75", "0.3", "41.0"],
-    "projects": ["atlas", "14", "cannot read /a/X.md: no text"],
+    "projects": ["atlas", "14", "poll", "cannot read /a/X.md: no text"],
     "init": ["following atlas (prj_1) in /a"],
     "remove /a": ["no longer following atlas (prj_1)"],
     "scan": ["reading all projects again, seq 7"],

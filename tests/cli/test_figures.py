@@ -109,3 +109,15 @@ class TestIndex:
             "away, generation 3: its folder is damaged; exact search answers meanwhile"
             == shown(index=index)["index"]
         )
+
+
+class TestJudge:
+    def test_layers(self) -> None:
+        """Every model that judges has a row of its own; without one there is none."""
+        layers = [{"model": "openai:m@h", "state": "idle"}, {"model": "nli", "state": "down"}]
+        rows = figures.rows({**WELL, "judge": {"layers": layers}})
+
+        assert [("judge", "openai:m@h, idle"), ("judge", "nli, down")] == [
+            row for row in rows if row[0] == "judge"
+        ]
+        assert "judge" not in shown(judge={})

@@ -1,0 +1,241 @@
+"""Git's hooks of a repository: our few lines in them, beside whatever a human wrote there.
+
+Standard library only. A hook that is there keeps every byte and its name: our lines stand behind
+its first one, run in the background, and change neither its exit code nor its input. What they
+cannot stand in (a program that is no shell script, a link, a file that others get through git) is
+left alone. Git itself says where hooks are: worktrees share them, and `core.hooksPath` moves them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cortex_actors.errors import BadInput, ConfigurationError, CortexError, NotFound
+
+if TYPE_CHECKING:
+    from cortex_actors.home import Home
+
+#: The hooks after which the files of a checkout may be others.
+HOOKS = ("post-commit", "post-merge", "post-checkout", "post-rewrite")
+
+#: How our lines begin in a hook that was there before, and in one that we make.
+_ADDED = "# cortex:begin v1 (cortex hook uninstall git takes this out)"
+_MADE = "# cortex:begin v1 made (cortex hook uninstall git takes this file away)"
+
+#: Our lines, with the end of the last one.
+_BLOCK = re.compile(
+    rb"^# cortex:begin v\d+(?P<made> made)? [^\n]*\n.*?^# cortex:end\n", re.MULTILINE | re.DOTALL
+)
+
+#: The first line of a script that a shell like sh runs.
+_SHELL = re.compile(rb"#!\s*(\S*/)?(env\s+(-\S+\s+)*)?(\S*/)?(sh|bash|dash|ash|ksh|mksh|zsh)\b")
+
+#: The first line of a hook that we make, and who may run it.
+_FIRST, _MODE = b"#!/bin/sh\n", 0o755
+
+#: Variables by which git tells its own hooks which repository is meant: here the path says that.
+_GITS = frozenset("GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_COMMON_DIR GIT_PREFIX".split())
+
+#: Seconds that one call of git may take.
+_TIMEOUT = 10.0
+
+
+class Change(StrEnum):
+    """What became of one hook."""
+
+    INSTALLED = "installed"
+    REMOVED = "removed"
+    UNCHANGED = "unchanged"
+    LEFT = "left alone"
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """One hook, and what became of it."""
+
+    name: str
+    path: str
+    change: Change
+    #: Why it was left alone.
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """Where a checkout lies, and the folder of its hooks."""
+
+    root: Path
+    hooks: Path
+
+    @classmethod
+    def at(cls, path: Path) -> Repository:
+        """Return the repository that a path lies in.
+
+        Raises `NotFound` for a path that lies in none, `BadInput` for one without a checkout, and
+        `ConfigurationError` where git is not installed.
+        """
+        if not path.is_dir():
+            raise NotFound(f"cannot look for a repository at {path}: it is no folder; give one")
+        if _git(path, "rev-parse", "--is-inside-work-tree") != "true":
+            raise BadInput(f"{path} is no checkout: git has no files there; give one of a checkout")
+        root = _git(path, "rev-parse", "--show-toplevel")
+        # Git answers with a path from the folder that it was asked in, whatever links led there.
+        hooks = path.resolve() / _git(path, "rev-parse", "--git-path", "hooks")
+        return cls(Path(root), Path(os.path.normpath(hooks)))
+
+    @property
+    def is_moved(self) -> bool:
+        """Whether hooks lie somewhere else than git has them by itself."""
+        return bool(_git(self.root, "config", "--get", "core.hooksPath", asks=True))
+
+    def install(self, home: Home) -> list[Hook]:
+        """Put our lines into every hook that they can stand in; return what became of each.
+
+        Raises `CortexError` when the disk refuses, `BadInput` for a path that no script can hold.
+        """
+        command = _command(home)
+        return [self._install(self.hooks / name, command) for name in HOOKS]
+
+    def uninstall(self) -> list[Hook]:
+        """Take our lines out of every hook; return what became of each. Raises as `install`."""
+        return [self._uninstall(self.hooks / name) for name in HOOKS]
+
+    def _install(self, path: Path, command: str) -> Hook:
+        """Put our lines into one hook, or leave it alone and say why."""
+        before = _read(path)
+        reason = self._unfit(path, before)
+        if reason:
+            return Hook(path.name, str(path), Change.LEFT, f"{reason}; have it run: {command}")
+        return _written(path, before, _with(before, command))
+
+    def _uninstall(self, path: Path) -> Hook:
+        """Take our lines out of one hook."""
+        before = None if path.is_symlink() else _read(path)
+        return _written(path, before, _without(before))
+
+    def _unfit(self, path: Path, text: bytes | None) -> str:
+        """Return why our lines cannot stand in a hook; "" for one in which they can."""
+        if path.is_symlink():
+            return f"it is a link to {path.readlink()}"
+        if path.is_relative_to(self.root) and _git(self.root, "ls-files", "--", str(path)):
+            return "git tracks it, so others would get the lines of this machine"
+        if text is None:
+            return ""
+        if not _SHELL.match(text):
+            return "it is no shell script"
+        if not os.access(path, os.X_OK):
+            return "it is not executable, so git does not run it"
+        return ""
+
+
+def _written(path: Path, before: bytes | None, after: bytes | None) -> Hook:
+    """Write a hook if it is another one than before; return what became of it."""
+    if after == before:
+        return Hook(path.name, str(path), Change.UNCHANGED)
+    try:
+        if after is None:
+            path.unlink()
+        else:
+            _replace(path, after)
+    except OSError as error:
+        message = f"cannot change {path}: {error.strerror}; check who owns the folder"
+        raise CortexError(message) from error
+    put = after is not None and _BLOCK.search(after) is not None
+    return Hook(path.name, str(path), Change.INSTALLED if put else Change.REMOVED)
+
+
+def _replace(path: Path, text: bytes) -> None:
+    """Write a hook as a whole or not at all: git may run it at any moment."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    mode = path.stat().st_mode & 0o7777 if path.exists() else _MODE
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.write_bytes(text)
+        draft.chmod(mode)
+        draft.replace(path)
+    except OSError:
+        with suppress(OSError):
+            draft.unlink()
+        raise
+
+
+def _read(path: Path) -> bytes | None:
+    """Return what a hook says; None for one that is not there. Raises `CortexError`."""
+    try:
+        return path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        message = f"cannot read {path}: {error.strerror}; check who owns it"
+        raise CortexError(message) from error
+
+
+def _with(text: bytes | None, command: str) -> bytes:
+    """Return a hook with our lines in it, once, and everything else as it was."""
+    # The braces: else the shell that waits for the command would keep git's output open, and who
+    # reads that to its end would wait as well.
+    lines = f"{{ {command}; }} </dev/null >/dev/null 2>&1 &\n# cortex:end\n"
+    if text is None:
+        return _FIRST + f"{_MADE}\n{lines}".encode()
+    if found := _BLOCK.search(text):
+        title = _MADE if found["made"] else _ADDED
+        return text[: found.start()] + f"{title}\n{lines}".encode() + text[found.end() :]
+    first, _, rest = text.partition(b"\n")
+    return first + b"\n" + f"{_ADDED}\n{lines}".encode() + rest
+
+
+def _without(text: bytes | None) -> bytes | None:
+    """Return a hook without our lines; None for one that was nothing else."""
+    found = _BLOCK.search(text) if text is not None else None
+    if text is None or found is None:
+        return text
+    left = text[: found.start()] + text[found.end() :]
+    return None if found["made"] and left == _FIRST else left
+
+
+def _command(home: Home) -> str:
+    """Return the line that tells a home's daemon; it does nothing once this program is gone.
+
+    `-P`, because a module that lies in the repository must never be imported.
+    """
+    root = Path(__file__).resolve().parents[2]
+    words = [sys.executable, str(home.root), str(root)]
+    if not all(word.isprintable() for word in words):
+        raise BadInput(f"no script can hold {words}; choose paths without control codes")
+    python, place, source = (shlex.quote(word) for word in words)
+    # A checkout that is not installed is found by this alone.
+    found = f"PYTHONPATH={source} " if (root / "pyproject.toml").exists() else ""
+    asked = f"{found}{python} -P -m cortex_actors hook run git --home {place}"
+    return f"[ -x {python} ] && {asked}"
+
+
+def _git(folder: Path, *words: str, asks: bool = False) -> str:
+    """Return what git answers about a folder; with `asks`, "" when it says no.
+
+    Raises `NotFound` for a folder of no repository, `ConfigurationError` without git.
+    """
+    ours = {name: value for name, value in os.environ.items() if name not in _GITS}
+    command = ["git", "-C", str(folder), *words]
+    try:
+        done = subprocess.run(  # noqa: S603 - words of ours, and a folder as one of them
+            command, capture_output=True, env=ours, timeout=_TIMEOUT, check=False
+        )
+    except FileNotFoundError as error:
+        message = "git is not installed, so it has no hooks: install git, or use the watcher alone"
+        raise ConfigurationError(message) from error
+    except subprocess.TimeoutExpired as error:
+        message = f"{' '.join(command)} took more than {_TIMEOUT:g} s; try again"
+        raise CortexError(message) from error
+    if done.returncode and not asks:
+        said = os.fsdecode(done.stderr).strip().splitlines() or ["it says nothing"]
+        raise NotFound(f"no repository of git's holds {folder}: {said[-1]}; give one's folder")
+    return os.fsdecode(done.stdout).removesuffix("\n")
