@@ -16,6 +16,10 @@ SEED ?=
 ARGS ?=
 # Tests at once: many of them wait for other processes. JOBS=0 runs them one after another.
 JOBS ?= 2
+# Where tests keep their files: in memory, where there are 4 GB for them, because thousands of them
+# wait for a disk's syncs and none depends on it. MEMORY= keeps them in TMPDIR.
+MEMORY ?= $(shell df -Pk /dev/shm 2>/dev/null | \
+	awk 'NR == 2 && $$1 == "tmpfs" && $$4 > 4000000 { print "/dev/shm" }')
 WHEEL_VENV := .wheel-venv
 
 .PHONY: help venv dev run demo test soak lint types check docs bench wheel-check clean
@@ -57,7 +61,7 @@ demo: venv
 	$(BIN)/cortex demo
 
 test: dev
-	$(BIN)/python -m pytest -n $(JOBS) $(if $(SEED),--randomly-seed=$(SEED)) $(ARGS)
+	$(if $(MEMORY),TMPDIR=$(MEMORY)) $(BIN)/python -m pytest -n $(JOBS) $(if $(SEED),--randomly-seed=$(SEED)) $(ARGS)
 
 # What is marked `soak` and nothing else; its seeds are CORTEX_..._SEED variables.
 soak: dev

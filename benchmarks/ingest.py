@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cortex_actors.clock import SystemClock
+from cortex_actors.domain.insight import Granularity
 from cortex_actors.domain.project import Project
 from cortex_actors.embedding.choose import provider_for
 from cortex_actors.embedding.compiler import compile_model
@@ -34,9 +35,9 @@ from cortex_actors.home import Home
 from cortex_actors.logs import LogStream
 from cortex_actors.outside import Outside
 from cortex_actors.parsers.dialect import dialect_of
-from cortex_actors.pipeline.findings import said
+from cortex_actors.pipeline.findings import Reader
 from cortex_actors.settings import EmbeddingSettings, Settings
-from cortex_actors.storage import indexing, journal
+from cortex_actors.storage import indexing, journal, passages
 from cortex_actors.storage.models import Chosen
 from cortex_actors.testing import eventually
 from cortex_actors.tree import grow
@@ -138,8 +139,11 @@ def read(folders: Sequence[Path]) -> tuple[int, list[str]]:
             files += 1
             dialect = dialect_of(path.removeprefix(root).lstrip("/"))
             assert dialect is not None
-            for each in said(Path(path).read_bytes(), dialect, path, project.name):
-                texts[indexing.embedded_text(each.source.heading, each.content)] = None
+            reader = Reader(dialect, path, project.name, Granularity.STATEMENT)
+            for each in reader.read(Path(path).read_bytes()).findings:
+                heading = each.source.heading
+                item = passages.of_item(each.content, collection="-", item_id="-", before=heading)
+                texts |= dict.fromkeys(one.text for one in item)
     return files, list(texts)
 
 

@@ -5,14 +5,36 @@ Nobody holds a ref, so a restart of the actor behind the name breaks no caller.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import logging
+from typing import TYPE_CHECKING, TypeVar
 
 from cortex_actors.embedding import migrator
+from cortex_actors.errors import CortexError
 from cortex_actors.federation import roster
+from cortex_actors.judging import judge
 from cortex_actors.storage.vectors import Vectors
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Sequence
+
+    from cortex_actors.domain.judgement import Judgement
+    from cortex_actors.domain.learning import Learning
+    from cortex_actors.judging.judge import Pair
     from cortex_actors.runtime.names import Names
+    from cortex_actors.settings import JudgingSettings
+
+T = TypeVar("T")
+
+log = logging.getLogger("cortex.judge")
+
+#: Seconds beyond its own patience that the judge may take to answer, and to come back.
+GRACE = 5.0
+
+#: Settings that decide what a model says, and not only whether it is asked in time.
+NAMING = {"cross_encoder", "cross_encoder_labels", "cross_encoder_sure", "model", "base_url"}
+
+#: Seconds the judge may take to say how it is.
+SOON = 2.0
 
 
 class Index:
@@ -44,3 +66,62 @@ class Migrator:
         self.cancel = names.method("migrator", kind.cancel)
         self.prune = names.method("migrator", kind.prune, timeout=None)
         self.prepare = names.method("migrator", kind.prepare)
+
+
+class Judge:
+    """The judge as everybody else sees it: by name, and nobody's trouble when it is away.
+
+    An answer is None where there is no model beyond the rules, where it is not sure, where the
+    budget of the `run` is used up, and where it cannot be asked now. No run waits for longer than
+    `judging.patience_s`, and nothing is raised.
+    """
+
+    def __init__(self, names: Names, settings: JudgingSettings, *, grace: float = GRACE) -> None:
+        """Remember the names; without a model nobody is asked at all."""
+        kind, wait = judge.Judge, settings.patience_s + grace
+        self.is_there = bool(settings.cross_encoder or settings.model)
+        #: What its judgements depend on beside the texts: another one may judge otherwise.
+        parts = settings.model_dump(include=NAMING, mode="json")
+        self.named = "|".join(str(parts[each]) for each in sorted(parts))
+        self.describe = names.method("judge", kind.describe, timeout=SOON)
+        self._compare = names.method("judge", kind.compare, timeout=wait)
+        self._summarise = names.method("judge", kind.summarise, timeout=wait)
+        self._merged = names.method("judge", kind.merged, timeout=wait)
+        self._synthesise = names.method("judge", kind.synthesise, timeout=wait)
+        self._distil = names.method("judge", kind.distil, timeout=wait)
+
+    async def compare(self, pairs: Sequence[Pair], *, run: str = "") -> list[Judgement | None]:
+        """Return what each pair of claims is to each other."""
+        none: list[Judgement | None] = [None] * len(pairs)
+        if not (pairs and self.is_there):
+            return none
+        return await _quietly(self._compare(pairs, run=run)) or none
+
+    async def summarise(self, text: str, *, most: int, run: str = "") -> str | None:
+        """Return a text in at most so many letters."""
+        if not self.is_there:
+            return None
+        return await _quietly(self._summarise(text, most=most, run=run))
+
+    async def merged(self, texts: Sequence[str], *, run: str = "") -> str | None:
+        """Return one text that says all that several say."""
+        return await _quietly(self._merged(texts, run=run)) if self.is_there else None
+
+    async def synthesise(self, texts: Sequence[str], *, run: str = "") -> str | None:
+        """Return the one principle behind several texts."""
+        return await _quietly(self._synthesise(texts, run=run)) if self.is_there else None
+
+    async def distil(
+        self, heading: str | None, text: str, *, run: str = ""
+    ) -> list[Learning] | None:
+        """Return what is worth knowing in a section."""
+        return await _quietly(self._distil(heading, text, run=run)) if self.is_there else None
+
+
+async def _quietly(answer: Awaitable[T]) -> T | None:
+    """Return an answer, or None when the judge is away or late."""
+    try:
+        return await answer
+    except CortexError as error:
+        log.warning("the judge was not heard: %s", error)
+        return None

@@ -10,42 +10,44 @@ import asyncio
 import os
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from cortex_actors import __version__, lookup, topics
-from cortex_actors.domain.payload import Ids, ScanRequested
-from cortex_actors.domain.project import Project
+from cortex_actors.calibrationverbs import CalibrationVerbs
+from cortex_actors.contradictionverbs import ContradictionVerbs
 from cortex_actors.errors import BadInput, Refused
+from cortex_actors.groupverbs import GroupVerbs
+from cortex_actors.insightverbs import InsightVerbs
+from cortex_actors.judgeverbs import JudgeVerbs, worries
 from cortex_actors.letters import Letters
 from cortex_actors.modelverbs import ModelVerbs, meanwhile
 from cortex_actors.publishing import Publishing
-from cortex_actors.storage import projects
-from cortex_actors.storage.append import store
 from cortex_actors.storage.events import Wanted
+from cortex_actors.workverbs import WorkVerbs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cortex_actors.deskparts import Parts
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
-    from cortex_actors.storage.records import Connection
-
-T = TypeVar("T")
-
-#: What the front desk is called as the source of an event.
-SOURCE = "cortex"
 
 #: The variable that allows verbs which exist to break things on purpose.
 DEBUG = "CORTEX_DEBUG"
 
 
-class Cortex(ModelVerbs):
+class Cortex(
+    InsightVerbs,
+    GroupVerbs,
+    ContradictionVerbs,
+    CalibrationVerbs,
+    JudgeVerbs,
+    WorkVerbs,
+    ModelVerbs,
+):
     """Everything a client may ask of the daemon."""
 
     def __init__(self, parts: Parts) -> None:
         """Begin to count the uptime."""
-        super().__init__(parts.migrator, parts.records, parts.look)
+        ModelVerbs.__init__(self, parts.migrator, parts.records, parts.look)
         self._parts = parts
         self._publishing = Publishing(parts.bus, parts.records)
         self._letters = Letters(parts.records, parts.wake)
@@ -60,17 +62,19 @@ class Cortex(ModelVerbs):
         While the ledger restarts, the numbers are left out.
         """
         parts = self._parts
-        ledger, model, index, failing, moving, kept = await asyncio.gather(
+        ledger, model, index, failing, (moving, judge), kept = await asyncio.gather(
             lookup.guarded(parts.counts()),
             lookup.guarded(parts.embedder()),
             lookup.guarded(parts.index()),
             lookup.guarded(parts.failing()),
-            lookup.guarded(self._moving()),
+            asyncio.gather(lookup.guarded(self._moving()), self._judge()),
             parts.kept(),
         )
         model = meanwhile(model, moving)
         reasons = lookup.reasons(ledger, model, index, uptime=self._uptime())
-        reasons += lookup.failures(failing) + moving.get("reasons", [])
+        reasons += lookup.failures(failing) + moving.get("reasons", []) + worries(judge)
+        watching = dict(parts.watching())
+        reasons += watching.pop("reasons")
         return {
             "state": "degraded" if reasons else "running",
             "reasons": reasons,
@@ -83,6 +87,8 @@ class Cortex(ModelVerbs):
             "model": model,
             "migration": moving,
             "index": index,
+            "judge": judge,
+            "watching": {"mode": watching["mode"]},
             **kept,
             "loop_lag_ms": round(self.loop_lag(), 3),
         }
@@ -163,47 +169,6 @@ class Cortex(ModelVerbs):
         """Return the catalogue of topics."""
         return {"topics": [lookup.topic(each) for each in topics.TOPICS]}
 
-    async def add_project(self, path: str) -> dict[str, Any]:
-        """Follow a project from now on; its files are read at once.
-
-        Following a project again is fine, and mends whatever kept it from being watched. Raises
-        `BadInput` for a path that is no folder, or one that holds much more than a project.
-        """
-        root = await asyncio.to_thread(lookup.root, path)
-        project = Project.at(root, self._parts.clock.now())
-        new = await self._commit(
-            lambda c: projects.add(c, project), topics.PROJECT_ADDED, project.id
-        )
-        return {"id": project.id, "name": project.name, "root": root, "new": new}
-
-    async def remove_project(self, path: str) -> dict[str, Any]:
-        """Follow a project no longer; what it said stays known. Raises `UnknownProject`."""
-        project = await self._project(path)
-        await self._commit(
-            lambda c: projects.remove(c, project.id), topics.PROJECT_REMOVED, project.id
-        )
-        return {"id": project.id, "name": project.name, "root": project.root}
-
-    async def projects(self) -> dict[str, Any]:
-        """Return the followed projects, and the files that could not be read."""
-        return await self._parts.records.read(lookup.projects)
-
-    async def scan(self, path: str | None = None) -> dict[str, Any]:
-        """Read the files of one project again, or of all. Raises `UnknownProject`."""
-        project_id = None if path is None else (await self._project(path)).id
-        event = await self._parts.bus.publish(
-            topics.SCAN_REQUESTED, ScanRequested(project_id), source=SOURCE
-        )
-        return {"id": event.id, "topic": event.topic, "seq": event.seq}
-
-    async def insights(self, project: str | None = None, limit: int = 20) -> dict[str, Any]:
-        """Return what was learned, most believed first. Raises `UnknownProject`, `BadInput`."""
-        if limit < 1:
-            message = f"cannot list {limit} insights; ask for 1 or more"
-            raise BadInput(message)
-        project_id = None if project is None else (await self._project(project)).id
-        return await self._parts.records.read(lambda c: lookup.insights(c, project_id, limit))
-
     async def recall(
         self, query: str, limit: int = 5, project: str | None = None, *, explain: bool = False
     ) -> dict[str, Any]:
@@ -212,7 +177,7 @@ class Cortex(ModelVerbs):
         `explain` lets each hit say which list found it at which place. Raises `BadInput`,
         `UnknownProject`.
         """
-        project_id = None if project is None else (await self._project(project)).id
+        project_id = await self._project_id(project)
         found = await self._parts.recall(query, limit, project_id, explain=explain)
         left_out = await self._parts.records.read(lambda c: lookup.left_out(c, self._parts.model()))
         return {
@@ -269,19 +234,3 @@ class Cortex(ModelVerbs):
     def _uptime(self) -> float:
         """Return the seconds since the start."""
         return self._parts.clock.monotonic() - self._begun
-
-    async def _project(self, path: str) -> Project:
-        """Return the followed project that a path, a name or an id means."""
-        return await self._parts.records.read(lambda c: lookup.project(c, path))
-
-    async def _commit(self, work: Callable[[Connection], T], topic: str, project_id: str) -> T:
-        """Change a project and say so, both in one transaction; return what the change gave."""
-        event = self._parts.bus.event(topic, Ids((project_id,)), source=SOURCE)
-
-        def unit(connection: Connection) -> tuple[T, list[Event[Payload]]]:
-            return work(connection), store(connection, [event])
-
-        given, stored = await self._parts.records.write(unit)
-        for each in stored:
-            self._parts.bus.announce(each)
-        return given

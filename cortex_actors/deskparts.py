@@ -6,13 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
     from cortex_actors.domain.hit import Recall
     from cortex_actors.home import Home
+    from cortex_actors.judgeverbs import JudgePort
     from cortex_actors.modelverbs import Look, MigratorPort
+    from cortex_actors.pipeline.ruling import Ruling
+    from cortex_actors.schedule.jobs import Done
+    from cortex_actors.storage.blobs import Matrix
     from cortex_actors.storage.records import Records
 
 
@@ -36,6 +40,12 @@ class Parts:
     #: The id of the vector space that answers now: a migration changes it.
     model: Callable[[], str]
     recall: Ask
+    #: Embeds texts with the model that answers now; somebody waits for it.
+    embed: Callable[[Sequence[str]], Awaitable[Matrix]]
+    #: By which thresholds insights are judged now: a reload changes them.
+    ruling: Callable[[], Ruling]
+    #: Who judges where the rules leave it open, as the settings are now.
+    judge: Callable[[], JudgePort]
     #: Whom to ask about embedding models.
     migrator: MigratorPort
     #: Finds out how the model that answers is, and its compiled form.
@@ -47,6 +57,11 @@ class Parts:
     #: Which jobs of the schedule failed last; the newest backup and recovery.
     failing: Callable[[], Awaitable[Mapping[str, str]]]
     kept: Callable[[], Awaitable[Mapping[str, Any]]]
+    #: Returns how changes of files are noticed: by project, and what is wrong with it.
+    watching: Callable[[], Mapping[str, Any]]
+    #: What is done by the clock, and when; does one of those jobs now.
+    schedule: Callable[[], Awaitable[Sequence[Mapping[str, Any]]]]
+    run_job: Callable[[str], Awaitable[Done]]
     #: Copies the ledger, into `backups/` or to a path.
     backup: Callable[[str | None], Awaitable[Mapping[str, Any]]]
     #: Looks at everything, and mends; see `practice.Practice.visit`.

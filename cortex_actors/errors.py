@@ -125,6 +125,16 @@ class InternalError(CortexError):
 # The world: parts that can be away and come back.
 
 
+class EndpointDown(CortexError):
+    """A model behind an address cannot be asked at the moment, or answers what cannot be used."""
+
+
+class EndpointUnusable(EndpointDown):
+    """An address, a key or a model's name cannot work: somebody has to change it."""
+
+    exit_code = 78
+
+
 class EmbedderDown(CortexError):
     """No text can be turned into a vector at the moment."""
 
@@ -141,6 +151,16 @@ class ModelMissing(EmbedderDown):
 
 class ModelChanged(EmbedderDown):
     """The asker means another embedding model than the one that answers now."""
+
+
+class JudgeDown(CortexError):
+    """A model that judges statements cannot be asked at the moment."""
+
+
+class JudgeMissing(JudgeDown):
+    """The configured entailment model is not on this machine, or is none."""
+
+    exit_code = 78
 
 
 class CompileFailed(CortexError):

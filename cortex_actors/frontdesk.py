@@ -20,6 +20,7 @@ from cortex_actors.embedding.pool import Pool
 from cortex_actors.embedding.report import report
 from cortex_actors.errors import ActorAway, CortexError, MailboxFull, ModelChanged
 from cortex_actors.federation.federation import Federation
+from cortex_actors.pipeline.ruling import Ruling
 from cortex_actors.schedule.scheduler import Scheduler
 from cortex_actors.storage.ledger import Ledger
 from cortex_actors.storage.records import Records
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from cortex_actors.bus.bus import Bus
     from cortex_actors.practice import Practice
     from cortex_actors.runtime.names import Names
+    from cortex_actors.settings import Settings
+    from cortex_actors.watching.hints import Hints
     from cortex_actors.world import World
 
 P = ParamSpec("P")
@@ -39,26 +42,29 @@ R = TypeVar("R")
 #: Times that a question is asked again: a migration ends, and somebody may crash meanwhile.
 REPEATS = 3
 
+#: Seconds for which somebody who asks about a text waits for its vector.
+EMBED_TIMEOUT = 60.0
+
+#: Seconds of those for which a model may still be loading.
+EMBED_PATIENCE = 20.0
+
 #: Seconds `status` waits for one actor: it must answer while a branch restarts.
 STATUS_TIMEOUT = 2.0
 
 
 def front_desk(
-    world: World, bus: Bus, *, records: Records, model: Callable[[], str], practice: Practice
+    world: World,
+    bus: Bus,
+    *,
+    records: Records,
+    model: Callable[[], str],
+    practice: Practice,
+    settings: Callable[[], Settings],
+    hints: Hints,
 ) -> Cortex:
     """Return the verbs of a tree; `model` gives the id of its vector space."""
     names = world.names
-    index = names.method("vectors", Vectors.describe, timeout=STATUS_TIMEOUT)
-    writing = names.method("ledger", Ledger.describe, timeout=STATUS_TIMEOUT)
-    soon = Records(names, timeout=STATUS_TIMEOUT)
-
-    async def counts() -> dict[str, Any]:
-        found = await soon.read(partial(lookup.counts, model=model()))
-        return {**found, "writing": await writing()}
-
-    async def index_state() -> dict[str, Any]:
-        return asdict(await index())
-
+    embed = names.method("cache", Cache.embed, timeout=EMBED_TIMEOUT)
     return Cortex(
         Parts(
             home=world.home,
@@ -67,14 +73,17 @@ def front_desk(
             records=records,
             model=model,
             recall=repeated(names.method("federation", Federation.recall, timeout=None)),
+            embed=lambda texts: embed(texts, urgent=True, patience=EMBED_PATIENCE, model=model()),
+            ruling=lambda: Ruling(settings().reconciliation, model(), world.home.rules),
+            judge=lambda: byname.Judge(names, settings().judging),
             migrator=byname.Migrator(names, STATUS_TIMEOUT),
             look=partial(_look, world, model),
-            counts=counts,
+            counts=partial(_counts, names, model),
             embedder=partial(_embedder, names),
-            index=index_state,
-            failing=names.method("scheduler", Scheduler.describe, timeout=STATUS_TIMEOUT),
+            index=partial(_index, names),
+            **_scheduled(names),
             kept=partial(_kept, world),
-            backup=names.method("scheduler", Scheduler.backup, timeout=None),
+            watching=hints.described,
             doctor=practice.visit,
             tree=world.draw,
             crash=world.crash,
@@ -99,6 +108,29 @@ def repeated(ask: Callable[P, Awaitable[R]]) -> Callable[P, Coroutine[Any, Any, 
         return await ask(*args, **kwargs)
 
     return asked
+
+
+async def _counts(names: Names, model: Callable[[], str]) -> dict[str, Any]:
+    """Return what is counted in the ledger, and how writing it goes."""
+    soon = Records(names, timeout=STATUS_TIMEOUT)
+    found = await soon.read(partial(lookup.counts, model=model()))
+    writing = names.method("ledger", Ledger.describe, timeout=STATUS_TIMEOUT)
+    return {**found, "writing": await writing()}
+
+
+async def _index(names: Names) -> dict[str, Any]:
+    """Return how the vector index is."""
+    return asdict(await names.method("vectors", Vectors.describe, timeout=STATUS_TIMEOUT)())
+
+
+def _scheduled(names: Names) -> dict[str, Any]:
+    """Return what the desk asks of the scheduler."""
+    return {
+        "failing": names.method("scheduler", Scheduler.describe, timeout=STATUS_TIMEOUT),
+        "schedule": names.method("scheduler", Scheduler.table),
+        "run_job": names.method("scheduler", Scheduler.run_now, timeout=None),
+        "backup": names.method("scheduler", Scheduler.backup, timeout=None),
+    }
 
 
 async def _embedder(names: Names) -> dict[str, Any]:

@@ -74,6 +74,16 @@ class Home:
         return self.root / "cortex.toml"
 
     @property
+    def rules(self) -> Path:
+        """The user's own tables of what contradicts what, if there are any."""
+        return self.root / "rules.toml"
+
+    @property
+    def calibration(self) -> Path:
+        """The thresholds that `cortex calibrate` wrote; the settings file wins over it."""
+        return self.root / "calibration.toml"
+
+    @property
     def logs(self) -> Path:
         """The folder of the log stream's files."""
         return self.root / "logs"

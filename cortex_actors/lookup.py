@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from cortex_actors.domain.alert import AlertKind
 from cortex_actors.domain.project import innermost
 from cortex_actors.errors import BadInput, CortexError, LedgerDown, NotFound, UnknownProject
 from cortex_actors.pipeline import reading
 from cortex_actors.storage import (
+    alerts,
     backups,
     embedded,
     indexing,
@@ -33,6 +35,15 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound=Mapping[str, Any])
 
+#: What to do about each kind of alert.
+_ADVICE = {
+    AlertKind.HIDDEN_UNICODE: "characters that nobody sees; the text is not used until you have "
+    "looked at it: cortex insights --status pending_review",
+    AlertKind.SECRET: "a secret stands there; it was not kept: change it, and take it out",
+    AlertKind.INJECTION: "it reads as if it were to take an agent over; the text is not used until "
+    "you have looked at it: cortex insights --status pending_review",
+}
+
 #: Seconds after a start in which a model may load without that being worth a word: sentence-
 #: transformers takes 7 to 9, and twice that on a busy machine.
 SETTLING = 30.0
@@ -52,19 +63,19 @@ def root(path: str) -> str:
     Raises `NotFound` for a path that is not there, and `BadInput` for anything else: `/` or a home
     folder holds everybody's files, and looking through it takes longer than two looks are apart.
     """
-    real = _real(path)
-    if real and not Path(real).exists():
+    found = real(path)
+    if found and not Path(found).exists():
         message = f"cannot follow {path}: it is not there; give a project's root folder"
         raise NotFound(message)
-    if not real or not Path(real).is_dir():
+    if not found or not Path(found).is_dir():
         message = f"cannot follow {path}: it is not a folder; give a project's root folder"
         raise BadInput(message)
-    if real in ("/", os.path.realpath(Path.home())):
+    if found in ("/", os.path.realpath(Path.home())):
         message = (
             f"cannot follow {path}: it holds much more than a project; give one of its folders"
         )
         raise BadInput(message)
-    return real
+    return found
 
 
 def place(path: str) -> str:
@@ -92,6 +103,16 @@ def counts(connection: Connection, model: str) -> dict[str, Any]:
         "unindexed": indexing.pending(connection),
         "passages": passages.count(connection),
         "broken_files": len(project_rows.broken(connection)),
+        "review": insight_rows.count_waiting(connection),
+        "alerts": [
+            {
+                "kind": str(each.kind),
+                "path": each.path,
+                "line_start": each.line_start,
+                "detail": each.detail,
+            }
+            for each in alerts.standing(connection)
+        ],
     }
 
 
@@ -127,6 +148,19 @@ def reasons(
             f"events: {counted['dead']} could not be handled and were set aside; "
             "see cortex events --dead"
         )
+    return found + alarms(counted.get("alerts", ()))
+
+
+def alarms(met: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return what stands in files that a person should look at, a sentence for each kind of it."""
+    found = []
+    for kind, advice in _ADVICE.items():
+        some = [each for each in met if each["kind"] == kind]
+        if some:
+            first = some[0]
+            more = f" and {len(some) - 1} more" if some[1:] else ""
+            place = f"{first['path']}:{first['line_start']}"
+            found.append(f"files: {place} ({first['detail']}){more}: {advice}")
     return found
 
 
@@ -167,7 +201,7 @@ def project(connection: Connection, wanted: str) -> Project:
     Raises `UnknownProject`.
     """
     followed = project_rows.followed(connection)
-    inside = innermost(followed, _real(wanted) or "")
+    inside = innermost(followed, real(wanted) or "")
     if inside is not None:
         return inside
     named = [each for each in followed if wanted in (each.id, each.name)]
@@ -194,38 +228,6 @@ def projects(connection: Connection) -> dict[str, Any]:
     }
 
 
-def insights(connection: Connection, project_id: str | None, limit: int) -> dict[str, Any]:
-    """Return what was learned, most believed first, with every place that says it."""
-    found = insight_rows.active(connection, project_id=project_id, limit=limit)
-    places = insight_rows.sources(connection, [each.id for each in found])
-    return {
-        "total": insight_rows.count(connection, project_id),
-        "insights": [
-            {
-                "id": each.id,
-                "content": each.content,
-                "category": str(each.category),
-                "tags": list(each.tags),
-                "domain": each.domain,
-                "confidence": each.confidence,
-                "observations": each.observation_count,
-                "projects": list(each.projects),
-                "sources": [
-                    {
-                        "project": place.project,
-                        "path": place.path,
-                        "heading": place.heading,
-                        "line_start": place.line_start,
-                        "line_end": place.line_end,
-                    }
-                    for place in places.get(each.id, [])
-                ],
-            }
-            for each in found
-        ],
-    }
-
-
 def topic(row: Topic) -> dict[str, Any]:
     """Return one row of the catalogue."""
     return {
@@ -238,7 +240,7 @@ def topic(row: Topic) -> dict[str, Any]:
     }
 
 
-def _real(path: str) -> str | None:
+def real(path: str) -> str | None:
     """Return a path with every link resolved; None for what can be no path here.
 
     The ledger holds text, so a path that is not UTF-8 cannot be kept.

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from cortex_actors.embedding.choose import provider_for
+from cortex_actors.judging.choose import layers_for
 from cortex_actors.runtime.child import ChildProcess
 from cortex_actors.storage import models
 from cortex_actors.storage.ledger import Ledger
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.embedding.provider import Provider
     from cortex_actors.home import Home
+    from cortex_actors.judging.layer import MakeLayers
     from cortex_actors.settings import EmbeddingSettings, StorageSettings, WatchingSettings
     from cortex_actors.storage.models import Chosen
     from cortex_actors.storage.vectors import Spawn
@@ -66,6 +68,8 @@ class Outside:
     spawn: Spawn = ChildProcess.spawn
     #: Makes what turns texts into vectors.
     provider: MakeProvider = provider_for
+    #: Makes what judges where the rules leave it open.
+    layers: MakeLayers = layers_for
     #: Reads which model a ledger says answers, before the ledger is opened.
     chosen: Callable[[Path], Chosen | None] = models.chosen
     #: Makes what hears the kernel's hints about files.

@@ -19,7 +19,9 @@ from cortex_actors.federation.roster import Roster
 from cortex_actors.federation.store import LocalStore
 from cortex_actors.frontdesk import front_desk
 from cortex_actors.incumbent import Incumbent
+from cortex_actors.judging.judge import Judge
 from cortex_actors.pipeline.accumulator import Accumulator
+from cortex_actors.pipeline.opinion import SecondOpinion
 from cortex_actors.pipeline.organiser import Organiser
 from cortex_actors.pipeline.reconciler import Reconciler
 from cortex_actors.practice import Practice
@@ -28,6 +30,8 @@ from cortex_actors.schedule.scheduler import Scheduler
 from cortex_actors.storage import indexing
 from cortex_actors.storage.indexer import Indexer
 from cortex_actors.storage.journal import LedgerJournal
+from cortex_actors.storage.matrix import VectorMatrix
+from cortex_actors.storage.neighbours import Neighbours
 from cortex_actors.storage.records import Records
 from cortex_actors.storage.search.search import Search
 from cortex_actors.storage.vectors import Vectors
@@ -40,7 +44,7 @@ if TYPE_CHECKING:
     from cortex_actors.embedding.provider import Row
     from cortex_actors.runtime.actor import AsyncioActor
     from cortex_actors.settings import MemorySettings, Settings
-    from cortex_actors.storage.search.dense import Neighbours
+    from cortex_actors.storage.search import dense
     from cortex_actors.world import World
 
 #: Threads that look at files: sweeps and large parses, of all projects together.
@@ -73,19 +77,25 @@ class Assembly:
             records=self.records,
             model=lambda: self.model,
             practice=self.practice,
+            settings=lambda: self._settings,
+            hints=self.hints,
         )
 
     def adopt(self, settings: Settings) -> None:
         """Hand these settings to every life that begins from now on."""
         self._settings = settings
         self._incumbent.adopt(settings.embedding)
+        #: The judge by name, for whoever is made below; it never raises and never keeps waiting.
+        self._judge = byname.Judge(self.names, settings.judging)
         self.hints.adopt(settings.watching)
+        self._matrix = self._shared()
         self.watching = WatcherParts(
             self.bus, self._clock, self.records, self.threads, settings.watching, self.hints
         )
         self.make: dict[str, Callable[[], AsyncioActor]] = {
             **self._storage(),
             **self._embedding(),
+            **self._judging(),
             **self._pipeline(),
             **self._federation(),
             **self._watching(),
@@ -96,6 +106,14 @@ class Assembly:
     def model(self) -> str:
         """The id of the vector space everything is embedded in."""
         return self._incumbent.provider.model_id
+
+    def _shared(self) -> VectorMatrix:
+        """Return the one matrix of vectors in memory: whoever compares them shares it."""
+        most = self._settings.storage.matrix_mb
+        now: VectorMatrix | None = getattr(self, "_matrix", None)
+        if now is not None and (now.model, now.most_mb) == (self.model, most):
+            return now
+        return VectorMatrix(self.model, most)
 
     def _storage(self) -> dict[str, Callable[[], AsyncioActor]]:
         """Return how the storage branch's actors are made."""
@@ -155,6 +173,19 @@ class Assembly:
             ),
         }
 
+    def _judging(self) -> dict[str, Callable[[], AsyncioActor]]:
+        """Return how the judging branch's actor is made."""
+        return {
+            "judge": partial(
+                Judge,
+                self._world.outside.layers,
+                self.records,
+                clock=self._clock,
+                settings=self._settings.judging,
+                on_line=self._line("judge"),
+            )
+        }
+
     def _pipeline(self) -> dict[str, Callable[[], AsyncioActor]]:
         """Return how the pipeline's actors are made."""
         return {
@@ -165,12 +196,17 @@ class Assembly:
                 settings=self._settings.accumulation,
                 model=self.model,
                 embed=self._embed,
+                neighbours=Neighbours(self._matrix),
             ),
             "reconciler": partial(
                 Reconciler,
                 self._desk("reconciler"),
                 self.records,
                 settings=self._settings.reconciliation,
+                neighbours=Neighbours(self._matrix),
+                judge=self._judge,
+                tables=self._world.home.rules,
+                opinion=SecondOpinion(self.records, self._embed, model=self.model),
             ),
             "organiser": partial(Organiser, self._desk("organiser"), self.records),
         }
@@ -186,7 +222,7 @@ class Assembly:
                 query,
                 model=self.model,
                 settings=self._settings.memory,
-                matrix_mb=self._settings.storage.matrix_mb,
+                matrix=self._matrix,
             ),
             "federation": partial(
                 Federation,
@@ -218,6 +254,7 @@ class Assembly:
                 Scheduler,
                 self._world.home,
                 self.records,
+                self.bus,
                 clock=self._clock,
                 settings=self._settings.schedule,
                 keep_days=self._settings.events.keep_days,
@@ -245,12 +282,12 @@ class Assembly:
 def _roster(
     bus: Bus,
     records: Records,
-    query: Neighbours,
+    query: dense.Neighbours,
     *,
     model: str,
     settings: MemorySettings,
-    matrix_mb: int,
+    matrix: VectorMatrix,
 ) -> Roster:
-    """Return a roster with a search of its own, which holds nothing yet."""
-    search = Search(records, query, model=model, settings=settings, matrix_mb=matrix_mb)
+    """Return a roster with a search of its own."""
+    search = Search(records, query, model=model, settings=settings, matrix=matrix)
     return Roster((LocalStore(search),), bus)

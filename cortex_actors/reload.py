@@ -32,10 +32,11 @@ HANDED: Final[Mapping[str, tuple[str, ...]]] = {
     "accumulation": ("accumulator",),
     "reconciliation": ("reconciler",),
     "embedding": ("cache", "pool", "migrator"),
+    "judging": ("judge", "reconciler"),
     "memory": ("roster",),
     "federation": ("federation",),
     "watching": ("watchers", "watchlist"),
-    "storage": ("ledger", "vectors", "indexer", "roster"),
+    "storage": ("ledger", "vectors", "indexer", "accumulator", "reconciler", "roster"),
     "events": ("accumulator", "reconciler", "organiser", "watchlist", "scheduler"),
     "schedule": ("scheduler",),
 }
@@ -44,7 +45,16 @@ HANDED: Final[Mapping[str, tuple[str, ...]]] = {
 FIXED: Final = frozenset({"embedding.provider", "embedding.model", "embedding.base_url"})
 
 #: Who is handed the embedding model, or the name of its vector space.
-MODEL: Final = ("vectors", "indexer", "cache", "pool", "accumulator", "roster", "federation")
+MODEL: Final = (
+    "vectors",
+    "indexer",
+    "cache",
+    "pool",
+    "accumulator",
+    "reconciler",
+    "roster",
+    "federation",
+)
 
 #: A branch and one of its children.
 Place = tuple[str, str]

@@ -5,13 +5,13 @@ docs/configuration.md is made from these comments; a test holds it to this modul
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    SecretStr,
     ValidationInfo,
     field_validator,
     model_validator,
@@ -34,15 +34,34 @@ class Section(BaseModel):
 class AccumulationSettings(Section):
     """How instruction files become insights."""
 
-    #: What an insight is: a whole H2 section. (Single statements are another change.)
-    granularity: Literal["section"] = "section"
+    #: What an insight is: one statement (a list item, a paragraph, a table row, a command) or a
+    #: whole section. Another one reads every file again.
+    granularity: Literal["statement", "section"] = "statement"
+    #: Cosine from which on a new text counts for an insight that is known, unless they disagree.
+    merge: float = Field(0.92, ge=0, le=1)
     #: Bytes an instruction file may have (Cerno's limit, and the parsers': 1 MiB).
     max_file_bytes: int = Field(1_048_576, gt=0, le=1_048_576)
 
 
-class ReconciliationSettings(Section):
-    """When an insight has earned becoming a principle (Cerno's defaults)."""
+class DomainThresholds(Section):
+    """Thresholds of one domain; what is left out is as it is for all."""
 
+    #: Cosine from which on two statements of the domain are one, unless they disagree.
+    cluster: float | None = Field(None, ge=0, le=1)
+    #: Cosine from which on the rules may find that they are one, or disagree.
+    judged: float | None = Field(None, ge=0, le=1)
+
+
+class ReconciliationSettings(Section):
+    """What is compared with what, and when an insight has earned becoming a principle (Cerno's)."""
+
+    #: Cosine from which on two statements that are known are one, unless they disagree.
+    cluster: float = Field(0.88, ge=0, le=1)
+    #: Cosine from which on any two statements are compared: they may be one, or disagree. Below it
+    #: only those are that take a stand on one thing.
+    judged: float = Field(0.5, ge=0, le=1)
+    #: Cosine from which on the model takes two texts to be about one thing.
+    floor: float = Field(0.3, ge=0, le=1)
     #: Least confidence, 0 to 1.
     promotion_confidence: float = Field(0.7, ge=0, le=1)
     #: Least number of observations: revisions of files that say it.
@@ -51,47 +70,9 @@ class ReconciliationSettings(Section):
     promotion_age_days: float = Field(7, ge=0)
     #: Least number of independent projects for promotion without a person.
     promotion_projects: int = Field(2, ge=1)
-
-
-class EmbeddingSettings(Section):
-    """How texts become vectors."""
-
-    #: Where vectors come from in a home that has none yet: a model on this machine, any endpoint
-    #: that speaks OpenAI's protocol, or `hashing`, which needs no model and is for tests. A home
-    #: that has vectors goes on with their model (`cortex embeddings migrate`).
-    provider: Literal["sentence-transformers", "openai", "hashing"] = "sentence-transformers"
-    #: A model's name, or the path of a folder that holds one; chosen when `provider` is.
-    model: str = "all-MiniLM-L6-v2"
-    #: Compile a sentence-transformers model once, in the background, and embed with that.
-    compile: bool = True
-    #: Threads that embed with a compiled model; 0: as many as there are cores.
-    threads: int = Field(0, ge=0, le=256)
-    #: Tokens of the texts that a compiled model is given at once.
-    batch_tokens: int = Field(256, ge=16, le=65_536)
-    #: openai: where the endpoint is, such as `http://localhost:11434/v1`; empty: OpenAI's own.
-    base_url: str = Field("", pattern=r"^(https?://\S+)?$")
-    #: openai: the endpoint's key; better kept in the variable CORTEX_EMBEDDING__API_KEY.
-    api_key: SecretStr = SecretStr("")
-    #: openai: tokens of a text that the endpoint's model reads; 0: 512.
-    max_tokens: int = Field(0, ge=0)
-    #: openai: numbers in a vector that are expected; 0: the endpoint is asked.
-    dimension: int = Field(0, ge=0)
-    #: openai: times that a request is tried again, with a growing pause.
-    retries: int = Field(3, ge=0, le=10)
-    #: openai: failures in a row after which the endpoint is left alone for a while.
-    breaker_failures: int = Field(5, ge=1)
-    #: openai: seconds for which it is left alone then.
-    breaker_pause_s: float = Field(30, gt=0, le=3_600)
-    #: Texts gathered into one batch before it is embedded (Cerno: 20).
-    batch_items: int = Field(20, ge=1)
-    #: Milliseconds a text waits for others to join its batch (Cerno: 500).
-    batch_ms: int = Field(500, ge=0)
-    #: Vectors kept in memory, least recently used out first (Cerno: 10,000).
-    cache_entries: int = Field(10_000, ge=1)
-    #: Texts that may wait; more are refused, so that a flood slows its sender.
-    queue_limit: int = Field(10_000, ge=1)
-    #: Seconds one batch may take, at most 300: the watchdog crashes a pool that sits for 600.
-    request_timeout_s: float = Field(60.0, gt=0, le=300)
+    #: Thresholds of single domains, each a table such as `[reconciliation.domains.python]` with
+    #: `cluster` and `judged`; `cortex calibrate` suggests them.
+    domains: Mapping[str, DomainThresholds] = Field({})
 
 
 class MemorySettings(Section):
@@ -144,6 +125,9 @@ class WatchingSettings(Section):
     debounce_ms: int = Field(50, ge=0)
     #: Folders below a project's root that are searched for instruction files.
     max_depth: int = Field(8, ge=0)
+    #: `auto` hears the kernel's events, but on network mounts, where they are silent; `poll` hears
+    #: none: every project is swept and no more.
+    mode: Literal["auto", "poll"] = "auto"
 
 
 class StorageSettings(Section):
@@ -207,6 +191,19 @@ class EventsSettings(Section):
 class ScheduleSettings(Section):
     """What is done by the clock, and how many backups are kept."""
 
+    #: Seconds between two times that every instruction file is read again, whatever was noticed.
+    scan_every_s: float = Field(86_400, gt=0)
+    #: Seconds between two times that all insights are compared and weighed anew.
+    reconcile_every_s: float = Field(86_400, gt=0)
+    #: Seconds between two times that principles are distilled, whatever was reconciled.
+    organise_every_s: float = Field(86_400, gt=0)
+    #: Seconds between two times that principles nobody observes any more lose rank.
+    decay_every_s: float = Field(86_400, gt=0)
+    #: Seconds between two digests: what was learned since the last one.
+    digest_every_s: float = Field(86_400, gt=0)
+    #: Seconds by which each of those five comes later, up to so many, by chance: they do not all
+    #: fall into the same second, on one machine or on many. At most a tenth of the interval.
+    jitter_s: float = Field(600, ge=0)
     #: Seconds between two backups of the ledger; one that nobody wrote is not copied again.
     backup_every_s: float = Field(3_600, gt=0)
     #: Seconds between two times that what was handled long ago is deleted (events.keep_days).

@@ -1,8 +1,9 @@
 """The settings of a home, in sections; each actor is handed its own frozen section.
 
-Read from `cortex.toml` in the home, then from the environment, where `CORTEX_EMBEDDING__MODEL` is
-`model` of `[embedding]`. An unknown key is an error, because a misspelt setting that is silently
-ignored costs an evening. The sections and their keys are in sections.py.
+Read from `calibration.toml` (which `cortex calibrate` writes) and `cortex.toml` in the home, then
+from the environment, where `CORTEX_EMBEDDING__MODEL` is `model` of `[embedding]`. An unknown key is
+an error, because a misspelt setting that is silently ignored costs an evening. The sections and
+their keys are in sections.py and modelsections.py.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ from pydantic_settings import (
 )
 
 from cortex_actors.errors import ConfigurationError
+from cortex_actors.modelsections import EmbeddingSettings, JudgingSettings
 from cortex_actors.sections import (
     LONGEST_REST,
     AccumulationSettings,
-    EmbeddingSettings,
+    DomainThresholds,
     EventsSettings,
     FederationSettings,
     MemorySettings,
@@ -37,15 +39,18 @@ from cortex_actors.sections import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from cortex_actors.home import Home
 
 __all__ = [
     "LONGEST_REST",
     "AccumulationSettings",
+    "DomainThresholds",
     "EmbeddingSettings",
     "EventsSettings",
     "FederationSettings",
+    "JudgingSettings",
     "MemorySettings",
     "ReconciliationSettings",
     "ScheduleSettings",
@@ -67,6 +72,7 @@ class Settings(BaseSettings):
     accumulation: AccumulationSettings = AccumulationSettings()
     reconciliation: ReconciliationSettings = ReconciliationSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
+    judging: JudgingSettings = JudgingSettings()
     memory: MemorySettings = MemorySettings()
     federation: FederationSettings = FederationSettings()
     watching: WatchingSettings = WatchingSettings()
@@ -104,7 +110,7 @@ def load(home: Home) -> Settings:
     """
     _known_sections(os.environ)
     try:
-        return Settings(**_file(home))
+        return Settings(**_over(_file(home.settings), _file(home.calibration)))
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
@@ -134,12 +140,21 @@ def _known_sections(environ: Mapping[str, str]) -> None:
             raise ConfigurationError(message)
 
 
-def _file(home: Home) -> dict[str, Any]:
-    """Return what the settings file says; nothing when there is none."""
+def _file(path: Path) -> dict[str, Any]:
+    """Return what a settings file says; nothing when there is none."""
     try:
-        return tomllib.loads(home.settings.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        message = f"cannot read the settings {home.settings}: {error}; mend or remove the file"
+        message = f"cannot read the settings {path}: {error}; mend or remove the file"
         raise ConfigurationError(message) from error
+
+
+def _over(above: Mapping[str, Any], below: Mapping[str, Any]) -> dict[str, Any]:
+    """Return two files as one: what the first says wins, key by key."""
+    both = {**below, **above}
+    for key in above.keys() & below.keys():
+        if isinstance(above[key], dict) and isinstance(below[key], dict):
+            both[key] = _over(above[key], below[key])
+    return both

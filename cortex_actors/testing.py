@@ -12,8 +12,9 @@ import heapq
 import itertools
 import tempfile
 from collections import defaultdict
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,16 +25,19 @@ from cortex_actors.bus.journal import Delivery, Failure, Outcome, Rest
 from cortex_actors.bus.lanes import project_of
 from cortex_actors.clock import SECOND, SystemClock
 from cortex_actors.domain.payload import Payload, merged, plain
+from cortex_actors.errors import CortexError
 from cortex_actors.home import Home
 from cortex_actors.logs import LogStream
 from cortex_actors.simulated_loop import SimulatedLoop
 from cortex_actors.simulation import EPOCH, SimulatedClock, Simulation, simulate
+from cortex_actors.storage import indexing, journal
 from cortex_actors.tree import Tree, grow
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 
     from cortex_actors.domain.event import Event
+    from cortex_actors.storage.records import Connection
 
 #: Seconds after which a condition that has not come true is a failed test.
 PATIENCE = 20.0
@@ -227,13 +231,23 @@ async def eventually(
 
 
 async def settled(tree: Tree, within: float = PATIENCE) -> None:
-    """Return once every event is handled and every text embedded and indexed."""
+    """Return once every event is handled and every text embedded and indexed.
 
-    async def quiet() -> bool:
-        status = await tree.cortex.status()
-        return not any(status.get(each, 1) for each in ("waiting", "unembedded", "unindexed"))
+    It looks hundreds of times, and `status` would cost more than what it waits for.
+    """
 
-    await eventually(quiet, within)
+    async def is_settled() -> bool:
+        with suppress(CortexError):  # while the ledger is away nobody knows
+            return await tree.parts.records.read(partial(_is_idle, model=tree.parts.model))
+        return False
+
+    await eventually(is_settled, within)
+
+
+def _is_idle(connection: Connection, *, model: str) -> bool:
+    """Tell whether nothing waits to be handled, indexed or embedded."""
+    waits = journal.waiting(connection) or indexing.pending(connection)
+    return not (waits or indexing.count_unembedded(connection, model))
 
 
 @asynccontextmanager

@@ -10,6 +10,8 @@ cortex                    rest_for_one
 │   ├── cache
 │   ├── pool
 │   └── migrator
+├── judging               one_for_one
+│   └── judge
 └── work                  one_for_one
     ├── pipeline          one_for_one
     │   ├── accumulator
@@ -82,6 +84,7 @@ TREE: Final = Branch(
     (
         Branch("storage", "rest_for_one", ("ledger", "vectors", "indexer")),
         Branch("embedding", "rest_for_one", ("cache", "pool", "migrator")),
+        Branch("judging", "one_for_one", ("judge",)),
         Branch(
             "work",
             "one_for_one",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import embedding, ledger, recall
+from benchmarks import embedding, ledger, recall, reconcile
 from benchmarks.statements import statements
 
 
@@ -15,6 +15,14 @@ class TestLedger:
         """The benchmark of the ledger runs, and compares each kind of publish with its floor."""
         assert 0 == ledger.main(["--quick", "--only", "publishes", "--only", "backlog"])
         assert 4 == capsys.readouterr().out.count(" x floor (goal: 0.7)")
+
+
+class TestReconcile:
+    @pytest.mark.slow
+    def test_quick(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """The benchmark of reconciliations runs, and says what a change leads to."""
+        assert 0 == reconcile.main(["--sizes", "200", "--changed", "20", "--rounds", "1"])
+        assert "a change grows 1.0 times" in capsys.readouterr().out
 
 
 class TestStatements:

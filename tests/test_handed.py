@@ -10,7 +10,10 @@ from pydantic import SecretStr
 from cortex_actors.bus.consumer import Desk
 from cortex_actors.embedding.hashing import HashingProvider
 from cortex_actors.reload import FIXED, HANDED, MODEL, places
+from cortex_actors.sections import DomainThresholds
 from cortex_actors.settings import Section, Settings
+from cortex_actors.storage.matrix import VectorMatrix
+from cortex_actors.storage.neighbours import Neighbours
 from cortex_actors.testing import eventually
 from cortex_actors.tree import TREE
 from tests.flow.support import grown
@@ -29,6 +32,10 @@ def given(thing: object) -> object:
         return thing.settings
     if hasattr(thing, "model_id"):
         return id(thing)  # a provider, which is made anew when it is to work in another way
+    if isinstance(thing, VectorMatrix | Neighbours):
+        return (thing.model, thing.most_mb)  # the vectors in memory, or who looks into them
+    if hasattr(thing, "is_there"):
+        return thing.is_there  # the judge, which nobody asks without a model
     return thing if isinstance(thing, Section | int | float | str) else type(thing)
 
 
@@ -36,6 +43,8 @@ def other(value: Any) -> Any:
     """Return another value of the same kind."""
     if isinstance(value, tuple):
         return (*value, 1.0)
+    if isinstance(value, dict):
+        return {**value, "python": DomainThresholds(cluster=0.9)}
     if isinstance(value, SecretStr):
         return SecretStr("another")
     return f"{value}-" if isinstance(value, str) else value + 1

@@ -136,7 +136,8 @@ class TestReload:
             said = await asyncio.gather(*(publish() for _ in range(20)))
             seqs = [seq for each in said for seq in each]
 
-            assert ["ledger", "vectors", "indexer", "roster"] == (await reloading)["restarted"]
+            wanted = ["ledger", "vectors", "indexer", "accumulator", "reconciler", "roster"]
+            assert wanted == (await reloading)["restarted"]
             assert len(seqs) == len(set(seqs))
             assert set() == set(seqs) - await self.stored(tree)
 

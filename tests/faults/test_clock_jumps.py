@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,10 @@ PLACES = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
 #: What the hands are set to, one after another.
 JUMPS = ("+0", "-1h", "+1h", "+100d", "+0")
 
+
+#: Seconds between two runs of a job of the schedule, and the ones that it was done.
+OFTEN = 0.4
+DONE = "SELECT id FROM events WHERE topic = 'organisation:requested' AND source = 'scheduler'"
 
 #: What was said by the test, in the order of the ledger.
 ORDER = "SELECT id FROM events WHERE topic = 'custom:fault' ORDER BY seq"
@@ -82,6 +87,8 @@ def turned(cortex: Commands, hands: Path) -> None:
         "NO_FAKE_STAT": "1",
         "FAKETIME_DONT_FAKE_MONOTONIC": "1",
         "CORTEX_SCHEDULE__PRUNE_EVERY_S": "1",
+        "CORTEX_SCHEDULE__ORGANISE_EVERY_S": str(OFTEN),
+        "CORTEX_SCHEDULE__JITTER_S": "0",
     }
     before = cortex.env
     cortex.env = before | ours
@@ -92,19 +99,23 @@ def turned(cortex: Commands, hands: Path) -> None:
 
 class TestJumps:
     def test_live(self, cortex: Commands, tmp_home: Path, tmp_path: Path) -> None:
-        """Whatever the clock says, nothing is lost, doubled, put in another order or forgotten."""
+        """Whatever the clock says, timers keep pace and nothing is lost, doubled or moved."""
         hands, project = tmp_path / "hands", tmp_path / "project"
         project.mkdir()
         hands.write_text(JUMPS[0])
+        begun = time.monotonic()
         turned(cortex, hands)
         client, said, ages = Client(tmp_home), Said(tmp_home), list[float]()
         client.call("add_project", path=str(project))
         for place, jump in enumerate(JUMPS):
             hands.write_text(jump)
+            before = len(asked(tmp_home, DONE))
             said.say(5)
             (project / "CLAUDE.md").write_text(f"# Rules\n\nNever skip rule {place}.\n")
             until(lambda n=place: f"rule {n}" in str(client.call("insights")), jump)  # type: ignore[misc]
+            until(lambda n=before: len(asked(tmp_home, DONE)) > n, f"a timer after {jump}")  # type: ignore[misc]
             ages += numbers(said.status())
+        assert len(asked(tmp_home, DONE)) <= (time.monotonic() - begun) / OFTEN + 1
         until(lambda: said.status()["waiting"] == 0, "everything to be handled")
         said.report(f"jumps of the clock: {', '.join(JUMPS)}")
         ((*counts, left, dead, jumped),) = asked(tmp_home, AUDIT)

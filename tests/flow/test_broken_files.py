@@ -45,7 +45,7 @@ class TestWatched:
         assert [] == [path for path in found if reasons[path] not in found[path]]
         assert len(found) == (await tree.cortex.status())["broken_files"]
         assert 0 == (await tree.cortex.status())["dead"]
-        assert "Test database" == (await _first(tree, "test database port 5433"))
+        assert "Atlas API > Test database" == (await _first(tree, "test database port 5433"))
 
         for how in SPOILT:
             path = root / how / "CLAUDE.md"
@@ -70,7 +70,7 @@ class TestWatched:
 
         await eventually(listed)
         await settled(tree)
-        assert "Test database" == (await _first(tree, "test database port 5433"))
+        assert "Atlas API > Test database" == (await _first(tree, "test database port 5433"))
 
     async def test_link_is_counted_once(self, tree: Tree, tmp_path: Path) -> None:
         """Of CLAUDE.md -> AGENTS.md one is read, whichever name an editor saves under."""

@@ -26,6 +26,7 @@ ACTORS = (
     "cache",
     "pool",
     "migrator",
+    "judge",
     "accumulator",
     "reconciler",
     "organiser",
@@ -146,5 +147,5 @@ class TestCrashes:
             tree.crash("vectors")
             found = await tree.cortex.recall("never run terraform apply from a laptop")
 
-            assert "Terraform" == found["hits"][0]["heading"]
+            assert "Field notes > Terraform" == found["hits"][0]["heading"]
             assert [] == found["failed"]

@@ -26,23 +26,25 @@ async def tree(tmp_path: Path, tmp_home: Path) -> AsyncIterator[Tree]:
 
 class TestSamples:
     async def test_recall(self, tree: Tree, tmp_path: Path) -> None:
-        """The first answer is the right section, with the lines where it stands."""
+        """The first answer is the right statement, with the heading and lines where it stands."""
         hit = await first(tree, "Never run terraform apply from a laptop")
         lines = (tmp_path / "field-notes" / "CLAUDE.md").read_text("utf-8").split("\n")
 
-        assert ("field-notes", "Terraform") == (hit["project"], hit["heading"])
-        assert "## Terraform" == lines[hit["line_start"] - 1]
+        assert ("field-notes", "Field notes > Terraform") == (hit["project"], hit["heading"])
+        assert "terraform apply" in lines[hit["line_start"] - 1]
         assert hit["path"].endswith("field-notes/CLAUDE.md")
 
         hit = await first(tree, "Amounts: which package manager, pnpm, npm or yarn lock file?")
-        assert ("harbor-web", "Package manager") == (hit["project"], hit["heading"])
+        assert "harbor-web" == hit["project"]
+        assert hit["heading"].endswith("Package manager")
 
         hit = await first(tree, "port 5433 for the test database", project="atlas-api")
-        assert ("atlas-api", "Test database") == (hit["project"], hit["heading"])
+        assert "atlas-api" == hit["project"]
+        assert hit["heading"].endswith("Test database")
 
         found = await tree.cortex.projects()
         assert [] == found["broken"]
-        assert [3, 3, 3] == [each["files"] for each in found["projects"]]
+        assert [3, 6, 3] == [each["files"] for each in found["projects"]]
 
         secrets = await first(tree, "Never commit a .env file, a token or a private key")
         assert ["atlas-api", "field-notes", "harbor-web"] == secrets["extra"]["projects"]
@@ -99,7 +101,8 @@ class TestRestart:
             await eventually(lambda: 3 == len(tree.watchers.watched()))
             await settled(tree)
             assert before == (await tree.cortex.insights(limit=1_000))["insights"]
-            assert "Terraform" == (await first(tree, "never run terraform apply"))["heading"]
+            found = await first(tree, "never run terraform apply")
+            assert found["heading"].endswith("Terraform")
 
     async def test_changed_meanwhile(self, tmp_path: Path, tmp_home: Path) -> None:
         """What changed, came and went while no daemon ran is noticed at the next start."""
@@ -114,9 +117,9 @@ class TestRestart:
             await knows(tree, "zebra")
             await knows(tree, "quokka")
             await forgets(tree, (SAMPLES / "field-notes/AGENTS.md").read_text().split("\n")[-2])
-            assert {"runbooks/CLAUDE.md", "CLAUDE.md", "docs/CLAUDE.md"} == {
-                place[0] for places in (await said(tree, root)).values() for place in places
-            }
+            paths = {place[0] for each in (await said(tree, root)).values() for place in each}
+            assert {"CLAUDE.md", "docs/CLAUDE.md", "runbooks/CLAUDE.md"} <= paths
+            assert "AGENTS.md" not in paths
 
     async def test_stopped_in_the_middle(self, tmp_path: Path, tmp_home: Path) -> None:
         """A daemon that is told to stop while it reads leaves the rest to the next one."""

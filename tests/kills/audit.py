@@ -143,20 +143,29 @@ _CONTRADICTIONS = {
     "GROUP BY 1, 2 HAVING count(*) > 1",
     "one revision was observed twice": "SELECT source_id, file_hash, count(*) FROM observations "
     "GROUP BY 1, 2 HAVING count(*) > 1",
-    "an insight is active and no file says it": "SELECT id FROM insights WHERE status = 'active' "
-    "AND id NOT IN (SELECT insight_id FROM insight_sources WHERE withdrawn_at IS NULL)",
-    "a file says an insight that is not active": "SELECT DISTINCT insight_id FROM insight_sources "
-    "JOIN insights i ON i.id = insight_id WHERE withdrawn_at IS NULL AND i.status <> 'active'",
+    "an insight is live and no file says it": "SELECT id FROM insights "
+    "WHERE status IN ('active', 'contradicted') "
+    "AND id NOT IN (SELECT said_id FROM insight_sources WHERE withdrawn_at IS NULL)",
+    "a file says an insight that is not live": "SELECT DISTINCT insight_id FROM insight_sources "
+    "JOIN insights ON insights.id = insight_id WHERE withdrawn_at IS NULL "
+    "AND status NOT IN ('active', 'contradicted', 'pending_review')",
+    "a source does not count for whom its text does": "SELECT s.id FROM insight_sources s "
+    "JOIN insights i ON i.id = s.said_id WHERE s.insight_id <> coalesce(i.superseded_by, i.id)",
+    "a text counts for one that counts for another": "SELECT i.id FROM insights i "
+    "JOIN insights j ON j.id = i.superseded_by WHERE j.superseded_by IS NOT NULL",
+    "what no file says counts for another": "SELECT id FROM insights WHERE status = 'superseded' "
+    "AND id NOT IN (SELECT said_id FROM insight_sources WHERE withdrawn_at IS NULL)",
     "a file that is forgotten says something": "SELECT DISTINCT path FROM insight_sources "
     "WHERE withdrawn_at IS NULL AND path NOT IN (SELECT path FROM file_states)",
     "an insight has no vector and does not wait for one": "SELECT id FROM insights i "
-    "WHERE status = 'active' AND id NOT IN (SELECT item_id FROM index_ops) "
+    "WHERE status IN ('active', 'contradicted') AND id NOT IN (SELECT item_id FROM index_ops) "
     "AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.text_hash = i.text_hash)",
-    "an insight is active and cannot be found": "SELECT id FROM insights WHERE status = 'active' "
+    "an insight is live and cannot be found": "SELECT id FROM insights "
+    "WHERE status IN ('active', 'contradicted') "
     "AND id NOT IN (SELECT item_id FROM passages WHERE collection = 'cortex_insights')",
-    "an insight is found and not active": "SELECT item_id FROM passages "
+    "an insight is found and not live": "SELECT item_id FROM passages "
     "WHERE collection = 'cortex_insights' "
-    "AND item_id NOT IN (SELECT id FROM insights WHERE status = 'active')",
+    "AND item_id NOT IN (SELECT id FROM insights WHERE status IN ('active', 'contradicted'))",
     "vectors of one model differ in length": "SELECT model, count(DISTINCT length(vector)) "
     "FROM vectors GROUP BY model HAVING count(DISTINCT length(vector)) > 1",
     "the index was told what is to come": "SELECT applied_seq FROM index_state WHERE applied_seq "

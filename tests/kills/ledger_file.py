@@ -32,19 +32,24 @@ END;
 
 #: What must be the same however often a run was interrupted: all but times, ids made of times
 #: (runs, events), numbers of rows, and what says how the index was told. What no file says any more
-#: is weighed no more: its weight is the one of some moment before.
+#: is weighed no more: its weight, and where it stood, are those of some moment before.
 CONTENT = {
     "projects": "SELECT id, name, root, active FROM projects",
-    "insights": "SELECT id, content, content_hash, heading, category, tags, domain, status, "
-    "iif(status = 'active', round(confidence, 4), NULL), hex(text_hash) FROM insights",
-    "sources": "SELECT fragment_id, ordinal, insight_id, project_id, path, heading, line_start, "
-    "line_end, withdrawn_at IS NULL FROM insight_sources",
+    "insights": "SELECT id, content, content_hash, status, superseded_by, granularity, "
+    "review, hex(text_hash) FROM insights",
+    "standing": "SELECT id, heading, kind, category, tags, domain, "
+    "iif(status = 'superseded', NULL, round(confidence, 4)) "
+    "FROM insights WHERE status <> 'withdrawn'",
+    "sources": "SELECT fragment_id, ordinal, insight_id, said_id, scope, project_id, path, "
+    "heading, line_start, line_end, withdrawn_at IS NULL FROM insight_sources",
     "observations": "SELECT fragment_id, ordinal, file_hash FROM observations "
     "JOIN insight_sources ON id = source_id",
     "principles": "SELECT id, content, category, tags, domains, round(confidence, 4), "
     "round(rank, 4), status FROM principles",
     "derivations": "SELECT principle_id, insight_id, weight FROM derivations",
-    "vectors": "SELECT model, hex(text_hash), hex(vector) FROM vectors",
+    # Of a heading that stood there for a moment, the indexer may have made a vector, or not.
+    "vectors": "SELECT model, hex(text_hash), hex(vector) FROM vectors WHERE text_hash IN "
+    "(SELECT text_hash FROM insights UNION SELECT text_hash FROM passages)",
     "files": "SELECT path, project_id, size, sha256, error FROM file_states",
     "dead letters": "SELECT consumer, seq FROM dead_letters",
     "deliveries": "SELECT consumer, seq FROM deliveries",
@@ -56,12 +61,12 @@ CONTENT = {
 #: which counts them.
 LIVING = {
     "projects": CONTENT["projects"],
-    "insights": "SELECT id, content, content_hash, heading, category, tags, domain, "
-    "hex(text_hash) FROM insights WHERE status = 'active'",
-    "sources": "SELECT fragment_id, ordinal, insight_id, project_id, path, heading, line_start, "
-    "line_end FROM insight_sources WHERE withdrawn_at IS NULL",
+    "insights": "SELECT id, content, content_hash, heading, kind, category, tags, domain, status, "
+    "superseded_by, hex(text_hash) FROM insights WHERE status <> 'withdrawn'",
+    "sources": "SELECT fragment_id, ordinal, insight_id, said_id, scope, project_id, path, "
+    "heading, line_start, line_end FROM insight_sources WHERE withdrawn_at IS NULL",
     "vectors": "SELECT DISTINCT i.id, hex(v.vector) FROM insights i "
-    "JOIN vectors v USING (text_hash) WHERE i.status = 'active'",
+    "JOIN vectors v USING (text_hash) WHERE i.status <> 'withdrawn'",
     "files": CONTENT["files"],
     "dead letters": CONTENT["dead letters"],
 }

@@ -17,7 +17,7 @@ from cortex_actors.errors import (
     LedgerDown,
 )
 from tests.kills.audit import Said
-from tests.kills.story import INSTRUCTIONS
+from tests.kills.story import is_read
 
 if TYPE_CHECKING:
     import random
@@ -116,7 +116,7 @@ class Editor(threading.Thread):
         for root in roots:
             (root / "docs").mkdir(exist_ok=True)
             for path in root.rglob("*"):
-                if path.name in INSTRUCTIONS:
+                if is_read(path, root):
                     self._note(path, path.read_bytes())
 
     def run(self) -> None:

@@ -12,7 +12,8 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cortex_actors.storage import projects
+from cortex_actors.parsers.dialect import dialect_of
+from cortex_actors.storage import journal, projects
 from cortex_actors.testing import eventually, settled
 from cortex_actors.topics import FILE_CHANGED
 
@@ -28,9 +29,6 @@ FILES = {
     "atlas/docs/CLAUDE.md": "## Pages\n\nOne noun a page.\n\n## Pages\n\nOne noun a page.\n",
     "borealis/AGENTS.md": "## Commits\n\nWrite them in the imperative.\n",
 }
-
-#: Names of files that are read, in these tests and in the sample projects.
-INSTRUCTIONS = frozenset({"CLAUDE.md", "AGENTS.md", ".cursorrules"})
 
 #: What a story needs beside a quick tree.
 SETTINGS = {
@@ -109,7 +107,7 @@ async def _nothing(tree: Tree, _folder: Path) -> None:
 
     async def is_still() -> bool:
         nonlocal since
-        if (await tree.cortex.status()).get("waiting", 1):
+        if await tree.parts.records.read(journal.waiting):
             since = loop.time()
         return loop.time() - since >= STILL
 
@@ -145,10 +143,15 @@ async def _is_known(tree: Tree) -> bool:
     return all(sorted(said) == sorted(_there(Path(root))) for root, said in found.items())
 
 
+def is_read(path: Path, root: Path) -> bool:
+    """Tell whether a file of a project instructs agents."""
+    return path.is_file() and dialect_of(str(path.relative_to(root))) is not None
+
+
 def _there(root: Path) -> list[str]:
     """Return the instruction files of a project with their hashes."""
     return [
         f"{path} {hashlib.sha256(path.read_bytes()).hexdigest()}"
         for path in root.rglob("*")
-        if path.name in INSTRUCTIONS
+        if is_read(path, root)
     ]

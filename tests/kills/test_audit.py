@@ -36,7 +36,7 @@ DAMAGES = {
     ),
     "DELETE FROM audit WHERE what = 'given' AND n = (SELECT min(n) FROM audit "
     "WHERE what = 'given')": "was never given to",
-    "UPDATE insights SET status = 'withdrawn'": "a file says an insight that is not active",
+    "UPDATE insights SET status = 'withdrawn'": "a file says an insight that is not live",
     "DELETE FROM vectors": "has no vector and does not wait for one",
     "DELETE FROM file_states": "a file that is forgotten says something",
     "DELETE FROM derivations": "a principle has no insight",

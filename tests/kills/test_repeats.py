@@ -14,7 +14,7 @@ from tests.flow.support import copied as sample
 from tests.kills import audit
 from tests.kills.ledger_file import Rows, copied, differences, make
 from tests.kills.standing import standing
-from tests.kills.story import INSTRUCTIONS, rest
+from tests.kills.story import is_read, rest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,8 +28,7 @@ SEED = int(os.environ.get("CORTEX_KILLS_SEED") or random.SystemRandom().randrang
 
 def edited(roots: list[Path]) -> list[Path]:
     """Change, add and remove files; return the paths of which something is to be said."""
-    paths = sorted(path for root in roots for path in root.rglob("*"))
-    told = [path for path in paths if path.name in INSTRUCTIONS]
+    told = sorted(path for root in roots for path in root.rglob("*") if is_read(path, root))
     for number, path in enumerate(told):
         if number % 3 == 0:
             path.write_text(f"{path.read_text()}\n## Added\n\nSay {number % 2} twice.\n")

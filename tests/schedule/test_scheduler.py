@@ -1,289 +1,271 @@
-"""What is done by the clock."""
+"""The table of jobs: what was missed is done once, what is asked for now, what failed is told."""
 
 from __future__ import annotations
 
-import logging
-from contextlib import asynccontextmanager
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+import asyncio
+import random
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import pytest
 
 from cortex_actors.clock import SECOND
-from cortex_actors.errors import BadInput, DiskFault, LedgerDown
-from cortex_actors.lookup import kept
-from cortex_actors.rules.retention import HOUR
-from cortex_actors.runtime.supervised import start_actor
-from cortex_actors.schedule import scheduler as module
-from cortex_actors.schedule.jobs import RETRY, SOON, Job, again, first
-from cortex_actors.schedule.scheduler import Scheduler
-from cortex_actors.settings import ScheduleSettings
-from cortex_actors.storage import backups, check, retention
-from cortex_actors.testing import EPOCH, eventually
-from tests.storage.support import Store, opened
+from cortex_actors.errors import DiskFault, LedgerDown, NotFound
+from cortex_actors.schedule.errands import Errands
+from cortex_actors.schedule.jobs import RETRY, SOON
+from cortex_actors.storage import check, jobs
+from cortex_actors.testing import EPOCH
+from cortex_actors.topics import ORGANISATION_REQUESTED, RECONCILIATION_REQUESTED, SCAN_REQUESTED
+from tests.schedule.support import DAY, JOBS, Watched, scheduled
+from tests.storage.support import opened
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine
     from pathlib import Path
 
-    from cortex_actors.runtime.supervised import ActorHandle
-
-#: Asks an actor by name.
-Ask: TypeAlias = "Callable[..., Coroutine[Any, Any, Any]]"
+    from cortex_actors.schedule.jobs import Done
 
 
-class Watched:
-    """A scheduler beside a real ledger, on a clock that is turned by hand."""
-
-    def __init__(self, store: Store, **settings: float) -> None:
-        """Choose the settings."""
-        self.store = store
-        self.clock = store.clock
-        self.settings = ScheduleSettings.model_validate(settings)
-        self.handle: ActorHandle
-
-    async def start(self) -> None:
-        """Start it and wait until its three timers are set."""
-        make = partial(
-            Scheduler,
-            self.store.home,
-            self.store.records,
-            clock=self.clock,
-            settings=self.settings,
-            keep_days=30,
-        )
-        before = self.clock.sleepers
-        self.handle = await start_actor(self.store.names, "scheduler", make)
-        await eventually(lambda: self.clock.sleepers >= before + 3)
-
-    async def turn(self, seconds: float) -> None:
-        """Let time pass and everything end that was due."""
-        self.clock.advance(seconds)
-        await eventually(lambda: self.clock.sleepers >= 3)
-
-    def copies(self) -> list[int]:
-        """Return when the backups were made, oldest first, in seconds."""
-        found = backups.listed(self.store.home.backups)
-        return sorted((each.at - EPOCH) // SECOND for each in found)
-
-
-@asynccontextmanager
-async def scheduled(folder: Path, **settings: float) -> AsyncIterator[Watched]:
-    """Run a scheduler, and end it."""
-    async with opened(folder) as store:
-        watched = Watched(store, **settings)
-        await watched.start()
-        try:
-            yield watched
-        finally:
-            await watched.handle.stop(10)
-
-
-def job(age: float | None, every: float = 3_600.0) -> float:
-    """Return when a job runs first."""
-
-    async def nothing() -> str:
-        return ""
-
-    return first(Job("job", every, lambda: age, nothing), age)
-
-
-class TestFirst:
-    @pytest.mark.parametrize(
-        ("age", "expected"),
-        [(None, SOON), (9_999.0, SOON), (3_590.0, SOON), (600.0, 3_000.0), (-9e9, 3_600.0)],
-    )
-    def test_by_age(self, age: float | None, expected: float) -> None:
-        """What is due runs soon after the start, the rest when it is, and never later than that."""
-        assert expected == job(age)
-
-    def test_often(self) -> None:
-        """Who wants it often has it as often, after a failure as well."""
-        assert 2.0 == job(None, every=2.0)
-
-        async def nothing() -> str:
-            return ""
-
-        often, seldom = (Job("job", every, lambda: None, nothing) for every in (2.0, 9_999.0))
-        assert (2.0, RETRY) == (again(often), again(seldom))
-
-
-class TestBackups:
-    async def test_hourly(self, tmp_path: Path) -> None:
-        """A ledger that is written is copied soon after the start, and then every hour."""
-        async with scheduled(tmp_path) as watched:
-            for seconds in (SOON, 3_600, 3_600):
-                await watched.store.rows("SELECT 1")
-                await watched.store.says("/projects/atlas/CLAUDE.md", f"Say {seconds}.")
-                await watched.turn(seconds)
-
-            assert [30, 3_630, 7_230] == watched.copies()
-
-    async def test_not_written(self, tmp_path: Path) -> None:
-        """One that nobody writes is copied once."""
+class TestDaily:
+    async def test_new_home(self, tmp_path: Path) -> None:
+        """A home's first start notes every job and has none of the daily ones done at once."""
         async with scheduled(tmp_path) as watched:
             await watched.turn(SOON)
-            before = watched.copies()
+            rows = await watched.store.read(jobs.known)
+
+            assert 0 == await watched.said(SCAN_REQUESTED)
+            assert sorted(JOBS) == sorted(rows)
+            assert {EPOCH + DAY * SECOND} == {rows[name].due_at for name in JOBS[:5]}
+
+    async def test_every_day(self, tmp_path: Path) -> None:
+        """Files are read, insights weighed and principles distilled once a day."""
+        async with scheduled(tmp_path) as watched:
+            for _ in range(3):
+                await watched.turn(DAY)
+            topics = (SCAN_REQUESTED, RECONCILIATION_REQUESTED, ORGANISATION_REQUESTED)
+
+            assert [3, 3, 3] == [await watched.said(topic) for topic in topics]
+
+    @pytest.mark.parametrize("jump", [-100 * DAY, -3_600, 3_600, 100 * DAY])
+    async def test_clock_jumps(self, tmp_path: Path, jump: float) -> None:
+        """A wall clock that jumps makes nothing run twice or too late, here or after a restart."""
+        async with scheduled(tmp_path) as watched:
+            await watched.turn(DAY)
+            watched.clock.jump(jump)
+            await watched.turn(DAY)
+            before = await watched.said(SCAN_REQUESTED)
+            await watched.restart()
+            await watched.turn(DAY)
+
+            assert (2, 3) == (before, await watched.said(SCAN_REQUESTED))
+
+    async def test_clock_jumps_while_it_is_down(self, tmp_path: Path) -> None:
+        """A row of a time that lies far ahead puts its job off by one interval and no longer."""
+        async with scheduled(tmp_path) as watched:
+            watched.clock.jump(100 * DAY)
+            await watched.turn(DAY)
+            await watched.handle.stop(10)
+            watched.clock.jump(-100 * DAY)
+            await watched.start()
+            await watched.turn(DAY)
+
+            assert 2 == await watched.said(SCAN_REQUESTED)
+
+    async def test_chance(self, tmp_path: Path) -> None:
+        """Chance puts the daily jobs off by `jitter_s` at most, and never the backup."""
+        async with scheduled(tmp_path, chance=0.5, jitter_s=600) as watched:
+            due = [(await watched.job(name))["due_in_s"] for name in ("scan", "backup")]
+
+        assert [DAY + 300, SOON] == due
+
+
+class TestMissed:
+    async def test_once(self, tmp_path: Path) -> None:
+        """What was missed in many days without a daemon is done once, soon after the start."""
+        async with scheduled(tmp_path) as watched:
+            await watched.restart(away=10 * DAY)
+            await watched.turn(SOON)
+            soon = await watched.said(SCAN_REQUESTED)
+            await watched.turn(DAY - SOON - 1)
+
+            assert (1, 1) == (soon, await watched.said(SCAN_REQUESTED))
+
+    async def test_short_lives(self, tmp_path: Path) -> None:
+        """A daemon that never lives for a day still has its daily jobs done once a day."""
+        async with scheduled(tmp_path) as watched:
+            for _ in range(10):
+                await watched.turn(3_600)
+                await watched.restart(away=7 * 3_600)
+
+            assert 3 == await watched.said(SCAN_REQUESTED)
+
+    async def test_cut_off(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A job that a kill cuts off is done by the next life, and once."""
+        going = asyncio.Event()
+
+        async def hang(*_: object) -> Done:
+            going.set()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+        async with scheduled(tmp_path) as watched:
+            with monkeypatch.context() as patch:
+                patch.setattr(Errands, "request", hang)
+                await watched.restart(away=DAY)
+                watched.clock.advance(SOON)
+                await going.wait()
+                watched.handle.kill()
+                await watched.handle.exited()
+            await watched.start()
+            await watched.turn(SOON)
+
+            assert 1 == await watched.said(SCAN_REQUESTED)
+
+    @pytest.mark.slow
+    async def test_any_lives(self, tmp_path: Path) -> None:
+        """However long a daemon lives and is away, two scans are a day apart and never two days."""
+        seed = random.randrange(10**6)
+        chance = random.Random(seed)
+        async with scheduled(tmp_path) as watched:
+            for _ in range(12):
+                for _ in range(chance.randrange(1, 9)):
+                    await watched.turn(10_800)
+                await watched.restart(away=chance.uniform(0, 6 * 3_600))
+            at = await watched.said_at(SCAN_REQUESTED)
+        gaps = [(later - sooner) / SECOND for sooner, later in pairwise(at)]
+
+        assert gaps, f"seed {seed}"
+        assert all(DAY <= gap < DAY + 9.1 * 3_600 for gap in gaps), f"seed {seed}: {gaps}"
+
+
+class TestQuiet:
+    async def test_writes_nothing(self, tmp_path: Path) -> None:
+        """A run that changes nothing writes no row: an idle ledger is not copied every hour."""
+        async with scheduled(tmp_path) as watched:
+            await watched.turn(SOON)
+            rows = await watched.store.read(jobs.known)
             for _ in range(5):
                 await watched.turn(3_600)
 
-            assert [30] == before == watched.copies()
+            assert rows == await watched.store.read(jobs.known)
+            assert [30] == watched.copies()
+            assert "done" == (await watched.job("prune"))["state"]
 
-    async def test_kept(self, tmp_path: Path) -> None:
-        """What is no longer kept goes as new ones come."""
-        async with scheduled(tmp_path, keep_hourly=2, keep_daily=0) as watched:
-            for seconds in (SOON, 3_600, 3_600, 3_600):
-                await watched.store.says("/projects/atlas/CLAUDE.md", f"Say {seconds}.")
-                await watched.store.write(lambda c: c.exec_driver_sql("UPDATE owner SET pid=pid+1"))
-                await watched.turn(seconds)
-
-            assert [7_230, 10_830] == watched.copies()
-
-    async def test_after_a_restart(self, tmp_path: Path) -> None:
-        """A scheduler that comes back does not begin again: the disk says what is due."""
+    async def test_by_the_disk(self, tmp_path: Path) -> None:
+        """Of a backup and a check the disk says when they were done, where a row was lost."""
         async with scheduled(tmp_path) as watched:
             await watched.turn(SOON)
-            await watched.handle.stop(10)
-            await watched.store.says("/projects/atlas/CLAUDE.md", "Say more.")
-            watched.clock.advance(0)
-            await watched.start()
-            await watched.turn(3_000)
-            early = watched.copies()
-            await watched.turn(600)
+            await watched.restart(away=60)
+            done = [(await watched.job(name))["finished_at"] for name in ("backup", "check")]
 
-            assert ([30], [30, 3_630]) == (early, watched.copies())
+            assert [EPOCH + 30 * SECOND] * 2 == done
 
-    @pytest.mark.parametrize("jump", [-86_400, 86_400])
-    async def test_clock_jumps(self, tmp_path: Path, jump: float) -> None:
-        """A wall clock that jumps makes nothing run twice, and stops nothing."""
+    async def test_with_the_next(self, tmp_path: Path) -> None:
+        """The rows of quiet runs come into the ledger with the next that writes anyway."""
         async with scheduled(tmp_path) as watched:
             await watched.turn(SOON)
-            watched.clock.jump(jump)
-            counts = []
-            for _ in range(3):
-                await watched.store.write(lambda c: c.exec_driver_sql("UPDATE owner SET pid=pid+1"))
-                await watched.turn(3_600)
-                counts.append(len(watched.copies()))
+            await watched.turn(DAY)
+            rows = await watched.store.read(jobs.known)
 
-            assert [2, 3, 4] == counts
+            assert {"done"} == {rows[name].state for name in ("scan", "backup", "check")}
+            assert "every page of the ledger is sound" == rows["check"].said
 
-    async def test_asked_for(self, tmp_path: Path) -> None:
-        """Somebody who asks for a backup gets one at once, here or elsewhere."""
+
+class TestAskedFor:
+    async def test_now(self, tmp_path: Path) -> None:
+        """Somebody who asks for a job has it done at once, and its timer begins again."""
         async with scheduled(tmp_path) as watched:
-            ask: Ask = watched.store.names.method("scheduler", Scheduler.backup, timeout=None)
-            made = [await ask(), await ask(str(tmp_path / "mine.db"))]
-            with pytest.raises(BadInput, match="give a new name"):
-                await ask(str(tmp_path / "mine.db"))
+            await watched.turn(3_600)
+            done: Done = await watched.ask("scan")
+            await watched.turn(DAY - 3_600)
+            early = await watched.said(SCAN_REQUESTED)
+            await watched.turn(3_600)
 
-            assert [
-                str(tmp_path / "backups" / "cortex-20260101T000000Z.db"),
-                str(tmp_path / "mine.db"),
-            ] == [each["path"] for each in made]
+            assert "all files are read again" == done.said
+            assert (1, 2) == (early, await watched.said(SCAN_REQUESTED))
 
+    async def test_in_hand(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A job that is in hand is waited for and not done twice."""
+        going, gate = asyncio.Event(), asyncio.Event()
+        request = Errands.request
 
-class TestFailures:
-    async def test_no_folder(self, tmp_path: Path) -> None:
-        """Backups that nobody can look at cost the backups, not the daemon."""
-        async with opened(tmp_path) as store:
-            store.home.backups.write_bytes(b"no folder")
+        async def slowly(self: Errands, *args: object) -> Done:
+            going.set()
+            await gate.wait()
+            return await request(self, *args)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(Errands, "request", slowly)
         async with scheduled(tmp_path) as watched:
-            await watched.turn(SOON)
-            failing = await watched.store.names.method("scheduler", Scheduler.describe)()
-            known = kept(watched.store.home, EPOCH)
+            asked = [asyncio.ensure_future(watched.ask("scan"))]
+            await going.wait()
+            running = (await watched.job("scan"))["running_s"]
+            asked.append(asyncio.ensure_future(watched.ask("scan")))
+            await watched.job("scan")  # asked later, so the other one has been heard
+            gate.set()
+            await asyncio.gather(*asked)
 
-        assert "cannot list the backups" in failing["backup"]
-        assert {"backup": None, "recovery": None} == known
+            assert (0.0, 1) == (running, await watched.said(SCAN_REQUESTED))
 
-    async def test_tried_again(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        """A job that fails is logged, shown, and tried again a little later; nothing crashes."""
+    async def test_unknown(self, tmp_path: Path) -> None:
+        """A job that is none is refused with the names of those there are."""
+        async with scheduled(tmp_path) as watched:
+            with pytest.raises(NotFound, match="cannot run tea: .* scan, reconcile, organise"):
+                await watched.ask("tea")
 
-        def refused(*_: object, **__: object) -> None:
+    async def test_fails(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Who asks for a job that fails is told why, and it is tried again by itself."""
+
+        def refused(*_: object) -> None:
             raise LedgerDown("no disk today")
 
         async with scheduled(tmp_path) as watched:
-            with monkeypatch.context() as patch, caplog.at_level(logging.ERROR):
-                patch.setattr(backups, "take", refused)
-                await watched.turn(SOON)
-            describe = watched.store.names.method("scheduler", Scheduler.describe)
-            failing = await describe()
+            with monkeypatch.context() as patch:
+                patch.setattr(check, "whole", refused)
+                with pytest.raises(LedgerDown, match="no disk today"):
+                    await watched.ask("check")
+            failing = await watched.failing()
             await watched.turn(RETRY)
 
-            assert {"backup": "no disk today"} == failing
-            assert "backup failed and is tried again in 300 s" in caplog.text
-            assert [330] == watched.copies()
-            assert {} == await describe()
+            assert {"check": "no disk today"} == failing
+            assert {} == await watched.failing()
 
-    @pytest.mark.parametrize("job", ["backup", "check"])
-    async def test_damage(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: str) -> None:
-        """A ledger that is found damaged, by the check or because its copy is, ends the daemon."""
+    async def test_damage(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Damage that a check finds ends the daemon, whoever asked for it."""
 
         def damaged(*_: object) -> None:
             raise DiskFault("a page is gone")
 
-        def refused(*_: object, **__: object) -> None:
-            raise LedgerDown("cannot keep the copy")
-
         async with scheduled(tmp_path) as watched:
-            if job == "backup":
-                backups.note_check(tmp_path / "backups", EPOCH)
-                monkeypatch.setattr(backups, "take", refused)
             monkeypatch.setattr(check, "whole", damaged)
-            watched.clock.advance(SOON)
+            asked = asyncio.ensure_future(watched.ask("check"))
             reason = await watched.handle.exited()
+            await asyncio.gather(asked, return_exceptions=True)
 
-            assert isinstance(reason, DiskFault)
+        assert isinstance(reason, DiskFault)
 
 
-class TestCheck:
-    async def test_weekly(self, tmp_path: Path) -> None:
-        """The whole ledger is checked once a week, however often the daemon starts."""
-        async with scheduled(tmp_path) as watched:
-            await watched.turn(SOON)
-            ages = [backups.checked_at(tmp_path / "backups")]
-            await watched.turn(6 * 24 * 3_600)
-            ages.append(backups.checked_at(tmp_path / "backups"))
-            await watched.turn(24 * 3_600)
-            ages.append(backups.checked_at(tmp_path / "backups"))
+class TestLedgerAway:
+    async def test_not_read(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """Rows that cannot be read are told, count from now on, and are not written over."""
 
-        assert [30, 30, 30 + 7 * 24 * 3_600] == [((each or 0) - EPOCH) // SECOND for each in ages]
+        def refused(*_: object) -> None:
+            raise LedgerDown("not now")
 
-    async def test_suspected(self, tmp_path: Path) -> None:
-        """A ledger under suspicion is checked soon."""
         async with opened(tmp_path) as store:
-            backups.note_check(store.home.backups, EPOCH)
-            check.suspect(store.home.ledger, "an error while reading")
             watched = Watched(store)
             await watched.start()
-            await watched.turn(SOON)
+            await watched.turn(DAY)
+            rows = await store.read(jobs.known)
+            await watched.handle.stop(10)
+            with monkeypatch.context() as patch:
+                patch.setattr(jobs, "known", refused)
+                await watched.start()
+            await watched.turn(60)
+            await watched.ask("scan")
+            after = await store.read(jobs.known)
             await watched.handle.stop(10)
 
-            assert not check.marker(store.home.ledger).exists()
-
-    async def test_words(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-        """Words that are not those of the texts are made anew, and the ledger is not given up."""
-        async with scheduled(tmp_path) as watched:
-            sql = "INSERT INTO words_alone (rowid, text) VALUES (9, 'ghost')"
-            await watched.store.write(lambda c: c.exec_driver_sql(sql).rowcount)
-            await watched.turn(SOON)
-            query = "SELECT rowid FROM words_alone WHERE words_alone MATCH 'ghost'"
-
-            assert [] == await watched.store.rows(query)
-            assert "words_alone were not the words of the texts" in caplog.text
-
-
-class TestPrune:
-    async def test_until_nothing_is_left(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """What was handled long ago is deleted in small units of work, with pauses for others."""
-        units = [3, 2, 1, 0]
-        monkeypatch.setattr(retention, "prune", lambda *_: units.pop(0))
-        async with scheduled(tmp_path) as watched:
-            watched.clock.advance(SOON)
-            for _ in range(3):
-                await eventually(lambda: 0 < watched.clock.due < 2 * module.PAUSE)
-                watched.clock.advance(module.PAUSE)
-            await eventually(lambda: not units)
-            await eventually(lambda: watched.clock.due > HOUR / SECOND - 2 * SOON)
+        assert "cannot read when jobs were done last" in caplog.text
+        assert rows["digest"] == after["digest"]
+        assert rows["scan"] != after["scan"]

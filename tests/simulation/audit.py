@@ -142,19 +142,26 @@ def _in_order(disk: Rows, lines: list[Line]) -> Iterator[str]:
 def _projects_in_order(disk: Rows, lines: list[Line]) -> Iterator[str]:
     """Yield deliveries that overtook an earlier one of their consumer and project.
 
-    Of several events that were handled as one, the first counts.
+    Of several events that were handled as one, the first counts. One that came while another of its
+    key was in hand could not be handed out: the next ones go past it.
     """
-    rows = disk.query("SELECT seq, payload FROM events")
-    projects = {seq: json.loads(payload).get("project_id") for seq, payload in rows}
+    rows = disk.query("SELECT seq, topic, payload FROM events")
+    told = {seq: (topic, json.loads(payload)) for seq, topic, payload in rows}
+    projects = {seq: payload.get("project_id") for seq, (_, payload) in told.items()}
+    keys = {seq: (topic, payload.get("path")) for seq, (topic, payload) in told.items()}
+    came = {(each.who, each.seq): each.unit for each in lines if each.what == "given"}
     units: dict[tuple[int, str], list[int]] = defaultdict(list)
     for each in lines:
         if each.what == "gone":
             units[each.unit, each.who].append(each.seq)
     last: dict[tuple[str, str], int] = {}
-    for (_, who), seqs in units.items():
-        project = projects[max(seqs)]
+    freed: dict[tuple[str, tuple[str, str | None]], int] = {}
+    for (unit, who), seqs in units.items():
+        first, project = min(seqs), projects[max(seqs)]
+        blocked = came.get((who, first), unit) < freed.get((who, keys[first]), 0)
+        freed[who, keys[first]] = unit
         if project is None:
             continue
-        if min(seqs) < last.get((who, project), 0):
+        if first < last.get((who, project), 0) and not blocked:
             yield f"{who} handled {seqs} of {project} after {last[who, project]}"
-        last[who, project] = max(min(seqs), last.get((who, project), 0))
+        last[who, project] = max(first, last.get((who, project), 0))

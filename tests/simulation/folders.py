@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from cortex_actors.domain.insight import Granularity
 from cortex_actors.domain.project import project_name
 from cortex_actors.parsers.dialect import dialect_of
-from cortex_actors.pipeline.findings import said
+from cortex_actors.pipeline.findings import Reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,10 +99,10 @@ class Folders:
     def _said(self, path: Path, root: Path) -> set[Place]:
         dialect = dialect_of(str(path.relative_to(root)))
         assert dialect is not None
-        findings = said(path.read_bytes(), dialect, str(path), project_name(str(root)))
+        reader = Reader(dialect, str(path), project_name(str(root)), Granularity.STATEMENT)
         return {
             Place(str(path), each.insight_id, each.source.line_start, each.source.line_end)
-            for each in findings
+            for each in reader.read(path.read_bytes()).findings
         }
 
     def _write(self, place: Path, text: str) -> None:
@@ -128,9 +129,20 @@ class SimulatedHints:
     def adopt(self, settings: object) -> None:
         """Follow other settings: there is nothing in them for this."""
 
-    def listen(self, project_id: str, folders: frozenset[str], wake: Callable[[], None]) -> None:
+    def listen(
+        self,
+        project_id: str,
+        folders: frozenset[str],
+        wake: Callable[[], None],
+        *,
+        polled: bool = False,
+    ) -> None:
         """Wake somebody when something happens there."""
         self._ears[project_id] = Ear(folders, wake)
+
+    def described(self) -> dict[str, Any]:
+        """Tell that the kernel's events are heard."""
+        return {"mode": "events", "modes": dict.fromkeys(self._ears, "events"), "reasons": []}
 
     def forget(self, project_id: str) -> None:
         """Wake nobody for a project any more."""

@@ -131,9 +131,9 @@ class Scenario:
     def _known(self) -> set[Place]:
         """Return what the ledger has of the followed projects."""
         rows = self.service.disk.query(
-            "SELECT s.path, s.insight_id, s.line_start, s.line_end FROM insight_sources s "
+            "SELECT s.path, s.said_id, s.line_start, s.line_end FROM insight_sources s "
             "JOIN projects p ON p.id = s.project_id AND p.active = 1 "
-            "JOIN insights i ON i.id = s.insight_id AND i.status = 'active' "
+            "JOIN insights i ON i.id = s.insight_id AND i.status IN ('active', 'contradicted') "
             "WHERE s.withdrawn_at IS NULL"
         )
         return {Place(*row) for row in rows}
@@ -150,7 +150,9 @@ class Scenario:
 
     def _index_problems(self) -> list[str]:
         """Return in what the index that answers now differs from the ledger."""
-        rows = self.service.disk.query("SELECT id FROM insights WHERE status = 'active'")
+        rows = self.service.disk.query(
+            "SELECT id FROM insights WHERE status IN ('active', 'contradicted')"
+        )
         active = {each for (each,) in rows}
         answering = [child.held for child in self.service.shelf.children if child.lives]
         return [f"the index differs by {held ^ active}" for held in answering if held != active]

@@ -1,0 +1,139 @@
+"""What keeps the ledger: copies of it, a look at every page, and the end of what was handled."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cortex_actors.clock import SECOND, iso
+from cortex_actors.errors import LedgerDown, StorageFull, StorageReadOnly
+from cortex_actors.runtime.threads import Threads
+from cortex_actors.schedule.jobs import Done
+from cortex_actors.storage import backups, check, passages, retention
+from cortex_actors.storage.files import Halt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cortex_actors.clock import Clock
+    from cortex_actors.home import Home
+    from cortex_actors.sections import ScheduleSettings
+    from cortex_actors.storage.records import Records
+
+log = logging.getLogger("cortex.schedule")
+
+#: Rows that one unit of work prunes, and the seconds between two: others wait for the same thread.
+PRUNED, PAUSE = 500, 0.05
+
+
+class Upkeep:
+    """Looks after the ledger on a thread of its own, with connections of its own.
+
+    What is in hand when it is closed is called off and leaves nothing half done.
+    """
+
+    def __init__(
+        self,
+        home: Home,
+        records: Records,
+        *,
+        clock: Clock,
+        settings: ScheduleSettings,
+        keep_days: float,
+    ) -> None:
+        """Remember what to look after; handled events are kept for `keep_days`."""
+        self._home = home
+        self._records = records
+        self._clock = clock
+        self._settings = settings
+        self._keep_days = keep_days
+        self._threads = Threads("schedule", 1)
+        self._halt = Halt()
+
+    async def look(self, age: Callable[[], float | None]) -> float | None:
+        """Return since when the disk says that something rests (`backup_age`, `check_age`)."""
+        return await self._threads.run(age)
+
+    async def copy(self, to: str | None) -> dict[str, Any]:
+        """Copy the ledger because somebody asked for it; raises as `backups.take_to` does."""
+        begun = self._clock.monotonic()
+        made = await self._threads.run(self._copied, to)
+        seconds = round(self._clock.monotonic() - begun, 3)
+        return {"path": str(made.path), "size": made.size, "at": made.at, "took_s": seconds}
+
+    async def back_up(self) -> Done:
+        """Copy the ledger if it was written, and delete what is no longer kept."""
+        return Done(await self._threads.run(self._copied_and_tidied))
+
+    async def prune(self) -> Done:
+        """Delete what was handled long ago, a little at a time."""
+        now, keep, gone = self._clock.now(), self._keep_days, 0
+        before = await self._records.read(lambda c: retention.horizon(c, now, keep))
+        while some := await self._records.write(
+            lambda c: retention.prune(c, before, PRUNED), vital=True
+        ):
+            gone += some
+            await self._clock.sleep(PAUSE)
+        return Done(f"{gone} rows older than {iso(before)}" if gone else "", wrote=gone > 0)
+
+    async def check(self) -> Done:
+        """Read the whole ledger; raises `DiskFault` when it is damaged."""
+        said, mended = await self._threads.run(self._checked), False
+        for words in passages.LISTS:  # one at a time, because nobody else writes meanwhile
+            if await self._records.write(partial(passages.mend, words=words)):
+                log.warning("%s were not the words of the texts; they were made anew", words)
+                mended = True
+        return Done(said, wrote=mended)
+
+    def backup_age(self) -> float | None:
+        """Return the seconds since the newest copy (on the thread)."""
+        return backups.age(self._home.backups, self._clock.now())
+
+    def check_age(self) -> float | None:
+        """Return the seconds since the last whole check (on the thread).
+
+        None if the ledger is under suspicion.
+        """
+        if check.marker(self._home.ledger).exists():
+            return None
+        at = backups.checked_at(self._home.backups)
+        return None if at is None else (self._clock.now() - at) / SECOND
+
+    def close(self) -> None:
+        """Call off what is in hand."""
+        self._halt.ask()
+        self._threads.close()
+
+    def _copied(self, to: str | None) -> backups.Backup:
+        """Copy the ledger (on the thread)."""
+        ledger, now = self._home.ledger, self._clock.now()
+        if to is not None:
+            return backups.take_to(ledger, Path(to), at=now, halt=self._halt)
+        return backups.take_now(ledger, self._home.backups, at=now, halt=self._halt)
+
+    def _copied_and_tidied(self) -> str:
+        """Copy it if it was written, and tidy (on the thread)."""
+        home, now = self._home, self._clock.now()
+        try:
+            made = backups.take(home.ledger, home.backups, at=now, halt=self._halt)
+        except (StorageFull, StorageReadOnly):
+            raise
+        except LedgerDown:
+            # Is it the copy that is damaged, or what was copied? The latter ends the daemon.
+            check.whole(home.ledger, self._halt)
+            raise
+        keep = self._settings
+        gone = backups.tidy(home.backups, now=now, hourly=keep.keep_hourly, daily=keep.keep_daily)
+        return (
+            f"{made.path.name}, {made.size} bytes, {len(gone)} older ones deleted" if made else ""
+        )
+
+    def _checked(self) -> str:
+        """Check it, and remember when (on the thread)."""
+        if not self._home.ledger.exists():
+            return ""
+        check.whole(self._home.ledger, self._halt)
+        backups.note_check(self._home.backups, self._clock.now())
+        return "every page of the ledger is sound"

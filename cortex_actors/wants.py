@@ -1,0 +1,60 @@
+"""What a client asks for in words, as the values they mean; what means nothing is refused."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TypeVar
+
+from cortex_actors.domain.insight import LIVE, InsightStatus
+from cortex_actors.domain.listing import ALL, SHOWN
+from cortex_actors.errors import BadInput
+
+E = TypeVar("E", bound=StrEnum)
+
+#: SQLite's largest number.
+_MOST = 2**63 - 1
+
+
+def chosen(kind: type[E], value: str | None, *, what: str) -> E | None:
+    """Return the member of that name, None for None; raises `BadInput` naming those there are."""
+    if value is None:
+        return None
+    try:
+        return kind(value)
+    except ValueError:
+        known = ", ".join(each.value for each in kind)
+        message = f"there is no {what} {value!r}; there are {known}"
+        raise BadInput(message) from None
+
+
+def statuses(value: str) -> frozenset[InsightStatus]:
+    """Return the statuses that a word means; raises `BadInput`."""
+    if value == ALL:
+        return frozenset(InsightStatus)
+    if value == SHOWN:
+        return LIVE
+    try:
+        return frozenset([InsightStatus(value)])
+    except ValueError:
+        known = ", ".join([SHOWN, ALL, *InsightStatus])
+        message = f"there is no status {value!r}; there are {known}"
+        raise BadInput(message) from None
+
+
+def share(value: float | None, *, what: str) -> float | None:
+    """Return a number from 0 to 1, None for None; raises `BadInput`."""
+    # Asked by its very class: a client may send anything, and true would pass for 1.
+    if value is None or (type(value) in {int, float} and 0 <= value <= 1):
+        return value
+    message = f"{what} must be a number from 0 to 1, not {value!r}"
+    raise BadInput(message)
+
+
+def page(limit: int, skip: int, *, of: str) -> None:
+    """Raise `BadInput` for a page that cannot be."""
+    if not 1 <= limit <= _MOST:
+        message = f"cannot list {limit} {of}; ask for 1 or more"
+        raise BadInput(message)
+    if not 0 <= skip <= _MOST:
+        message = f"cannot skip {skip} {of}; skip 0 or more"
+        raise BadInput(message)

@@ -1,0 +1,168 @@
+"""The verbs about work: projects, reading, weighing, the audit of it, and what the clock does."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from cortex_actors import lookup, topics
+from cortex_actors.domain.payload import (
+    Ids,
+    Nothing,
+    ReconciliationRequested,
+    ScanRequested,
+)
+from cortex_actors.domain.project import Project, around
+from cortex_actors.errors import BadInput, NotFound
+from cortex_actors.storage import projects, runs
+from cortex_actors.storage.append import store
+from cortex_actors.verbs import Verbs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cortex_actors.domain.event import Event
+    from cortex_actors.domain.payload import Payload
+    from cortex_actors.storage.records import Connection
+
+T = TypeVar("T")
+
+#: What the front desk is called as the source of an event.
+SOURCE = "cortex"
+
+
+class WorkVerbs(Verbs):
+    """Part of the front desk."""
+
+    async def add_project(self, path: str) -> dict[str, Any]:
+        """Follow a project from now on; its files are read at once.
+
+        Following a project again is fine, and mends whatever kept it from being watched. Raises
+        `BadInput` for a path that is no folder, or one that holds much more than a project.
+        """
+        root = await asyncio.to_thread(lookup.root, path)
+        project = Project.at(root, self._parts.clock.now())
+        new = await self._commit(
+            lambda c: projects.add(c, project), topics.PROJECT_ADDED, project.id
+        )
+        return {"id": project.id, "name": project.name, "root": root, "new": new}
+
+    async def remove_project(self, path: str) -> dict[str, Any]:
+        """Follow a project no longer; what it said stays known. Raises `UnknownProject`."""
+        project = await self._project(path)
+        await self._commit(
+            lambda c: projects.remove(c, project.id), topics.PROJECT_REMOVED, project.id
+        )
+        return {"id": project.id, "name": project.name, "root": project.root}
+
+    async def projects(self) -> dict[str, Any]:
+        """Return the followed projects, how each is watched, and what could not be read."""
+        found = await self._parts.records.read(lookup.projects)
+        modes = self._parts.watching()["modes"]
+        rows = [{**each, "watch_mode": modes.get(each["id"])} for each in found["projects"]]
+        return {**found, "projects": rows}
+
+    async def scan(self, path: str | None = None) -> dict[str, Any]:
+        """Read the files of one project again, or of all. Raises `UnknownProject`."""
+        project_id = await self._project_id(path)
+        return await self._request(topics.SCAN_REQUESTED, ScanRequested(project_id))
+
+    async def rescan(self, folder: str) -> dict[str, Any]:
+        """Read every followed project again that holds a folder or lies below it.
+
+        For hooks of other programs, which know that something has changed there and not what the
+        projects are. A folder that has to do with none is fine. Raises `BadInput`.
+        """
+        root = await asyncio.to_thread(lookup.real, folder)
+        if root is None:
+            raise BadInput(f"there can be no folder {folder!r}; give an absolute path in UTF-8")
+        followed = await self._parts.records.read(projects.followed)
+        found = around(followed, root)
+        events = await self._parts.bus.publish_all(
+            [(topics.SCAN_REQUESTED, ScanRequested(each.id)) for each in found], source=SOURCE
+        )
+        return {
+            "projects": [each.name for each in found],
+            "seqs": [event.seq for event in events],
+        }
+
+    async def reconcile(
+        self,
+        full: bool = False,  # noqa: FBT001, FBT002 - named by every client
+    ) -> dict[str, Any]:
+        """Compare and weigh all insights now; `full` forgets clusters and begins from nothing."""
+        payload = ReconciliationRequested(full=full)
+        return await self._request(topics.RECONCILIATION_REQUESTED, payload)
+
+    async def organise(self) -> dict[str, Any]:
+        """Distil principles now."""
+        return await self._request(topics.ORGANISATION_REQUESTED, Nothing())
+
+    async def runs(
+        self,
+        kind: str | None = None,
+        project: str | None = None,
+        failed: bool = False,  # noqa: FBT001, FBT002 - named by every client
+        limit: int = 20,
+    ) -> dict[str, Any]:
+        """Return the newest runs of the pipeline, newest first: what each did, or why it failed.
+
+        `kind` is an actor's name, or `digest`. Raises `UnknownProject`, `BadInput` for a limit out
+        of range, `NotFound` for a kind of which there is no run, naming those there are.
+        """
+        if limit < 1:
+            raise BadInput(f"cannot list {limit} runs; ask for 1 or more")
+        wanted = runs.Wanted(
+            kind=kind, project_id=await self._project_id(project), failed=failed, limit=limit
+        )
+        return await self._parts.records.read(partial(_runs, wanted=wanted))
+
+    async def schedule(self) -> dict[str, Any]:
+        """Return what is done by the clock: how often, the last run, and when the next one is."""
+        return {"jobs": [dict(each) for each in await self._parts.schedule()]}
+
+    async def run_job(self, job: str) -> dict[str, Any]:
+        """Do a job of the schedule now; return what it came to, once it has.
+
+        One that is in hand is waited for. Raises `NotFound` naming the jobs there are, and whatever
+        the job raises.
+        """
+        clock = self._parts.clock
+        begun = clock.monotonic()
+        done = await self._parts.run_job(job)
+        return {"job": job, "said": done.said, "took_s": round(clock.monotonic() - begun, 3)}
+
+    async def _request(self, topic: str, payload: Payload) -> dict[str, Any]:
+        """Say an event that has somebody do something; return what a publisher is told of it."""
+        event = await self._parts.bus.publish(topic, payload, source=SOURCE)
+        return {"id": event.id, "topic": event.topic, "seq": event.seq}
+
+    async def _commit(self, work: Callable[[Connection], T], topic: str, project_id: str) -> T:
+        """Change a project and say so, both in one transaction; return what the change gave."""
+        event = self._parts.bus.event(topic, Ids((project_id,)), source=SOURCE)
+
+        def unit(connection: Connection) -> tuple[T, list[Event[Payload]]]:
+            return work(connection), store(connection, [event])
+
+        given, stored = await self._parts.records.write(unit)
+        for each in stored:
+            self._parts.bus.announce(each)
+        return given
+
+
+def _runs(connection: Connection, *, wanted: runs.Wanted) -> dict[str, Any]:
+    """Return runs as a client gets them. Raises `NotFound`."""
+    kinds = runs.kinds(connection)
+    if wanted.kind is not None and kinds and wanted.kind not in kinds:
+        known = ", ".join(kinds)
+        raise NotFound(f"there is no run of {wanted.kind}; there are runs of {known}")
+    names = projects.names(connection)
+    return {
+        "kinds": kinds,
+        "runs": [
+            {**asdict(each), "project": names.get(each.project_id or "")}
+            for each in runs.listed(connection, wanted)
+        ],
+    }

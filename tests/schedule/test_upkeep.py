@@ -1,0 +1,204 @@
+"""What keeps the ledger is done by the clock: backups, pruning, the weekly check."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cortex_actors.clock import SECOND
+from cortex_actors.errors import BadInput, DiskFault, LedgerDown
+from cortex_actors.lookup import kept
+from cortex_actors.rules.retention import HOUR
+from cortex_actors.schedule import upkeep
+from cortex_actors.schedule.jobs import RETRY, SOON
+from cortex_actors.schedule.scheduler import Scheduler
+from cortex_actors.storage import backups, check, retention
+from cortex_actors.testing import EPOCH, eventually
+from tests.schedule.support import Ask, Watched, scheduled
+from tests.storage.support import opened
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class TestBackups:
+    async def test_hourly(self, tmp_path: Path) -> None:
+        """A ledger that is written is copied soon after the start, and then every hour."""
+        async with scheduled(tmp_path) as watched:
+            for seconds in (SOON, 3_600, 3_600):
+                await watched.store.rows("SELECT 1")
+                await watched.store.says("/projects/atlas/CLAUDE.md", f"Say {seconds}.")
+                await watched.turn(seconds)
+
+            assert [30, 3_630, 7_230] == watched.copies()
+
+    async def test_not_written(self, tmp_path: Path) -> None:
+        """One that nobody writes is copied once."""
+        async with scheduled(tmp_path) as watched:
+            await watched.turn(SOON)
+            before = watched.copies()
+            for _ in range(5):
+                await watched.turn(3_600)
+
+            assert [30] == before == watched.copies()
+
+    async def test_kept(self, tmp_path: Path) -> None:
+        """What is no longer kept goes as new ones come."""
+        async with scheduled(tmp_path, keep_hourly=2, keep_daily=0) as watched:
+            for seconds in (SOON, 3_600, 3_600, 3_600):
+                await watched.store.says("/projects/atlas/CLAUDE.md", f"Say {seconds}.")
+                await watched.written()
+                await watched.turn(seconds)
+
+            assert [7_230, 10_830] == watched.copies()
+
+    async def test_after_a_restart(self, tmp_path: Path) -> None:
+        """A scheduler that comes back does not begin again: the disk says what is due."""
+        async with scheduled(tmp_path) as watched:
+            await watched.turn(SOON)
+            await watched.handle.stop(10)
+            await watched.store.says("/projects/atlas/CLAUDE.md", "Say more.")
+            watched.clock.advance(0)
+            await watched.start()
+            await watched.turn(3_000)
+            early = watched.copies()
+            await watched.turn(600)
+
+            assert ([30], [30, 3_630]) == (early, watched.copies())
+
+    @pytest.mark.parametrize("jump", [-86_400, 86_400])
+    async def test_clock_jumps(self, tmp_path: Path, jump: float) -> None:
+        """A wall clock that jumps makes nothing run twice, and stops nothing."""
+        async with scheduled(tmp_path) as watched:
+            await watched.turn(SOON)
+            watched.clock.jump(jump)
+            counts = []
+            for _ in range(3):
+                await watched.written()
+                await watched.turn(3_600)
+                counts.append(len(watched.copies()))
+
+            assert [2, 3, 4] == counts
+
+    async def test_asked_for(self, tmp_path: Path) -> None:
+        """Somebody who asks for a backup gets one at once, here or elsewhere."""
+        async with scheduled(tmp_path) as watched:
+            ask: Ask = watched.store.names.method("scheduler", Scheduler.backup, timeout=None)
+            made = [await ask(), await ask(str(tmp_path / "mine.db"))]
+            with pytest.raises(BadInput, match="give a new name"):
+                await ask(str(tmp_path / "mine.db"))
+
+            assert [
+                str(tmp_path / "backups" / "cortex-20260101T000000Z.db"),
+                str(tmp_path / "mine.db"),
+            ] == [each["path"] for each in made]
+
+
+class TestFailures:
+    async def test_no_folder(self, tmp_path: Path) -> None:
+        """Backups that nobody can look at cost the backups, not the daemon."""
+        async with opened(tmp_path) as store:
+            store.home.backups.write_bytes(b"no folder")
+        async with scheduled(tmp_path) as watched:
+            await watched.turn(SOON)
+            failing = await watched.store.names.method("scheduler", Scheduler.describe)()
+            known = kept(watched.store.home, EPOCH)
+
+        assert "cannot list the backups" in failing["backup"]
+        assert {"backup": None, "recovery": None} == known
+
+    async def test_tried_again(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """A job that fails is logged, shown, and tried again a little later; nothing crashes."""
+
+        def refused(*_: object, **__: object) -> None:
+            raise LedgerDown("no disk today")
+
+        async with scheduled(tmp_path) as watched:
+            with monkeypatch.context() as patch, caplog.at_level(logging.ERROR):
+                patch.setattr(backups, "take", refused)
+                await watched.turn(SOON)
+            describe = watched.store.names.method("scheduler", Scheduler.describe)
+            failing = await describe()
+            await watched.turn(RETRY)
+
+            assert {"backup": "no disk today"} == failing
+            assert "backup failed and is tried again in 300 s" in caplog.text
+            assert [330] == watched.copies()
+            assert {} == await describe()
+
+    @pytest.mark.parametrize("job", ["backup", "check"])
+    async def test_damage(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: str) -> None:
+        """A ledger that is found damaged, by the check or because its copy is, ends the daemon."""
+
+        def damaged(*_: object) -> None:
+            raise DiskFault("a page is gone")
+
+        def refused(*_: object, **__: object) -> None:
+            raise LedgerDown("cannot keep the copy")
+
+        async with scheduled(tmp_path) as watched:
+            if job == "backup":
+                backups.note_check(tmp_path / "backups", EPOCH)
+                monkeypatch.setattr(backups, "take", refused)
+            monkeypatch.setattr(check, "whole", damaged)
+            watched.clock.advance(SOON)
+            reason = await watched.handle.exited()
+
+            assert isinstance(reason, DiskFault)
+
+
+class TestCheck:
+    async def test_weekly(self, tmp_path: Path) -> None:
+        """The whole ledger is checked once a week, however often the daemon starts."""
+        async with scheduled(tmp_path) as watched:
+            await watched.turn(SOON)
+            ages = [backups.checked_at(tmp_path / "backups")]
+            await watched.turn(6 * 24 * 3_600)
+            ages.append(backups.checked_at(tmp_path / "backups"))
+            await watched.turn(24 * 3_600)
+            ages.append(backups.checked_at(tmp_path / "backups"))
+
+        assert [30, 30, 30 + 7 * 24 * 3_600] == [((each or 0) - EPOCH) // SECOND for each in ages]
+
+    async def test_suspected(self, tmp_path: Path) -> None:
+        """A ledger under suspicion is checked soon."""
+        async with opened(tmp_path) as store:
+            backups.note_check(store.home.backups, EPOCH)
+            check.suspect(store.home.ledger, "an error while reading")
+            watched = Watched(store)
+            await watched.start()
+            await watched.turn(SOON)
+            await watched.handle.stop(10)
+
+            assert not check.marker(store.home.ledger).exists()
+
+    async def test_words(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+        """Words that are not those of the texts are made anew, and the ledger is not given up."""
+        async with scheduled(tmp_path) as watched:
+            sql = "INSERT INTO words_alone (rowid, text) VALUES (9, 'ghost')"
+            await watched.store.write(lambda c: c.exec_driver_sql(sql).rowcount)
+            await watched.turn(SOON)
+            query = "SELECT rowid FROM words_alone WHERE words_alone MATCH 'ghost'"
+
+            assert [] == await watched.store.rows(query)
+            assert "words_alone were not the words of the texts" in caplog.text
+
+
+class TestPrune:
+    async def test_until_nothing_is_left(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What was handled long ago is deleted in small units of work, with pauses for others."""
+        units = [3, 2, 1, 0]
+        monkeypatch.setattr(retention, "prune", lambda *_: units.pop(0))
+        async with scheduled(tmp_path) as watched:
+            watched.clock.advance(HOUR / SECOND)
+            for _ in range(3):
+                await eventually(lambda: 0 < watched.clock.due < 2 * upkeep.PAUSE)
+                watched.clock.advance(upkeep.PAUSE)
+            await eventually(lambda: not units)
+            await eventually(lambda: watched.clock.due > HOUR / SECOND - 2 * SOON)
