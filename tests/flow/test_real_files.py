@@ -80,6 +80,8 @@ class TestRealFiles:
 
         assert len(files) == sum(each["files"] for each in found["projects"])
         assert [] == found["broken"]
-        assert (0, 0, []) == (status["waiting"], status["dead"], status["reasons"])
+        # Some tell an agent to pipe a download into a shell, which is for a person to look at.
+        reasons = [each for each in status["reasons"] if "--status pending_review" not in each]
+        assert (0, 0, []) == (status["waiting"], status["dead"], reasons)
         assert (0, 0) == (status["unembedded"], status["unindexed"])
         assert status["insights"] >= WANTED

@@ -34,6 +34,8 @@ from cortex_actors.settings import AccumulationSettings, EventsSettings, Storage
 from cortex_actors.storage import checkpoints, projects, turns
 from cortex_actors.storage.journal import LedgerJournal
 from cortex_actors.storage.ledger import Ledger
+from cortex_actors.storage.matrix import VectorMatrix
+from cortex_actors.storage.neighbours import Neighbours
 from cortex_actors.storage.records import Records
 from cortex_actors.testing import eventually
 
@@ -97,9 +99,10 @@ class Life:
             Accumulator,
             desk,
             self.records,
-            settings=AccumulationSettings(),
+            settings=AccumulationSettings(granularity="section"),
             model="test/3",
             embed=_embed,
+            neighbours=Neighbours(VectorMatrix("test/3", 1)),
         )
         accumulator = await start_actor(self.names, "accumulator", make)
         if self.when in ("publishing", "hasty"):
