@@ -93,9 +93,12 @@ class Contradiction:
         return self.type != Conflict.CONTEXTUAL
 
     def against(self, insight_id: str) -> bool:
-        """Whether it speaks against one of the two."""
+        """Whether it speaks against one of the two.
+
+        Both of a contextual pair may hold, until a person decides for one.
+        """
         lost = self.kept_id is not None and self.kept_id != insight_id
-        return self.is_direct and (self.is_open or lost)
+        return lost or (self.is_direct and self.is_open)
 
 
 def id_of(insight_a: str, insight_b: str) -> str:
