@@ -26,6 +26,9 @@ TOPIC = "custom:fault"
 #: What the daemon of a test is told: a full disk is to be felt, not to be seen coming.
 SETTINGS = {"CORTEX_STORAGE__LOW_WATER_MB": "0", "CORTEX_STORAGE__BUSY_TIMEOUT_S": "4"}
 
+#: Seconds that strace may take to let go of a process.
+PATIENCE = 10.0
+
 
 def need_root() -> None:
     """Skip the test where no disk can be mounted, except as root on a machine to test all."""
@@ -81,8 +84,17 @@ def failing(pid: int, calls: str, *paths: Path) -> Iterator[None]:
         try:
             yield
         finally:
-            tracing.terminate()
-            tracing.stderr.read()
+            _let_go(tracing)
+
+
+def _let_go(tracing: subprocess.Popen[str]) -> None:
+    """End strace, which at times waits for ever for a thread that has ended with its process."""
+    tracing.terminate()
+    try:
+        tracing.communicate(timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        tracing.kill()
+        tracing.communicate()
 
 
 def _require_attached(said: str) -> None:
