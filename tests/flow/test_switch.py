@@ -47,7 +47,7 @@ async def migrated(tree: Tree, to: str) -> None:
 async def changed(tree: Tree, to: str) -> None:
     """Migrate, and wait until the other model answers."""
     await tree.cortex.migrate(to)
-    await eventually(lambda: to == tree.parts.model)
+    await eventually(lambda: to == tree.parts.model, within=40)
 
     async def is_over() -> bool:
         found = await tree.cortex.migration()
@@ -147,7 +147,7 @@ class TestNextStart:
         await tree.stop(8)
         unread = Outside(chosen=lambda _: None)
         async with grown(tmp_home, outside=unread) as again:
-            await eventually(lambda: "hashing-v1-256" == again.parts.model)
+            await eventually(lambda: "hashing-v1-256" == again.parts.model, within=40)
             await settled(again)
 
             assert {"hashing-v1-256"} <= (await vectors_of(again)).keys()
