@@ -17,20 +17,15 @@ from cortex_actors.domain.payload import (
 from cortex_actors.domain.project import Project, around
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.storage import projects, runs
-from cortex_actors.storage.append import store
-from cortex_actors.verbs import Verbs
+from cortex_actors.verbs import SOURCE, Verbs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cortex_actors.domain.event import Event
     from cortex_actors.domain.payload import Payload
     from cortex_actors.storage.records import Connection
 
 T = TypeVar("T")
-
-#: What the front desk is called as the source of an event.
-SOURCE = "cortex"
 
 
 class WorkVerbs(Verbs):
@@ -142,14 +137,7 @@ class WorkVerbs(Verbs):
     async def _commit(self, work: Callable[[Connection], T], topic: str, project_id: str) -> T:
         """Change a project and say so, both in one transaction; return what the change gave."""
         event = self._parts.bus.event(topic, Ids((project_id,)), source=SOURCE)
-
-        def unit(connection: Connection) -> tuple[T, list[Event[Payload]]]:
-            return work(connection), store(connection, [event])
-
-        given, stored = await self._parts.records.write(unit)
-        for each in stored:
-            self._parts.bus.announce(each)
-        return given
+        return await self._change(work, event)
 
 
 def _runs(connection: Connection, *, wanted: runs.Wanted) -> dict[str, Any]:
