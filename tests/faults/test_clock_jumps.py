@@ -73,6 +73,13 @@ def numbers(found: object) -> Iterator[float]:
         yield found
 
 
+def save(path: Path, text: str) -> None:
+    """Save a file at one stroke: a reader in the midst of it would rightly see one change more."""
+    beside = path.with_suffix(".new")
+    beside.write_text(text)
+    beside.replace(path)
+
+
 def asked(home: Path, query: str) -> list[tuple[Any, ...]]:
     """Ask the ledger."""
     with closing(sqlite3.connect(f"file:{home}/cortex.db?mode=ro", uri=True)) as ledger:
@@ -112,7 +119,7 @@ class TestJumps:
             hands.write_text(jump)
             before = len(asked(tmp_home, DONE))
             said.say(5)
-            (project / "CLAUDE.md").write_text(f"# Rules\n\nNever skip rule {place}.\n")
+            save(project / "CLAUDE.md", f"# Rules\n\nNever skip rule {place}.\n")
             until(lambda n=place: f"rule {n}" in str(client.call("insights")), jump)  # type: ignore[misc]
             until(lambda n=before: len(asked(tmp_home, DONE)) > n, f"a timer after {jump}")  # type: ignore[misc]
             ages += numbers(said.status())
