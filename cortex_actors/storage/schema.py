@@ -34,6 +34,8 @@ from cortex_actors.storage.tables.ownership import leases, owner
 from cortex_actors.storage.tables.passage import passages
 from cortex_actors.storage.tables.principle import derivations, principle_links, principles
 from cortex_actors.storage.tables.project import projects, runs
+from cortex_actors.storage.tables.resolution import resolutions, resolved_bullets
+from cortex_actors.storage.tables.trust import reviews, revocations
 from cortex_actors.storage.tables.upkeep import jobs, meta, verdicts
 from cortex_actors.storage.tables.vector import (
     embedding_models,
@@ -80,6 +82,10 @@ __all__ = [
     "principle_links",
     "principles",
     "projects",
+    "resolutions",
+    "resolved_bullets",
+    "reviews",
+    "revocations",
     "runs",
     "vectors",
     "verdicts",

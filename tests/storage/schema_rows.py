@@ -71,7 +71,7 @@ ROWS: Mapping[str, Sequence[Mapping[str, object]]] = {
     "principles": [
         {"id": each, "content": each, "content_hash": each[-1] * 64, "category": "learning"}
         | {"tags": "[]", "domains": "[]", "confidence": 0.9, "rank": 0.7, "status": "active"}
-        | {"created_at": 1}
+        | {"created_at": 1, "text_hash": DIGESTS[0]}
         for each in PRINCIPLES
     ],
     "derivations": [
@@ -80,6 +80,21 @@ ROWS: Mapping[str, Sequence[Mapping[str, object]]] = {
     "principle_links": [
         {"source_id": PRINCIPLES[0], "target_id": PRINCIPLES[1], "type": "related"}
         | {"strength": 0.8, "decided_by": "rules", "reason": "alike", "linked_at": 1}
+    ],
+    "reviews": [{"insight_id": INSIGHTS[0], "decision": "approved", "at": 1}],
+    "revocations": [
+        {"id": number, "kind": "path", "key": f"/atlas/{number}/CLAUDE.md", "at": 1}
+        for number in range(2)
+    ],
+    "resolutions": [
+        {"path": "/atlas/CLAUDE.md", "agent": agent, "project_id": "prj_a", "run_id": "run_1"}
+        | {"revision": "r", "inputs": "i", "section": "", "state": "written", "resolved_at": 1}
+        for agent in ("claude", "agents")
+    ],
+    "resolved_bullets": [
+        {"path": "/atlas/CLAUDE.md", "agent": "claude", "ordinal": number}
+        | {"principle_id": PRINCIPLES[number], "text": "use ruff"}
+        for number in range(2)
     ],
     "file_states": [
         {"path": "/atlas/CLAUDE.md", "project_id": "prj_a", "size": 1, "mtime_ns": 1}

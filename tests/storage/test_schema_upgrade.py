@@ -76,7 +76,7 @@ def fill(ledger: sqlite3.Connection) -> None:
     put(ledger, "insight_sources", [(*each, 1, 1 + each[0], 5, None) for each in places])
     put(ledger, "observations", [(n, f"r{r}", 5) for n in range(MANY) for r in range(n % 4)])
     put(ledger, "file_states", [(ODD, "prj_odd", 0, 1, 2, 3, "", 5, "cannot read it")])
-    put(ledger, "principles", [principle(each, chance) for each in hashes[:9]])
+    put(ledger, "principles", [principle(each, chance) for each in hashes[:10]])
     put(ledger, "derivations", [(f"pri_{each[:20]}", f"ins_{each[:20]}", 1) for each in hashes[:9]])
     put(ledger, "vectors", [("test/3", bytes.fromhex(each), b"\0" * 12) for each in hashes])
     put(ledger, "index_ops", [(n + 10, "cortex_insights", "x", "put") for n in range(MANY)])
@@ -162,6 +162,17 @@ class TestRows:
         assert [(None,)] == ask(engine, "SELECT DISTINCT superseded_by FROM insights")
         assert [(None, 0.5)] == ask(engine, "SELECT DISTINCT elaboration, quality FROM principles")
         assert [(None,)] == ask(engine, "SELECT DISTINCT idempotency_key FROM events")
+
+    def test_vectors_of_principles(self, engine: Engine, path: Path) -> None:
+        """A principle finds the vector of its insight; one that comes of nothing has none."""
+        migrate(engine, path)
+        query = (
+            "SELECT p.text_hash = coalesce(i.text_hash, zeroblob(32)), count(*)"
+            " FROM principles AS p LEFT JOIN derivations AS d ON d.principle_id = p.id"
+            " LEFT JOIN insights AS i ON i.id = d.insight_id GROUP BY i.id IS NULL, 1"
+        )
+
+        assert [(1, 9), (1, 1)] == ask(engine, query)
 
     def test_numbers_go_on(self, engine: Engine, path: Path) -> None:
         """The number of an event or an index operation that is gone is not given again."""

@@ -41,6 +41,9 @@ DECIDERS = ("rules", "nli", "llm", "person")
 GRANULARITIES = ("section", "statement")
 STATEMENT_KINDS = ("rule", "fact", "command", "example")
 
+#: Where a text came from: a file of a project's, an agent, a file that was imported, another store.
+TRUSTS = ("file", "agent", "import", "remote")
+
 insights = Table(
     "insights",
     metadata,
@@ -105,11 +108,13 @@ insight_sources = Table(
     Column("line_end", Integer, nullable=False),
     Column("seen_at", Integer, nullable=False),
     Column("withdrawn_at", Integer),
+    Column("trust", Text, nullable=False, server_default=text("'file'")),
     UniqueConstraint("fragment_id", "ordinal"),
     at_least("ordinal", 0),
     at_least("line_start", 1),
     one_of("kind", STATEMENT_KINDS),
     CheckConstraint("line_start <= line_end", name="start_is_not_behind_end"),
+    one_of("trust", TRUSTS),
 )
 Index("insight_sources_by_insight", insight_sources.c.insight_id)
 Index("insight_sources_by_said", insight_sources.c.said_id)

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from sqlalchemy import JSON, CheckConstraint, Column, ForeignKey, Index, Integer, Table, text
+from sqlalchemy import (
+    JSON,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    Table,
+    text,
+)
 from sqlalchemy.types import REAL
 
 from cortex_actors.domain.principle import PrincipleCategory
 from cortex_actors.storage.tables.columns import (
     Text,
+    at_least,
+    digest,
     filled,
     hex_digest,
     id_of_content,
@@ -20,6 +32,9 @@ from cortex_actors.storage.tables.insight import DECIDERS
 #: Whether a principle is given out: `decaying` ones are when nothing better is, `pruned` ones not;
 #: neither is deleted, and both come back when they are observed again.
 PRINCIPLE_STATES = ("active", "decaying", "pruned")
+
+#: What a principle was made of: one insight, the centre of a cluster, or all of a cluster together.
+PRINCIPLE_ORIGINS = ("single", "cluster", "synthesis")
 
 LINK_TYPES = ("reinforces", "generalizes", "specializes", "contradicts", "depends_on", "related")
 
@@ -41,6 +56,13 @@ principles = Table(
     Column("rank", REAL, nullable=False),
     Column("status", Text, nullable=False),
     Column("created_at", Integer, nullable=False),
+    # What was embedded; with the model's id it finds the vector.
+    Column("text_hash", LargeBinary, nullable=False),
+    Column("origin", Text, nullable=False, server_default=text("'single'")),
+    # Runs of decay in a row that found that it should be pruned.
+    Column("strikes", Integer, nullable=False, server_default=text("0")),
+    # Digest of all that its links were drawn from; NULL where they are to be drawn anew.
+    Column("linked", LargeBinary),
     id_of_content("pri_"),
     hex_digest("content_hash"),
     one_of("category", PrincipleCategory),
@@ -48,6 +70,10 @@ principles = Table(
     share("quality"),
     share("rank"),
     one_of("status", PRINCIPLE_STATES),
+    digest("text_hash"),
+    one_of("origin", PRINCIPLE_ORIGINS),
+    at_least("strikes", 0),
+    digest("linked"),
 )
 Index("principles_by_rank", principles.c.status, principles.c.rank)
 

@@ -20,6 +20,8 @@ projects = Table(
     Column("active", Integer, nullable=False, server_default=text("1")),
     # Whether the resolver writes into its files by itself; somebody has said so.
     Column("resolves", Integer, nullable=False, server_default=text("0")),
+    # Which repository it is a checkout of, where that is known: two checkouts of one are one voice.
+    Column("origin", Text),
     yes_or_no("active"),
     yes_or_no("resolves"),
 )
