@@ -42,9 +42,13 @@ class Groups:
 
 
 def groups(around: Neighbourhood) -> Groups:
-    """Return who stands for whom: what most files say leads, the least id of those alike."""
+    """Return who stands for whom: what most voices say leads, of those the shortest one.
+
+    Not what most files say: one project may have any number of them, and its wording would speak
+    for another project, with whatever it adds to what that one says.
+    """
     live = [each for each in around.visited if _is_live(around, each)]
-    order = sorted(live, key=lambda each: (-len(around.texts[each].paths), each))
+    order = sorted(live, key=lambda each: _place(around, each))
     leads = clustering.leaders(order, around.same)
     followers: dict[str, list[str]] = {}
     for each in sorted(leads):
@@ -118,6 +122,12 @@ def _insights(around: Neighbourhood, found: Groups, texts: Pair) -> Pair:
 def _stands(around: Neighbourhood, found: Groups, text: str) -> bool:
     """Tell whether a text stands for itself and is said."""
     return _is_live(around, text) and insight_of(around, found, text) == text
+
+
+def _place(around: Neighbourhood, text: str) -> tuple[int, int, int, str]:
+    """Return where a text stands among those that may lead, the first of them first."""
+    found = around.texts[text]
+    return -len(found.voices), len(found.content), -len(found.paths), text
 
 
 def _is_live(around: Neighbourhood, text: str) -> bool:

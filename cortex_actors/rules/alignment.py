@@ -32,6 +32,7 @@ _FEW = 4
 
 _DIGITS = re.compile(r"[<>~^]?v?\d[\d.,]*[%+x]?[a-z]{0,2}")
 _SWITCHES = frozenset({"true", "false", "yes", "no", "on", "off", "enabled", "disabled", "none"})
+_ARTICLES = frozenset({"a", "an", "the", "your", "our", "its", "their", "der", "die", "das", "ein"})
 
 
 class Difference(Enum):
@@ -132,9 +133,15 @@ def _kind(left: Sequence[Word], right: Sequence[Word], lexicon: Lexicon) -> Diff
         return Difference.NAME
     if any(map(_is_name, [*left, *right])) and max(len(left), len(right)) <= _FEW:
         return Difference.PLACE
+    left, right = _weighty(left), _weighty(right)
     if len(left) == len(right) == 1 and not {left[0].stem, right[0].stem} & lexicon.light:
         return Difference.WORD
     return Difference.WORDS
+
+
+def _weighty(words: Sequence[Word]) -> Sequence[Word]:
+    """Return words without an article: "mallory" stands for "a colleague" as one word for one."""
+    return [each for each in words if each.text not in _ARTICLES]
 
 
 def _has_number(words: set[str]) -> bool:

@@ -79,6 +79,8 @@ SIGNS = (
         rf"\b(?:all|any|every|everything|{_EARLIER})\b[^.!?]{{0,30}}?\b{_ORDERS}\b",
         r"\b(?:ignore|disregard|forget) (?:everything|all|anything)"
         r" (?:that (?:was|has been|is|you)|you(?:'ve| have| were)?|above|before|said|else)\b",
+        r"\b(?:ignore|disregard|forget) (?:every|each|any) (?:single )?(?:rule|guideline|order"
+        r"|constraint|policy|safeguard) (?:above|before)\b",
         r"\b(?:ignore|disregard) (?:the |your )?(?:user|human|developer|operator)\b(?!['-]| \w)",
         r"\b(?:these|this|the following|my) (?:instructions?|rules?|file|message)"
         r" (?:overrides?|supersedes?|replaces?|takes? precedence over)"

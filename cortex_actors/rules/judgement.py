@@ -62,7 +62,7 @@ def judge(
     relation under which two statements may be merged.
     """
     tables = lexicon or standard()
-    first, second = sorted((left, right))
+    first, second = sorted((left, right), key=_order)
     if " ".join(first.text.split()) == " ".join(second.text.split()):
         return _said(Relation.SAME, "the same text")
     one, other = read(first, tables), read(second, tables)
@@ -173,6 +173,11 @@ def _related(places: str | None, shared: list[str], score: float) -> str:
     if places is not None:
         return f"they hold at different places: {places}"
     return f"both speak of {', '.join(shared)}" if shared else f"cosine {score:.2f}"
+
+
+def _order(claim: Claim) -> tuple[str, str, str]:
+    """Return what two claims are sorted by: one of them may stand under no heading."""
+    return claim.text, claim.heading or "", claim.scope
 
 
 def _said(relation: Relation, reason: str) -> Judgement:

@@ -179,8 +179,10 @@ _STRONG = (
 _WEAK = r"(?:secret|token|credential)"
 
 #: What stands between a name and its value, and what such a value is made of: no sign that could
-#: part the next name from its own value.
-_VALUE = r"(?P<value>[A-Za-z0-9+/_.~!@#^*-]{8,256}={0,2})"
+#: part the next name from its own value. A name that has a value of its own is none: in "the
+#: password is DB_PASSWORD=..." the name would be looked at, and what stands behind it passed over.
+_NAME = r"(?!\w{0,60}(?i:passw|pwd|passphrase|secret|token|key|credential)\w{0,30}=[^=\s])"
+_VALUE = rf"{_NAME}(?P<value>[A-Za-z0-9+/_.~!@#^*-]{{8,256}}={{0,2}})"
 _GIVEN = r"(?:=>|:=|[:=]|is\s)\s{0,4}"
 _IS = rf"{_GIVEN}[\"'`]{{0,2}}{_VALUE}"
 #: Between quotes it goes on to the closing one, whatever its signs are.

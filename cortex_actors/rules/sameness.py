@@ -100,7 +100,9 @@ def _words(left: Reading, right: Reading, lexicon: Lexicon) -> str | None:
     kinds = {each.kind for each in found.changes}
     if found.is_close and kinds & HARD:
         return "they differ in a name or a value"
-    if found.ratio >= VERBATIM and kinds & {Difference.WORD, Difference.PLACE}:
+    # Whoever changes one word of somebody's rule would else speak with that one's voice.
+    alone = found.is_close and [each.kind for each in found.changes] == [Difference.WORD]
+    if alone or (found.ratio >= VERBATIM and kinds & {Difference.WORD, Difference.PLACE}):
         return "they differ in the one word that matters"
     return None
 

@@ -72,6 +72,19 @@ class TestLookalikes:
         found = [line for line in lines if redact(line).secrets]
         assert [] == found, f"repeat with CORTEX_BAIT_SEED={seed}"
 
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "The warehouse password is WAREHOUSE_PASSWORD=hunter2-Zq81LmPx9",
+            "The secret is API_TOKEN=S3cr3tPa55w0rdQx and nothing else",
+        ],
+    )
+    def test_named_twice(self, text: str) -> None:
+        """A value behind its own name is found, also where a sentence names it before."""
+        value = text.partition("=")[2].split()[0]
+
+        assert value not in redact(text).text
+
     @pytest.mark.parametrize("text", ["", "\n", "\udcff\x00", "://:@", "=" * 50, "Bearer "])
     def test_odd(self, text: str) -> None:
         """Whatever the text is, it comes back."""
