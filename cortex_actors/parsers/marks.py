@@ -71,6 +71,11 @@ def begins_ours(text: str) -> bool:
     return _BEGIN.match(text) is not None
 
 
+def ends_ours(text: str) -> bool:
+    """Whether the line is the end mark of the section that we write."""
+    return _END.match(text) is not None
+
+
 def stretches(lines: Sequence[Line]) -> dict[int, Stretch]:
     """Return the number of each begin mark's line -> the stretch it begins; linear.
 
@@ -87,7 +92,7 @@ def _own(lines: Sequence[Line]) -> Iterator[tuple[int, Stretch]]:
     marks = [
         (number, begins_ours(line.text))
         for number, line in enumerate(lines)
-        if line.text.startswith("<!--") and (begins_ours(line.text) or _END.match(line.text))
+        if line.text.startswith("<!--") and (begins_ours(line.text) or ends_ours(line.text))
     ]
     for (begin, opens), (end, opens_too) in pairwise(marks):
         if opens and not opens_too:

@@ -21,8 +21,9 @@ from cortex_actors.parsers.lines import Line, lines
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-#: The heading of a resolved section that stands without marks, as Cerno wrote it.
-RESOLVED_HEADING = "Resolved Knowledge from Cerno"
+#: Headings of a resolved section that stands without marks: as Cerno wrote it, or as somebody left
+#: ours who deleted the marks around it.
+RESOLVED_HEADINGS = ("Resolved Knowledge from Cerno", "Resolved Knowledge from Cortex")
 
 #: H1 headings from which a file without H2 is split at H1; a single one is its title.
 _SEVERAL = 2
@@ -164,8 +165,8 @@ class _Reader:
     def _cut(self, number: int, text: str, found: Heading | None) -> _Cut | None:
         """Return the section that starts at this line, if one does."""
         ours = self.around.role is Role.RESOLVED
-        if found == (2, RESOLVED_HEADING):
-            return _Cut(number, Role.RESOLVED, RESOLVED_HEADING, 1)
+        if found is not None and _is_resolved(found):
+            return _Cut(number, Role.RESOLVED, found.text, 1)
         if found is not None and found.level == self._split and not (ours and found.level > 2):  # noqa: PLR2004 - H2
             above = self._trail.above(found.level)
             return _Cut(number, Role.TEXT, found.text, 1, above)
@@ -202,9 +203,14 @@ def _of_humans(text: Sequence[Line], kinds: Sequence[Kind]) -> Iterable[Heading]
         if found is None:
             continue
         if found.level <= _Split.H2:
-            ours = found == (_Split.H2, RESOLVED_HEADING)
+            ours = _is_resolved(found)
         if not ours:
             yield found
+
+
+def _is_resolved(found: Heading) -> bool:
+    """Whether a heading begins a section of ours without marks."""
+    return found.level == _Split.H2 and found.text in RESOLVED_HEADINGS
 
 
 def _section(text: Sequence[Line], cut: _Cut, end: int) -> Section:

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, ClassVar
 from cortex_actors.domain.payload import FileChanged
 from cortex_actors.errors import ActorAway, DeadlineExceeded, LedgerDown
 from cortex_actors.ignores import Ignores
+from cortex_actors.mounts import mounts, silent
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.overflow import Overflow
 from cortex_actors.storage import journal, projects
 from cortex_actors.topics import FILE_CHANGED
 from cortex_actors.watching.doubt import Doubts
-from cortex_actors.watching.mounts import mounts, silent
 from cortex_actors.watching.pending import Pending
 from cortex_actors.watching.sweep import Swept, inner_roots, lies_in, sweep
 

@@ -56,7 +56,7 @@ def mounts(table: str = TABLE) -> dict[str, str]:
 
 def silent(folders: Iterable[str], known: Mapping[str, str]) -> frozenset[str]:
     """Return those of some folders (real paths) whose events are silent."""
-    return frozenset(each for each in folders if is_silent(_kind(each, known)))
+    return frozenset(each for each in folders if is_silent(kind_of(each, known)))
 
 
 def is_silent(kind: str) -> bool:
@@ -64,7 +64,7 @@ def is_silent(kind: str) -> bool:
     return kind in SILENT or (kind.startswith("fuse.") and kind not in _LOCAL)
 
 
-def _kind(folder: str, known: Mapping[str, str]) -> str:
+def kind_of(folder: str, known: Mapping[str, str]) -> str:
     """Return the file system a folder lies on: that of the nearest mount above it."""
     place = folder
     while place not in known:

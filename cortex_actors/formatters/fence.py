@@ -1,0 +1,300 @@
+"""The fence around the section that is ours, and everything that is done to a file's bytes.
+
+Two comments stand around it, each on a line of its own, the first with the hash of what was written
+between:
+
+    <!-- cortex:begin v1 sha256=... -->
+    <!-- cortex:end -->
+
+Whatever stands outside is a human's and comes through byte for byte: byte order mark, line ends,
+bytes that are no UTF-8. Which lines are ours is asked of the parser that reads the files, so that
+what is written is what is not read back; a mark in a code block is text like any other.
+
+A section that is new stands at the end, behind one blank line. A file without a final line end has
+none behind the section either: by that the section can be taken out again without a trace.
+
+Each function raises a refusal (`refusals.py`) that names `path` rather than guess.
+"""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cortex_actors.errors import FileTooLarge, InternalError, NotText
+from cortex_actors.parsers import marks
+from cortex_actors.parsers.blocks import Kind, kinds
+from cortex_actors.parsers.lines import MAX_BYTES, Line, lines
+from cortex_actors.parsers.sections import Role, sections
+from cortex_actors.refusals import (
+    BrokenSection,
+    EditedSection,
+    NewerSection,
+    OpenBlock,
+    Oversized,
+    TwoSections,
+    UnfencedSection,
+    Unreadable,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: The form of the section that this version writes.
+VERSION = 1
+
+#: What a file is called in an error whose caller gave no path.
+NAMELESS = "the file"
+
+_BEGIN = "<!-- cortex:begin v{version} sha256={digest} -->"
+_END = "<!-- cortex:end -->"
+
+#: A mark of ours and what it says; whatever stands behind it is a human's.
+_MARK = re.compile(rb"<!--\s*cortex:(?:begin|end)\b([^<>]{0,200}?)-->")
+_VERSION = re.compile(rb"\bv(\d{1,9})\b")
+_DIGEST = re.compile(rb"\bsha256=([0-9a-f]{64})\b")
+
+_LINE_ENDS = re.compile(rb"\r\n?|\n")
+
+#: Kinds of lines in which a mark of ours is one.
+_MARKED = frozenset({Kind.TEXT, Kind.OURS, Kind.MANAGED})
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """Where the section stands in a file, and what it says.
+
+    Attributes:
+        start: offset of the begin mark's first byte.
+        end: offset behind the end mark's line end.
+        body: what stands between the marks, with LF at its line ends.
+        declared: the hash in the begin mark; empty when there is none.
+        eol: the line end of the begin mark.
+        strays: what stands behind a mark on its line; no program has written that.
+
+    """
+
+    start: int
+    end: int
+    body: bytes
+    declared: str
+    eol: bytes
+    strays: tuple[bytes, ...] = ()
+
+    @property
+    def intact(self) -> bool:
+        """Whether the section is as it was written."""
+        return not self.strays and self.declared == digest(self.body)
+
+
+def digest(body: bytes) -> str:
+    """Return the hash of a section's text, whatever its line ends are."""
+    return hashlib.sha256(unix(body)).hexdigest()
+
+
+def find(data: bytes, *, path: str = NAMELESS) -> Fence | None:
+    """Return the section that is ours; None when there is none.
+
+    Raises `TwoSections`, `BrokenSection`, `NewerSection` or `Unreadable`.
+    """
+    if b"cortex:begin" not in data and b"cortex:end" not in data:
+        return None
+    found = _read(data, path)
+    what = kinds(found)
+    at = [number for number, line in enumerate(found) if _is_mark(line) and what[number] in _MARKED]
+    if not at:
+        return None
+    begins = [marks.begins_ours(found[number].text) for number in at]
+    if begins == [True, False] and what[at[0]] is Kind.OURS:
+        return _fence(data, found, begin=at[0], end=at[1], path=path)
+    if len(at) > 1 and begins == [True, False] * (len(at) // 2):
+        if len(at) == 2:  # noqa: PLR2004 - one pair, but another tool's marks stand around it
+            raise BrokenSection.of(path, line=at[0] + 1)
+        raise TwoSections.of(path, count=len(at) // 2)
+    raise BrokenSection.of(path, line=at[_lonely(begins)] + 1)
+
+
+def splice(
+    data: bytes,
+    body: bytes,
+    *,
+    adopt: bool = False,
+    discard: bool = False,
+    path: str = NAMELESS,
+) -> bytes:
+    """Return a file with a section of this text (lines end in LF) in place of the one it has.
+
+    Raises as `find`; also `EditedSection` unless what was edited may be discarded,
+    `UnfencedSection` unless that may be adopted, `OpenBlock` and `Oversized`.
+    """
+    body = body if body.endswith(b"\n") or not body else body + b"\n"
+    standing = find(data, path=path)
+    if standing is not None:
+        if not (standing.intact or discard):
+            raise EditedSection.of(path)
+        section = section_of(body, standing.eol, data[standing.start : standing.end])
+        written = data[: standing.start] + section + data[standing.end :]
+        return _checked(written, body, base=data, path=path)
+    unmarked = unfenced(data, path=path)
+    if unmarked is not None:
+        if not adopt:
+            raise UnfencedSection.of(path, line=unmarked[2])
+        # What follows it is a human's section that had its own distance from ours.
+        eol = eol_of(data)
+        before, after = data[: unmarked[0]], data[unmarked[1] :]
+        section = section_of(body, eol, data[unmarked[0] : unmarked[1]] if not after else b"\n")
+        written = before + section + (eol if after else b"") + after
+        return _checked(written, body, base=data, path=path)
+    written = appended(data, section_of(body, eol_of(data), data or b"\n"))
+    return _checked(written, body, base=data, path=path)
+
+
+def removed(data: bytes, *, path: str = NAMELESS) -> bytes:
+    """Return a file without our section: exactly what it was before, where nobody edited it."""
+    fence = find(data, path=path)
+    if fence is None:
+        return data
+    return data[: joint(data, fence)] + data[fence.end :]
+
+
+def revision(data: bytes) -> str:
+    """Return the hash of the human's part: no write of ours changes it. Never raises.
+
+    Of a file without a section of ours, or whose marks are broken, that is the hash of all of it.
+    """
+    try:
+        part = removed(data)
+    except (NotText, FileTooLarge, BrokenSection, TwoSections, NewerSection, Unreadable, Oversized):
+        part = data
+    return hashlib.sha256(part).hexdigest()
+
+
+def unfenced(data: bytes, *, path: str = NAMELESS) -> tuple[int, int, int] | None:
+    """Return where a resolved section without marks stands: offsets, and its line from 1."""
+    if b"Resolved Knowledge" not in data:
+        return None
+    _read(data, path)
+    for section in sections(data, path=path):
+        if section.role is Role.RESOLVED and section.heading is not None:
+            return section.byte_start, section.byte_end, section.line_start
+    return None
+
+
+def eol_of(data: bytes) -> bytes:
+    """Return the line end that a file uses most; LF where it has none."""
+    found = _LINE_ENDS.findall(data)
+    return max((b"\n", b"\r\n", b"\r"), key=found.count)
+
+
+def _read(data: bytes, path: str) -> list[Line]:
+    """Return a file's lines, or refuse."""
+    try:
+        return lines(data, path=path)
+    except FileTooLarge:
+        raise Oversized.of(path, size=len(data), limit=MAX_BYTES) from None
+    except NotText:
+        raise Unreadable.of(path) from None
+
+
+def _is_mark(line: Line) -> bool:
+    """Whether a line begins with a mark of ours."""
+    return marks.begins_ours(line.text) or marks.ends_ours(line.text)
+
+
+def _lonely(begins: Sequence[bool]) -> int:
+    """Return the number of the first mark that has no counterpart."""
+    for number in range(0, len(begins), 2):
+        if list(begins[number : number + 2]) != [True, False]:
+            return number
+    return 0
+
+
+def _fence(data: bytes, found: Sequence[Line], *, begin: int, end: int, path: str) -> Fence:
+    """Return the fence from one mark's line to the other's."""
+    start = found[begin].start
+    if data[start:].startswith(codecs.BOM_UTF8):
+        start += len(codecs.BOM_UTF8)
+    first, last = data[start : found[begin].end], data[found[end].start : found[end].end]
+    opening, closing = _MARK.match(first), _MARK.match(last)
+    if opening is None or closing is None:
+        raise BrokenSection.of(path, line=(begin if opening is None else end) + 1)
+    version, declared = _VERSION.search(opening[1]), _DIGEST.search(opening[1])
+    if version is not None and int(version[1]) != VERSION:
+        raise NewerSection.of(path, version=int(version[1]))
+    behind = (first[opening.end() :].strip(), last[closing.end() :].strip())
+    return Fence(
+        start=start,
+        end=found[end].end,
+        body=unix(data[found[begin].end : found[end].start]),
+        declared=declared[1].decode() if declared is not None else "",
+        eol=first[len(first.rstrip(b"\r\n")) :],
+        strays=tuple(each for each in behind if each),
+    )
+
+
+def section_of(body: bytes, eol: bytes, instead_of: bytes) -> bytes:
+    """Return a section with its marks; it has a final line end if what it replaces had one."""
+    begin = _BEGIN.format(version=VERSION, digest=digest(body)).encode()
+    text = b"\n".join((begin, body + _END.encode()))
+    return text.replace(b"\n", eol) + (eol if ends(instead_of) else b"")
+
+
+def appended(data: bytes, section: bytes) -> bytes:
+    """Return a file with a section behind a blank line at its end."""
+    return data + between(data, eol_of(data)) + section
+
+
+def between(data: bytes, eol: bytes) -> bytes:
+    """Return what makes a blank line behind some text: one line end, or two if it has none."""
+    if data in {b"", codecs.BOM_UTF8}:
+        return b""
+    return eol if ends(data) else eol * 2
+
+
+def joint(data: bytes, fence: Fence) -> int:
+    """Return where the blank line begins that was put between the text and our section."""
+    at, eol = fence.start, fence.eol
+    if fence.end == len(data) and not ends(data):
+        # The text had no final line end: neither of the two before us is its own.
+        for _ in range(2):
+            at -= len(eol) * data[:at].endswith(eol)
+        return at
+    above = data[: at - len(eol)]
+    is_blank = data[:at].endswith(eol) and (ends(above) or above in {b"", codecs.BOM_UTF8})
+    return at - len(eol) if is_blank else at
+
+
+def ends(data: bytes) -> bool:
+    """Whether some text ends with a line end."""
+    return data.endswith((b"\n", b"\r"))
+
+
+def unix(data: bytes) -> bytes:
+    """Return text with LF at its line ends."""
+    return _LINE_ENDS.sub(b"\n", data)
+
+
+def _checked(data: bytes, body: bytes, *, base: bytes, path: str) -> bytes:
+    """Return a file if our section is found in it again, alone and as it was written."""
+    if any(_is_mark(line) for line in _read(body, path)):
+        raise InternalError(f"cannot write {path}: its section holds a mark of ours")
+    if len(data) > MAX_BYTES:
+        raise Oversized.of(path, size=len(data), limit=MAX_BYTES)
+    try:
+        fence = find(data, path=path)
+    except BrokenSection:  # a comment that our begin mark has closed
+        fence = None
+    if fence is None:
+        raise OpenBlock.of(path, line=_opened(_read(base, path)))
+    if not fence.intact or fence.body != body:
+        raise InternalError(f"cannot write {path}: its section was not found again as it is")
+    return data
+
+
+def _opened(found: Sequence[Line]) -> int:
+    """Return the last line, from 1, that is neither code nor in a comment: it opens one."""
+    what = kinds(found)
+    return max((n for n, kind in enumerate(what, start=1) if kind is not Kind.OPAQUE), default=1)

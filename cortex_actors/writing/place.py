@@ -1,0 +1,269 @@
+"""A file's place: its folder, reached from the top without following a link, and held open.
+
+Names are looked up in the open folder, so that nobody can lead a write elsewhere by exchanging a
+folder for a link while it goes on. Each part of the path is opened by itself with `O_NOFOLLOW`;
+Linux' `openat2` does the same in one call, but only there, and the way for the others would be
+needed as well.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import signal
+import stat
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self
+
+from cortex_actors.refusals import (
+    FolderMissing,
+    FolderMoved,
+    InsideGit,
+    OutsideRoot,
+    Oversized,
+    SymbolicLink,
+)
+from cortex_actors.writing.admission import LARGEST, admit
+from cortex_actors.writing.failures import meaning
+from cortex_actors.writing.journal import sha256
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: A folder that is only gone through; Linux asks no right to list it for that.
+_THROUGH = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+#: The folder that holds the file: its list of names is synced.
+_HELD = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+#: A file that is read; a pipe that took its place must not hold us up.
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+#: A file of ours that nobody may look into before it has the mode of what it stands for.
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+#: The signal by which a lease that somebody wants would be told of: one that is ignored unless it
+#: is asked for. The usual one, SIGIO, ends a process.
+_QUIET = signal.SIGURG
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A file at one moment, and whether somebody had it open for writing."""
+
+    data: bytes
+    stat: os.stat_result
+    in_use: bool = False
+
+    @property
+    def sha256(self) -> str:
+        """The hash of its bytes."""
+        return sha256(self.data)
+
+    def is_as(self, other: Seen | None) -> bool:
+        """Tell whether nothing was done to it between two looks."""
+        return other is not None and (self.data, _stamp(self.stat)) == (
+            other.data,
+            _stamp(other.stat),
+        )
+
+
+class Place:
+    """An open folder below a registered root, and the name of a file in it; blocks, on threads."""
+
+    def __init__(self, root: str, path: str, folder: int) -> None:
+        """Take over an open folder; `at` opens one."""
+        self.root = root
+        self.path = path
+        self.name = os.path.basename(path)
+        self.folder = folder
+
+    @classmethod
+    @contextlib.contextmanager
+    def at(cls, root: str, path: str, *, make: bool = False) -> Iterator[Self]:
+        """Hold the folder of a file open; `make` makes those between the root and it.
+
+        Raises `OutsideRoot`, `InsideGit`, `SymbolicLink` or `FolderMissing`.
+        """
+        folder = _opened(path, _parts(root, path), made_from=len(_split(root)) if make else None)
+        try:
+            yield cls(root, path, folder)
+        finally:
+            os.close(folder)
+
+    def look(self, name: str | None = None) -> Seen | None:
+        """Return a file of the folder, ours unless another is named; None when there is none.
+
+        Raises a refusal for what is no ordinary file of ours.
+        """
+        name = self.name if name is None else name
+        try:
+            # Before it is opened, because opening a device can do something.
+            admit(self.path, os.stat(name, dir_fd=self.folder, follow_symlinks=False))
+            opened = os.open(name, _READ, dir_fd=self.folder)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise meaning(self.path, error) from error
+        with os.fdopen(opened, "rb") as file:
+            admit(self.path, os.fstat(opened))
+            data = file.read(LARGEST + 1)
+            found = os.fstat(opened)
+        if len(data) > LARGEST:
+            raise Oversized.of(self.path, size=len(data), limit=LARGEST)
+        return Seen(data, found)
+
+    def look_whether_used(self) -> Seen | None:
+        """Return our file, and whether somebody had it open for writing while it was read."""
+        found = self.look()
+        if found is None:
+            return None
+        # In this order: who has closed it in between has changed it.
+        in_use = self.is_open(self.name) or self.stamp(self.name) != _stamp(found.stat)
+        return replace(found, in_use=in_use)
+
+    def peek(self, name: str) -> str:
+        """Return the hash of a file of the folder, whatever may not be written about it.
+
+        Of what is no file that is its kind and number, and "" when there is nothing.
+        """
+        try:
+            found = os.stat(name, dir_fd=self.folder, follow_symlinks=False)
+            if not stat.S_ISREG(found.st_mode) or found.st_size > 2 * LARGEST:
+                return f"{found.st_mode}:{found.st_dev}:{found.st_ino}"
+            with os.fdopen(os.open(name, _READ, dir_fd=self.folder), "rb") as file:
+                return sha256(file.read(2 * LARGEST))
+        except FileNotFoundError:
+            return ""
+
+    def read(self, name: str) -> bytes:
+        """Return the bytes of a file of ours, or of what it displaced; empty if it is none."""
+        try:
+            with os.fdopen(os.open(name, _READ, dir_fd=self.folder), "rb") as file:
+                return file.read(2 * LARGEST)
+        except OSError:
+            return b""
+
+    def stamp(self, name: str) -> tuple[int, ...] | None:
+        """Return what changes when somebody writes a file of the folder; None if it is gone."""
+        try:
+            return _stamp(os.stat(name, dir_fd=self.folder, follow_symlinks=False))
+        except FileNotFoundError:
+            return None
+
+    def is_open(self, name: str) -> bool:
+        """Tell whether somebody has a file open for writing; False where nobody can tell.
+
+        Linux gives a lease on a file only if nobody has. It is given back at once: whoever opens
+        the file in between waits for that, and notices nothing.
+        """
+        if not hasattr(fcntl, "F_SETLEASE"):
+            return False
+        with contextlib.suppress(OSError):
+            opened = self.open(name)
+            try:
+                fcntl.fcntl(opened, fcntl.F_SETSIG, _QUIET)
+                fcntl.fcntl(opened, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+                fcntl.fcntl(opened, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+            except BlockingIOError:
+                return True
+            finally:
+                os.close(opened)
+        return False
+
+    def holds(self, name: str) -> bool:
+        """Tell whether the folder has an entry of that name, whatever it is."""
+        return self.stamp(name) is not None
+
+    def open(self, name: str) -> int:
+        """Open a file of the folder to read what it is beside its bytes."""
+        return os.open(name, _READ, dir_fd=self.folder)
+
+    def create(self, name: str) -> int:
+        """Open a new file of ours for writing."""
+        return os.open(name, _NEW, 0o600, dir_fd=self.folder)
+
+    def rename(self, name: str, to: str) -> None:
+        """Give a file of ours another name."""
+        os.rename(name, to, src_dir_fd=self.folder, dst_dir_fd=self.folder)
+
+    def link(self, name: str, to: str) -> None:
+        """Give a file a second name; raises `FileExistsError` rather than replace one."""
+        os.link(name, to, src_dir_fd=self.folder, dst_dir_fd=self.folder, follow_symlinks=False)
+
+    def unlink(self, name: str) -> None:
+        """Take a name out of the folder, if it is there."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=self.folder)
+
+    def sync(self) -> None:
+        """Return once the folder's names are on the disk."""
+        with contextlib.suppress(OSError):  # some file systems cannot; the ledger's row can wait
+            os.fsync(self.folder)
+
+    def stay(self) -> None:
+        """Return if the path still leads to this folder; raises `FolderMoved` otherwise."""
+        try:
+            again = _opened(self.path, _parts(self.root, self.path))
+        except (SymbolicLink, FolderMissing):
+            raise FolderMoved.of(self.path) from None
+        try:
+            if not os.path.samestat(os.fstat(again), os.fstat(self.folder)):
+                raise FolderMoved.of(self.path)
+        finally:
+            os.close(again)
+
+
+def _parts(root: str, path: str) -> list[str]:
+    """Return the folders on the way to a file, from the top."""
+    parts = _split(path)
+    below = parts[len(_split(root)) :]
+    if not os.path.isabs(path) or not below or parts[: -len(below)] != _split(root):
+        raise OutsideRoot.of(path, root=root)
+    if {os.pardir, os.curdir} & set(parts) or "\0" in path or path.endswith("/"):
+        raise OutsideRoot.of(path, root=root)
+    if any(part.lower() == ".git" for part in parts):
+        raise InsideGit.of(path)
+    return parts[:-1]
+
+
+def _split(path: str) -> list[str]:
+    """Return the parts of a path."""
+    return [part for part in path.split("/") if part]
+
+
+def _opened(path: str, parts: list[str], *, made_from: int | None = None) -> int:
+    """Open a folder part by part; from one of them on, those that are not there are made."""
+    at = os.open("/", _THROUGH)
+    for number, part in enumerate(parts):
+        last = number == len(parts) - 1
+        try:
+            if made_from is not None and number >= made_from:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(part, 0o755, dir_fd=at)
+            inner = os.open(part, _HELD if last else _THROUGH, dir_fd=at)
+        except OSError as error:
+            raise _astray(path, "/" + "/".join(parts[: number + 1]), at, error) from error
+        finally:
+            os.close(at)
+        at = inner
+    return at
+
+
+def _astray(path: str, folder: str, at: int, error: OSError) -> Exception:
+    """Return why a part of a path could not be opened."""
+    name = os.path.basename(folder)
+    with contextlib.suppress(OSError):
+        found = os.stat(name, dir_fd=at, follow_symlinks=False)
+        if stat.S_ISLNK(found.st_mode):
+            return SymbolicLink.of(path, part=folder)
+    if error.errno in {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}:
+        return FolderMissing.of(path, folder=folder)
+    return meaning(path, error)
+
+
+def _stamp(found: os.stat_result) -> tuple[int, ...]:
+    """Return what changes with each write; the access time is not of it."""
+    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
