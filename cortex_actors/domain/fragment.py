@@ -26,7 +26,8 @@ class Fragment:
         line_end: the last line, inclusive; a final line end counts one more, empty line.
         byte_start: offset of the section's first byte in the file, heading included.
         byte_end: offset behind its last byte.
-        file_hash: SHA-256 of the whole file as lowercase hex.
+        file_hash: the revision of the file, lowercase hex: the SHA-256 of all of it from the
+            parser; from the accumulator on, of what in it is a human's.
         above: the headings that the section stands under, outermost first; not its own.
         applies_to: globs of the files that it holds for, as the file's front matter says; none:
             all that the file holds for.

@@ -57,6 +57,22 @@ class ConflictChoice(StrEnum):
     ALL = "all"
 
 
+class PrincipleSort(StrEnum):
+    """What comes first in a list of principles."""
+
+    #: What matters most.
+    RANK = "rank"
+    #: The most believed.
+    SURE = "sure"
+    #: What most revisions of files said.
+    SEEN = "seen"
+    #: What most other principles stand to in some way.
+    LINKED = "linked"
+    #: What was distilled last, and what was distilled first.
+    NEWEST = "newest"
+    OLDEST = "oldest"
+
+
 class ContradictionSort(StrEnum):
     """What comes first in a list of contradictions."""
 

@@ -72,10 +72,14 @@ class ReconciliationRequested(Payload):
 
 @dataclass(frozen=True, slots=True)
 class ReconciliationComplete(Payload):
-    """`candidate_ids` are the insights that have earned becoming principles."""
+    """`candidate_ids` are insights that have earned becoming principles.
+
+    `derived_ids` are insights of which principles come, and which may stand otherwise now.
+    """
 
     run_id: str
     candidate_ids: tuple[str, ...] = ()
+    derived_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +92,14 @@ class OrganisationComplete(Payload):
 
 @dataclass(frozen=True, slots=True)
 class ResolutionRequested(Payload):
-    """`agent` names the dialect to write in."""
+    """`agent` names the dialect to write in.
+
+    Of several that are made one any that writes counts: what was taken back has to go.
+    """
 
     path: str
     agent: str = "claude"
-    dry_run: bool = False
+    dry_run: bool = field(default=False, metadata={WINS: False})
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,19 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cortex_actors.pipeline import exploring, picture, weighing
+from cortex_actors.pipeline import earning, exploring, picture, weighing
 from cortex_actors.pipeline.exploring import Explorer
 from cortex_actors.pipeline.neighbourhood import Neighbourhood
 from cortex_actors.pipeline.reconciliation import Reconciliation
 from cortex_actors.pipeline.weighing import Scales, Weighed
-from cortex_actors.storage import contradictions, merging, principles, reconciled, spoken
+from cortex_actors.storage import (
+    contradictions,
+    derivations,
+    merging,
+    reconciled,
+    reviews,
+    spoken,
+)
 from cortex_actors.storage.reconciled import Mark
 
 if TYPE_CHECKING:
@@ -20,6 +27,7 @@ if TYPE_CHECKING:
     from cortex_actors.pipeline.picture import Groups
     from cortex_actors.pipeline.relations import Judge
     from cortex_actors.pipeline.ruling import Ruling
+    from cortex_actors.rules.clustering import Cluster
     from cortex_actors.runtime.threads import Threads
     from cortex_actors.storage.contradictions import Contradiction
     from cortex_actors.storage.neighbours import Neighbours
@@ -90,9 +98,13 @@ class Comparing:
         ended = [each for each in known if each.is_open and each.id not in now]
         detected = [each for each in found if each.id not in before]
         made = await tools.threads.run(picture.clusters, around, groups)
-        weighed, done = await self._weigh(explorer, around, groups, [*found, *decided], ended)
+        weighed, done = await self._weigh(
+            explorer, around, groups, [*found, *decided], ended, made=made
+        )
         if weigh:
             weighed += await self._weigh_others(done)
+        looked_at = {*around.visited, *done, *(each for each, _ in weighed.changed)}
+        touched = await tools.records.read(lambda c: derivations.derived(c, looked_at))
         return Reconciliation(
             visited=around.visited,
             leads=groups.leads,
@@ -103,6 +115,7 @@ class Comparing:
             ended=ended,
             made=made,
             weighed=weighed,
+            derived=sorted(touched),
             mark=mark,
             model=tools.neighbours.model,
             at=self._at,
@@ -127,8 +140,13 @@ class Comparing:
         groups: Groups,
         current: Sequence[Contradiction],
         ended: Sequence[Contradiction],
+        *,
+        made: Sequence[Cluster],
     ) -> tuple[Weighed, set[str]]:
-        """Weigh what was visited and whoever it contradicts, or did; return who was weighed."""
+        """Weigh what was visited and whoever it contradicts, or did; return who was weighed.
+
+        The medoid of a cluster that has earned it together is a candidate, too.
+        """
         sides = {side for each in (*current, *ended) for side in each.pair}
         partners = {picture.insight_of(around, groups, side) for side in sides}
         partners -= set(groups.insights)
@@ -142,7 +160,13 @@ class Comparing:
         threads, current = self._tools.threads, list(against.values())
         said = await threads.run(_counting, around, groups, partners, counting)
         contradicted = await threads.run(picture.contradicted, around, groups, current)
-        return await self._weighed(said, contradicted), set(said)
+        scales = await self._scales(said, contradicted)
+        weighed = await threads.run(weighing.weigh, said, scales)
+        grouped = [(each.medoid, each.members) for each in made]
+        lexicon = around.relations.lexicon
+        joining = partial(earning.pools, rows=around.rows, lexicon=lexicon)
+        pools = await threads.run(joining, grouped, said, scales)
+        return weighed.named(each.voice for each in pools), set(said)
 
     async def _weigh_others(self, done: Collection[str]) -> Weighed:
         """Weigh all insights that were not weighed."""
@@ -151,20 +175,20 @@ class Comparing:
         left = [each for each in left if each not in done]
         for start in range(0, len(left), AT_ONCE):
             some = left[start : start + AT_ONCE]
-            said = await self._tools.records.read(partial(_said, ids=some))
+            said = await self._tools.records.read(partial(earning.said, ids=some))
             contradicted = {
                 lead for lead, texts in said.items() if texts[0].status == "contradicted"
             }
-            found += await self._weighed(said, contradicted)
+            scales = await self._scales(said, contradicted)
+            found += await self._tools.threads.run(weighing.weigh, said, scales)
         return found
 
-    async def _weighed(
-        self, said: Mapping[str, Sequence[Spoken]], contradicted: Collection[str]
-    ) -> Weighed:
-        """Weigh insights with the texts that count for them."""
-        promoted = await self._tools.records.read(lambda c: principles.derived(c, said))
-        scales = Scales(self._at, self._ruling.promotion, contradicted, promoted)
-        return await self._tools.threads.run(weighing.weigh, said, scales)
+    async def _scales(self, ids: Collection[str], contradicted: Collection[str]) -> Scales:
+        """Return what the weights of some insights depend on beside their texts."""
+        promoted, decisions = await self._tools.records.read(
+            lambda c: (derivations.derived(c, ids), reviews.decisions(c))
+        )
+        return Scales(self._at, self._ruling.promotion, contradicted, promoted, decisions)
 
 
 def _known(connection: Connection, around: Neighbourhood) -> list[Contradiction]:
@@ -180,16 +204,6 @@ def _with_partners(
     counting = merging.followers(connection, partners)
     found = contradictions.of(connection, {*partners, *counting})
     return counting, [each for some in found.values() for each in some]
-
-
-def _said(connection: Connection, ids: Sequence[str]) -> dict[str, list[Spoken]]:
-    """Return insights with the texts that count for them, each itself the first."""
-    counting = merging.followers(connection, ids)
-    texts = spoken.by_id(connection, {*ids, *counting})
-    said = {each: [texts[each]] for each in ids if each in texts}
-    for text, lead in sorted(counting.items()):
-        said[lead].append(texts[text])
-    return said
 
 
 def _counting(

@@ -12,6 +12,7 @@ keeps   which vectors it looked at while nobody asked (lost on a crash: it looks
 from __future__ import annotations
 
 import logging
+from itertools import zip_longest
 from typing import TYPE_CHECKING, ClassVar
 
 from cortex_actors.bus.consumer import Consumer, Desk
@@ -167,9 +168,14 @@ class Reconciler(Consumer):
             classified.take(connection, opinions)
             runs.record(connection, ended)
 
+        candidates = _parts(found.weighed.candidates if found is not None else ())
+        derived = _parts(found.derived if found is not None else ())
+        named = [((), ())] if not candidates + derived else zip_longest(candidates, derived)
         done = [
-            self.say(RECONCILIATION_COMPLETE, ReconciliationComplete(run.id, some))
-            for some in _parts(found.weighed.candidates if found is not None else ()) or [()]
+            self.say(
+                RECONCILIATION_COMPLETE, ReconciliationComplete(run.id, some or (), others or ())
+            )
+            for some, others in named
         ]
         return Outcome(work, [*self._told(found), *done])
 

@@ -45,6 +45,7 @@ class Reconciliation:
         altered: those that were known as another type.
         ended: those that do not hold any more.
         made: the clusters of what was visited.
+        derived: insights, of those that were looked at, which principles come of.
         model: whose vectors were compared.
 
     """
@@ -58,6 +59,7 @@ class Reconciliation:
     ended: Sequence[Contradiction]
     made: Sequence[Cluster]
     weighed: Weighed
+    derived: Sequence[str]
     mark: Mark
     model: str
     at: int

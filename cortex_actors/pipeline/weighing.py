@@ -6,7 +6,7 @@ time, contradictions. Nothing of the weight before goes into it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.insight import Category, Insight, InsightStatus
@@ -14,10 +14,12 @@ from cortex_actors.rules import promotion
 from cortex_actors.rules.boilerplate import is_boilerplate
 from cortex_actors.rules.confidence import Evidence, confidence
 from cortex_actors.rules.promotion import Need, Standing, Thresholds
+from cortex_actors.rules.wariness import wary
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from cortex_actors.domain.trust import Decision
     from cortex_actors.rules.promotion import Requirement
     from cortex_actors.storage.spoken import Spoken
 
@@ -33,7 +35,7 @@ class Weighed:
     changed: tuple[tuple[str, float], ...] = ()
     #: Insights that may become principles without a person.
     candidates: tuple[str, ...] = ()
-    #: Insights that only lack a second project: a person may decide.
+    #: Insights that lack only what a person can give.
     waiting: tuple[str, ...] = ()
 
     def __add__(self, other: Weighed) -> Weighed:
@@ -44,6 +46,11 @@ class Weighed:
             self.candidates + other.candidates,
             self.waiting + other.waiting,
         )
+
+    def named(self, others: Iterable[str]) -> Weighed:
+        """Return it with insights that may become principles for other reasons."""
+        more = set(others) - set(self.candidates)
+        return replace(self, candidates=(*self.candidates, *sorted(more)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +63,8 @@ class Scales:
     contradicted: Collection[str]
     #: Insights that are principles already.
     promoted: Collection[str]
+    #: What persons said, by text.
+    decisions: Mapping[str, Decision] = field(default_factory=dict)
 
 
 def weigh(said: Mapping[str, Sequence[Spoken]], scales: Scales) -> Weighed:
@@ -67,20 +76,54 @@ def weigh(said: Mapping[str, Sequence[Spoken]], scales: Scales) -> Weighed:
         insight = _insight(insight_id, texts, scales)
         if abs(texts[0].confidence - insight.confidence) > _ROUNDING:
             changed.append((insight_id, insight.confidence))
-        if is_boilerplate(texts[0].content) or all(each.is_private for each in texts):
+        if is_boilerplate(texts[0].content):
             continue
-        lacking = unmet(insight, scales)
+        lacking = unmet(insight, texts, scales)
         if not lacking:
             candidates.append(insight_id)
-        elif [each.need for each in lacking] == [Need.PROJECTS]:
+        elif promotion.awaits_person(lacking):
             waiting.append(insight_id)
     return Weighed(len(said), tuple(changed), tuple(candidates), tuple(waiting))
 
 
-def unmet(insight: Insight, scales: Scales) -> tuple[Requirement, ...]:
+def has_earned(texts: Sequence[Spoken], scales: Scales) -> bool:
+    """Tell whether an insight may be a principle; `texts` are those that count, itself the first.
+
+    Whether it is one already does not matter. What no file says is none, whoever approved it.
+    """
+    if not texts[0].is_live or is_boilerplate(texts[0].content):
+        return False
+    lacking = unmet(_insight(texts[0].id, texts, scales), texts, scales)
+    return all(check.need is Need.NOT_PROMOTED for check in lacking)
+
+
+def unmet(insight: Insight, texts: Sequence[Spoken], scales: Scales) -> tuple[Requirement, ...]:
     """Return what an insight lacks for becoming a principle without a person."""
-    standing = Standing(int(insight.id in scales.contradicted), int(insight.id in scales.promoted))
-    return promotion.unmet(insight, standing, now=scales.now, thresholds=scales.thresholds)
+    return promotion.unmet(
+        insight, standing(texts, scales), now=scales.now, thresholds=scales.thresholds
+    )
+
+
+def standing(texts: Sequence[Spoken], scales: Scales) -> Standing:
+    """Return what is known about an insight beside itself."""
+    first = texts[0]
+    why = wary(first.content)
+    return Standing(
+        open_contradictions=int(first.id in scales.contradicted),
+        derivations=int(first.id in scales.promoted),
+        voices=len(set[str]().union(*(each.voices for each in texts))),
+        decision=decision(texts, scales.decisions),
+        wary=why,
+        is_private=all(each.is_private for each in texts),
+    )
+
+
+def decision(texts: Sequence[Spoken], decisions: Mapping[str, Decision]) -> Decision | None:
+    """Return what a person said of an insight, or of what says the same."""
+    first, *others = texts
+    said = [decisions[each.id] for each in others if each.id in decisions]
+    is_wary = wary(first.content) is not None
+    return promotion.decided(decisions.get(first.id), said, is_wary=is_wary)
 
 
 def evidence(texts: Iterable[Spoken], *, contradicted: bool) -> Evidence:
@@ -126,5 +169,6 @@ def _insight(insight_id: str, texts: Sequence[Spoken], scales: Scales) -> Insigh
         first_seen=found.last_seen if found.first_seen is None else found.first_seen,
         last_seen=found.last_seen,
         projects=tuple(sorted(set[str]().union(*(each.projects for each in texts)))),
+        kind=first.kind,
     )
     return replace(made, confidence=confidence(found, scales.now))

@@ -70,6 +70,15 @@ def one(connection: Connection, cluster_id: str) -> Cluster | None:
     return found[0] if found else None
 
 
+def some(connection: Connection, cluster_ids: Iterable[str]) -> list[Cluster]:
+    """Return clusters by their ids; those that are not there any more are left out."""
+    return [
+        each
+        for names in chunks(sorted(cluster_ids))
+        for each in _found(connection, select(clusters).where(clusters.c.id.in_(names)))
+    ]
+
+
 def listed(
     connection: Connection, *, project_id: str | None = None, limit: int | None = None
 ) -> list[Cluster]:

@@ -11,18 +11,14 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Connection, Row, func, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, func, or_, select, update
 
-from cortex_actors.domain.insight import InsightStatus
 from cortex_actors.domain.judgement import Conflict
 from cortex_actors.errors import BadInput, NotFound
-from cortex_actors.rules.promotion import Standing
-from cortex_actors.storage import principles
 from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.insightrows import of_project
-from cortex_actors.storage.merging import followers
-from cortex_actors.storage.schema import contradictions, insights
+from cortex_actors.storage.schema import contradictions
 from cortex_actors.storage.standing import settle
 
 if TYPE_CHECKING:
@@ -155,30 +151,16 @@ def of(connection: Connection, ids: Iterable[str]) -> dict[str, list[Contradicti
     return of_each
 
 
+def kept(connection: Connection) -> set[str]:
+    """Return the insights that a person decided for."""
+    query = select(contradictions.c.kept_id).where(contradictions.c.kept_id.is_not(None))
+    return set(connection.execute(query).scalars())
+
+
 def everything(connection: Connection) -> list[Contradiction]:
     """Return all contradictions, by id."""
     query = select(*_COLUMNS).order_by(contradictions.c.id)
     return [_contradiction(row) for row in connection.execute(query)]
-
-
-def standing(connection: Connection, ids: Iterable[str]) -> dict[str, Standing]:
-    """Return what promotion asks about insights beside themselves.
-
-    What speaks against a text that counts for an insight speaks against the insight, as long as
-    the other side is said.
-    """
-    wanted = list(dict.fromkeys(ids))
-    open_ones = _contradicted(connection, wanted)
-    stands_for = followers(connection, wanted)
-    against = of(connection, [*wanted, *stands_for])
-    derived = principles.derived(connection, wanted)
-    counts = dict.fromkeys(wanted, 0)
-    for side, some in against.items():
-        counts[stands_for.get(side, side)] += sum(each.against(side) for each in some)
-    return {
-        each: Standing(counts[each] if each in open_ones else 0, int(each in derived))
-        for each in wanted
-    }
 
 
 def replace(
@@ -229,18 +211,6 @@ def decide(
     decided = one(connection, contradiction_id)
     assert decided is not None  # noqa: S101 - it was there in this transaction
     return decided
-
-
-def _contradicted(connection: Connection, ids: Iterable[str]) -> set[str]:
-    """Return those of the insights that something speaks against now."""
-    # The plus has SQLite look them up instead of walking all that are contradicted.
-    status = literal_column("+insights.status", insights.c.status.type)
-    query = select(insights.c.id).where(status == InsightStatus.CONTRADICTED)
-    return {
-        each
-        for some in chunks(ids)
-        for each in connection.execute(query.where(insights.c.id.in_(some))).scalars()
-    }
 
 
 def _check(found: Contradiction, status: str, kept_id: str | None) -> None:

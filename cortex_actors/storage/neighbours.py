@@ -9,6 +9,7 @@ decides the same whichever of them came first.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -164,8 +165,9 @@ class Neighbours:
 
     def rows(self, connection: Connection, ids: Collection[str]) -> dict[str, Matrix]:
         """Return the vectors of those insights that have one."""
-        bound = (json.dumps(sorted(ids)), self.model)
-        parts = _ledger(driver_of(connection), _OF_IDS, bound)
+        driver, bound = driver_of(connection), (json.dumps(sorted(ids)), self.model)
+        # One that is asked for alone cannot show that it has another length than all others.
+        parts = _ledger(driver, _OF_IDS, bound, length=_length(driver, self.model))
         return {
             part.items[place]: row
             for part in parts
@@ -224,11 +226,20 @@ def _clipped(value: float) -> float:
     return min(max(value, -1.0), 1.0)
 
 
-def _ledger(driver: sqlite3.Connection, query: str, bound: tuple[str, ...]) -> list[Rows]:
+def _length(driver: sqlite3.Connection, model: str) -> int:
+    """Return how many bytes the vectors of a model have: most of a sample."""
+    query = "SELECT length(vector) FROM vectors WHERE model = ? LIMIT 100"
+    lengths = Counter(each for (each,) in driver.execute(query, (model,)))
+    sound = [each for each in lengths if each % blobs.FLOAT == 0]
+    return max(sound, key=lambda each: (lengths[each], each), default=0)
+
+
+def _ledger(
+    driver: sqlite3.Connection, query: str, bound: tuple[str, ...], *, length: int = 0
+) -> list[Rows]:
     """Return ids and vectors that a query finds; those that are damaged do not count."""
     found = driver.execute(query, bound)
     parts: list[Rows] = []
-    length = 0
     while some := found.fetchmany(_BLOCK):
         length = length or blobs.usual_length(row[1] for row in some)
         rows, sound = blobs.rows([row[1] for row in some], length)

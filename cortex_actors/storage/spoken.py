@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors.domain.insight import Granularity
 from cortex_actors.domain.judgement import Claim
 from cortex_actors.domain.statement import StatementKind
+from cortex_actors.domain.trust import Trust
 from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.sources import private_ids
 from cortex_actors.storage.tables.columns import given_text
@@ -22,15 +23,23 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+#: What ends the name of a file that one person alone reads.
+PRIVATE = ".local.md"
+
+#: Trusts that can speak for a text on their own.
+_VOCAL = frozenset({Trust.FILE, Trust.AGENT})
+
 _TEXTS = (
     "SELECT id, content, heading, granularity, domain, superseded_by, review IS NULL, category,"
-    " status, confidence, kind FROM insights WHERE id IN (SELECT value FROM json_each(?))"
+    " status, confidence, kind, content_hash, text_hash, tags, verdict FROM insights"
+    " WHERE id IN (SELECT value FROM json_each(?))"
 )
 
 #: Places, those included at which the text stood before: what was observed there still counts.
 _PLACES = (
-    "SELECT said_id, path, project_id, scope, withdrawn_at IS NULL FROM insight_sources"
-    " WHERE said_id IN (SELECT value FROM json_each(?))"
+    "SELECT s.said_id, s.path, s.project_id, s.scope, s.withdrawn_at IS NULL, s.trust,"
+    " coalesce(p.origin, p.id) FROM insight_sources AS s JOIN projects AS p ON p.id = s.project_id"
+    " WHERE s.said_id IN (SELECT value FROM json_each(?))"
 )
 _REVISIONS = (
     "SELECT s.said_id, s.path, o.file_hash, min(o.at), max(o.at) FROM insight_sources AS s"
@@ -60,6 +69,10 @@ class Spoken:
             of files that no longer say it, too.
         is_private: only files of one person say it.
         is_free: nothing keeps it back for a person to look at first.
+        text_hash: the SHA-256 of what is embedded of it.
+        trusts: where it came from.
+        voices: what says it independently: two checkouts of one repository are one voice, and
+            neither what was imported nor a file of one person has any.
 
     """
 
@@ -79,6 +92,12 @@ class Spoken:
     scopes: set[str] = field(default_factory=set)
     revisions: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     is_private: bool = False
+    content_hash: str = ""
+    text_hash: bytes = b""
+    tags: tuple[str, ...] = ()
+    verdict: float | None = None
+    trusts: set[str] = field(default_factory=set)
+    voices: set[str] = field(default_factory=set)
 
     @property
     def is_live(self) -> bool:
@@ -96,12 +115,15 @@ def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Spoken]:
     """Return those texts; ids that are not known are left out."""
     driver, asked = driver_of(connection), json.dumps(sorted(set(ids)))
     found = {row[0]: _spoken(row) for row in driver.execute(_TEXTS, (asked,))}
-    for said, path, project, scope, is_live in driver.execute(_PLACES, (asked,)):
+    for said, path, project, scope, is_live, trust, origin in driver.execute(_PLACES, (asked,)):
         if is_live:
-            text = found[said]
-            text.paths.add(given_text(path) or "")
+            text, file = found[said], given_text(path) or ""
+            text.paths.add(file)
             text.projects.add(project)
             text.scopes.add(given_text(scope) or "")
+            text.trusts.add(trust)
+            if trust in _VOCAL and not file.lower().endswith(PRIVATE):
+                text.voices.add(given_text(origin) or "")
     for said, path, revision, first, last in driver.execute(_REVISIONS, (asked,)):
         found[said].revisions[given_text(path) or "", revision] = (first, last)
     for said in private_ids(connection, found):
@@ -123,6 +145,30 @@ def standing(connection: Connection) -> list[str]:
     """Return the ids of all insights that stand for what files say."""
     query = "SELECT id FROM insights WHERE status IN ('active', 'contradicted') ORDER BY id"
     return [each for (each,) in driver_of(connection).execute(query)]
+
+
+def sure(connection: Connection, confidence: float) -> set[str]:
+    """Return the ids of the insights that nothing speaks against and that are believed so far."""
+    query = "SELECT id FROM insights WHERE status = 'active' AND confidence >= ?"
+    return {each for (each,) in driver_of(connection).execute(query, (confidence,))}
+
+
+def active_among(connection: Connection, ids: Collection[str]) -> set[str]:
+    """Return those of the insights that files say and that nothing speaks against."""
+    query = (
+        "SELECT i.id FROM json_each(?) AS j JOIN insights AS i ON i.id = j.value"
+        " WHERE +i.status = 'active'"
+    )
+    return {each for (each,) in driver_of(connection).execute(query, (json.dumps(sorted(ids)),))}
+
+
+def said_among(connection: Connection, ids: Collection[str]) -> set[str]:
+    """Return those of the insights that files say, whether or not something speaks against them."""
+    query = (
+        "SELECT i.id FROM json_each(?) AS j JOIN insights AS i ON i.id = j.value"
+        " WHERE +i.status IN ('active', 'contradicted')"
+    )
+    return {each for (each,) in driver_of(connection).execute(query, (json.dumps(sorted(ids)),))}
 
 
 def live_among(connection: Connection, ids: Collection[str]) -> set[str]:
@@ -162,4 +208,8 @@ def _spoken(row: tuple[Any, ...]) -> Spoken:
         status=row[8],
         confidence=row[9],
         kind=StatementKind(row[10]) if row[10] else None,
+        content_hash=row[11],
+        text_hash=row[12],
+        tags=tuple(json.loads(row[13])),
+        verdict=row[14],
     )

@@ -84,6 +84,12 @@ class TestMerged:
 
         assert shape.ReconciliationRequested(full=True, weigh=True) == shape.merged(asked)
 
+    @pytest.mark.parametrize("runs", [(True, False), (False, True)])
+    def test_dry_run(self, runs: tuple[bool, bool]) -> None:
+        """A dry run does not swallow a wish to write that waits with it."""
+        wishes = [shape.ResolutionRequested("/a", dry_run=each) for each in runs]
+        assert shape.ResolutionRequested("/a") == shape.merged(wishes)
+
     def test_newest(self) -> None:
         """What cannot be united is the newest event's."""
         runs = [shape.AccumulationComplete(f"run_{n}", "prj_1", (f"ins_{n}",)) for n in range(3)]

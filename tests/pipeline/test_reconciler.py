@@ -14,6 +14,7 @@ from cortex_actors.domain.payload import (
     ReconciliationComplete,
     ReconciliationRequested,
 )
+from cortex_actors.domain.principle import Derivation
 from cortex_actors.pipeline.reconciler import Reconciler
 from cortex_actors.settings import ReconciliationSettings
 from cortex_actors.storage import insights, principles
@@ -250,16 +251,22 @@ class TestCandidates:
         assert [()] == candidates(office)
 
     async def test_promoted(self, office: Office, project: Project, other: Project) -> None:
-        """What is a principle already is no candidate again."""
+        """What is a principle already is no candidate again, but named: it may stand otherwise."""
         await proved(office, project, other)
         for n in range(2):
             namesake = await office.follow(office.home.root / f"more{n}")
             await learn(office, namesake, "Use tabs.")
         (insight,) = await office.insights()
-        await office.write(lambda c: principles.promote(c, principles.of(insight, 0)))
+        made = principles.of(insight, 0)
+        of_it = [Derivation(made.id, insight.id, principles.WHOLE)]
+        await office.write(lambda c: principles.add(c, [made]))
+        await office.write(lambda c: principles.derive(c, of_it))
         await reconcile(office)
 
         assert [()] == candidates(office)
+        (done,) = [each for each in office.said if each.topic == RECONCILIATION_COMPLETE]
+        assert isinstance(done.payload, ReconciliationComplete)
+        assert (TABS,) == done.payload.derived_ids
 
 
 class TestRuns:

@@ -31,6 +31,7 @@ def text(name: str, *revisions: str, days: int = 0, path: str = "/a/CLAUDE.md") 
         confidence=0.5,
         kind=None,
         projects={path.split("/")[1]},
+        voices={path.split("/")[1]},
         paths={path},
         scopes={""},
         revisions=seen,

@@ -6,11 +6,15 @@ import pytest
 
 from cortex_actors.clock import DAY
 from cortex_actors.domain.insight import Category, Insight, InsightStatus
+from cortex_actors.domain.statement import StatementKind
+from cortex_actors.domain.trust import Decision
 from cortex_actors.rules.promotion import (
     Need,
     Requirement,
     Standing,
     Thresholds,
+    awaits_person,
+    decided,
     earned,
     requirements,
     unmet,
@@ -57,6 +61,8 @@ class TestUnmet:
             (replace(RIPE, observation_count=2), Need.OBSERVATIONS),
             (replace(RIPE, first_seen=RIPE.first_seen + 1), Need.AGE),
             (replace(RIPE, projects=("atlas-api",)), Need.PROJECTS),
+            (replace(RIPE, kind=StatementKind.COMMAND), Need.A_CLAIM),
+            (replace(RIPE, kind=StatementKind.EXAMPLE), Need.A_CLAIM),
         ],
     )
     def test_insight(self, insight: Insight, need: Need) -> None:
@@ -69,10 +75,14 @@ class TestUnmet:
         [
             (Standing(open_contradictions=1), Need.NO_CONTRADICTION),
             (Standing(derivations=1), Need.NOT_PROMOTED),
+            (Standing(voices=1), Need.PROJECTS),
+            (Standing(is_private=True), Need.NOT_PRIVATE),
+            (Standing(decision=Decision.REJECTED), Need.NOT_REJECTED),
+            (Standing(wary="it moves credentials"), Need.NOT_WARY),
         ],
     )
     def test_standing(self, standing: Standing, need: Need) -> None:
-        """An open contradiction or an earlier promotion stands in the way."""
+        """What is known beside the insight may stand in the way."""
         assert [need] == [check.need for check in unmet(RIPE, standing, now=NOW)]
 
     def test_explained(self) -> None:
@@ -86,3 +96,66 @@ class TestUnmet:
         alone = replace(RIPE, projects=("atlas-api",))
 
         assert earned(alone, Standing(), now=NOW, thresholds=Thresholds(projects=1))
+
+
+class TestPerson:
+    @pytest.mark.parametrize(
+        "insight",
+        [
+            replace(RIPE, confidence=0.1),
+            replace(RIPE, observation_count=1),
+            replace(RIPE, first_seen=NOW),
+            replace(RIPE, projects=("atlas-api",)),
+        ],
+    )
+    def test_approved(self, insight: Insight) -> None:
+        """A person's approval stands for confidence, count, age and projects, and shows as that."""
+        standing = Standing(decision=Decision.APPROVED, wary="it moves credentials")
+        checks = requirements(insight, standing, now=NOW)
+
+        assert earned(insight, standing, now=NOW)
+        assert 2 == sum(check.waived for check in checks)
+
+    @pytest.mark.parametrize(
+        "standing",
+        [
+            Standing(decision=Decision.APPROVED, open_contradictions=1),
+            Standing(decision=Decision.APPROVED, is_private=True),
+        ],
+    )
+    def test_not_for_everything(self, standing: Standing) -> None:
+        """It stands neither for an open contradiction nor for what only one person may read."""
+        assert not earned(RIPE, standing, now=NOW)
+
+    @pytest.mark.parametrize(
+        ("standing", "awaits"),
+        [
+            (Standing(voices=1), True),
+            (Standing(wary="it moves credentials"), True),
+            (Standing(voices=1, open_contradictions=1), False),
+            (Standing(), False),
+        ],
+    )
+    def test_awaits(self, standing: Standing, awaits: bool) -> None:
+        """There is something to decide when a person's word is all that is missing."""
+        assert awaits == awaits_person(requirements(RIPE, standing, now=NOW))
+
+    @pytest.mark.parametrize(
+        ("own", "others", "is_wary", "expected"),
+        [
+            (None, [], False, None),
+            (Decision.APPROVED, [Decision.REJECTED], True, Decision.APPROVED),
+            (None, [Decision.APPROVED], False, Decision.APPROVED),
+            (None, [Decision.APPROVED], True, None),
+            (None, [Decision.APPROVED, Decision.REJECTED], False, Decision.REJECTED),
+        ],
+    )
+    def test_wordings(
+        self,
+        own: Decision | None,
+        others: list[Decision],
+        is_wary: bool,
+        expected: Decision | None,
+    ) -> None:
+        """What was said of another wording counts, but no approval for words nobody saw."""
+        assert expected == decided(own, others, is_wary=is_wary)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
-from cortex_actors.storage import projects
+from cortex_actors.storage import projects, revocations
 from cortex_actors.storage.schema import deliveries, events, insight_sources
 from cortex_actors.topics import FILE_CHANGED, SCAN_REQUESTED
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from cortex_actors.domain.project import Project
+    from cortex_actors.domain.trust import Revocation
     from cortex_actors.storage.projects import FileState
 
 #: Who reads files.
@@ -35,6 +36,12 @@ class Learned:
     #: Paths that wait to be read, and whether all of them do.
     waiting: frozenset[str]
     scan: bool
+    #: What was taken back: its files are not read.
+    revoked: tuple[Revocation, ...] = ()
+
+    def is_revoked(self, project_id: str, path: str) -> bool:
+        """Tell whether a file was taken back."""
+        return any(each.covers(project_id, path) for each in self.revoked)
 
 
 def learned(opened: Connection, _model: str = "") -> Learned:
@@ -61,4 +68,5 @@ def learned(opened: Connection, _model: str = "") -> Learned:
         spoken=frozenset(opened.execute(said).scalars()),
         waiting=frozenset(opened.execute(changed).scalars()),
         scan=opened.execute(scans).first() is not None,
+        revoked=tuple(revocations.standing(opened)),
     )

@@ -20,6 +20,7 @@ from cortex_actors.storage.health import passages as health_of_passages
 from cortex_actors.storage.health import vectors as health_of_vectors
 from cortex_actors.storage.schema import embedding_models, passages, vectors
 from cortex_actors.storage.schema import insights as insight_rows
+from cortex_actors.storage.schema import principles as principle_rows
 from cortex_actors.storage.tables.passage import WORDS
 
 if TYPE_CHECKING:
@@ -103,7 +104,8 @@ def _drop_orphans(connection: Connection, model: str, seqs: Sequence[int]) -> No
     known = select(embedding_models.c.id)
     found = exists().where(passages.c.text_hash == vectors.c.text_hash)
     stood_for = select(insight_rows.c.text_hash).where(insight_rows.c.superseded_by.is_not(None))
-    needed = found | vectors.c.text_hash.in_(stood_for)
+    sentences = exists().where(principle_rows.c.text_hash == vectors.c.text_hash)
+    needed = found | vectors.c.text_hash.in_(stood_for) | sentences
     strange = (vectors.c.model != model) & vectors.c.model.not_in(known)
     connection.execute(delete(vectors).where(vectors.c.seq.in_(seqs), ~needed | strange))
 

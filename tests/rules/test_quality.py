@@ -1,0 +1,32 @@
+"""Quality: how good sources are, by where the texts came from."""
+
+from __future__ import annotations
+
+import pytest
+
+from cortex_actors.domain.trust import Trust
+from cortex_actors.rules.quality import quality
+
+
+class TestQuality:
+    def test_nothing(self) -> None:
+        """What nothing says has no quality."""
+        assert 0.0 == quality([], 0)
+
+    @pytest.mark.parametrize(
+        ("voices", "expected"), [(0, 0.5), (1, 0.575), (2, 0.65), (4, 0.8), (40, 0.8)]
+    )
+    def test_voices(self, voices: int, expected: float) -> None:
+        """Files of more independent projects are better sources, up to four."""
+        assert pytest.approx(expected) == quality({Trust.FILE}, voices)
+
+    def test_person(self) -> None:
+        """A person's word makes the best there is."""
+        assert pytest.approx(1.0) == quality({Trust.FILE}, 4, is_approved=True)
+
+    def test_trust(self) -> None:
+        """The best of its sources counts: files, then agents, then what came from elsewhere."""
+        found = [quality({each}, 0) for each in Trust]
+
+        assert sorted(found, reverse=True) == found
+        assert quality({Trust.FILE}, 0) == quality({Trust.REMOTE, Trust.FILE}, 0)
