@@ -7,8 +7,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from cortex_actors.clock import DAY, iso, ulid
+from cortex_actors.domain.payload import Nothing
 from cortex_actors.schedule.jobs import Done
-from cortex_actors.storage import digest, fading, retention, runs
+from cortex_actors.storage import digest, fading, runs
+from cortex_actors.topics import ORGANISATION_REQUESTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.domain.event import Event
     from cortex_actors.domain.payload import Payload
+    from cortex_actors.storage.fading import Scales
     from cortex_actors.storage.records import Connection, Records
 
 #: Who says the events of the schedule.
@@ -26,11 +29,14 @@ SOURCE = "scheduler"
 class Errands:
     """Prepares what a run says or writes; the scheduler commits it with the job's row."""
 
-    def __init__(self, bus: Bus, records: Records, clock: Clock) -> None:
-        """Remember whom to ask."""
+    def __init__(
+        self, bus: Bus, records: Records, clock: Clock, *, scales: Scales = fading.DEFAULTS
+    ) -> None:
+        """Remember whom to ask; principles fade by `scales`."""
         self._bus = bus
         self._records = records
         self._clock = clock
+        self._scales = scales
 
     async def request(self, topic: str, payload: Payload, said: str) -> Done:
         """Say an event that has another actor do something."""
@@ -40,21 +46,28 @@ class Errands:
     async def decay(self) -> Done:
         """Let principles fade that nobody observes any more; one step down at most in a run.
 
-        The time is that of the ledger's last events where the clock is ahead of them: a clock that
-        is wrong for an hour must not make everything old.
+        The last step takes several runs in a row, and the time is that of the ledger's last events
+        where the clock is ahead of them: a clock that is wrong must not make everything old. Where
+        one stands otherwise now the organiser is asked to tell whoever gave it to a file.
         """
-        now = self._clock.now()
+        now, scales = self._clock.now(), self._scales
 
         def judged(connection: Connection) -> list[fading.Faded]:
-            return fading.faded(connection, retention.horizon(connection, now, 0))
+            return fading.faded(connection, fading.today(connection, now), scales)
 
         found = await self._records.read(judged)
         if not found:
             return Done()
         # Judged again where it is written: some may have been observed or distilled meanwhile.
         return Done(
-            _steps(found), work=lambda connection: fading.write(connection, judged(connection))
+            _steps(found),
+            work=lambda connection: fading.write(connection, judged(connection)),
+            say=self._asked() if any(each.status != each.before for each in found) else (),
         )
+
+    def _asked(self) -> list[Event[Payload]]:
+        """Return what has the organiser look at all principles."""
+        return [self._bus.event(ORGANISATION_REQUESTED, Nothing(), source=SOURCE)]
 
     async def digest(self) -> Done:
         """Say what was learned since the last digest, and keep that as a run, if it is anything."""

@@ -24,7 +24,8 @@ from cortex_actors.schedule.diary import Diary
 from cortex_actors.schedule.errands import Errands
 from cortex_actors.schedule.jobs import Done, Job, again, age_of, first, late
 from cortex_actors.schedule.timer import Timer
-from cortex_actors.schedule.upkeep import Upkeep
+from cortex_actors.schedule.upkeep import JOURNAL_DAYS, Upkeep
+from cortex_actors.storage import fading
 from cortex_actors.storage.jobs import DONE, FAILED, JobRow
 from cortex_actors.topics import ORGANISATION_REQUESTED, RECONCILIATION_REQUESTED, SCAN_REQUESTED
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.home import Home
     from cortex_actors.sections import ScheduleSettings
+    from cortex_actors.settings import OrganisationSettings
     from cortex_actors.storage.records import Records
 
 log = logging.getLogger("cortex.schedule")
@@ -64,18 +66,30 @@ class Scheduler(AsyncioActor):
         clock: Clock,
         settings: ScheduleSettings,
         keep_days: float,
+        journal_days: float = JOURNAL_DAYS,
+        organisation: OrganisationSettings | None = None,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        """Remember what to look after; handled events are kept for `keep_days`.
+        """Remember what to look after.
 
+        Handled events are kept for `keep_days`, what files held before we wrote into them for
+        `journal_days`. `organisation` says how principles fade, without it by Cerno's numbers;
         `chance` gives a number from 0 to 1, by which jobs are put off that may come later.
         """
         super().__init__()
         self._clock = clock
         self._bus = bus
         self._chance = chance
-        self._upkeep = Upkeep(home, records, clock=clock, settings=settings, keep_days=keep_days)
-        self._errands = Errands(bus, records, clock)
+        self._upkeep = Upkeep(
+            home,
+            records,
+            clock=clock,
+            settings=settings,
+            keep_days=keep_days,
+            journal_days=journal_days,
+        )
+        scales = fading.DEFAULTS if organisation is None else fading.Scales.of(organisation)
+        self._errands = Errands(bus, records, clock, scales=scales)
         self._diary = Diary(records)
         self._timers = {job.name: Timer(job, clock) for job in self._schedule(settings)}
 

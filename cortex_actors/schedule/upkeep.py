@@ -11,7 +11,7 @@ from cortex_actors.clock import SECOND, iso
 from cortex_actors.errors import LedgerDown, StorageFull, StorageReadOnly
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.schedule.jobs import Done
-from cortex_actors.storage import backups, check, passages, retention
+from cortex_actors.storage import backups, check, passages, retention, writes
 from cortex_actors.storage.files import Halt
 
 if TYPE_CHECKING:
@@ -20,9 +20,12 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.home import Home
     from cortex_actors.sections import ScheduleSettings
-    from cortex_actors.storage.records import Records
+    from cortex_actors.storage.records import Connection, Records
 
 log = logging.getLogger("cortex.schedule")
+
+#: Days for which what a file held before a write is kept, where nothing else is set.
+JOURNAL_DAYS = 30.0
 
 #: Rows that one unit of work prunes, and the seconds between two: others wait for the same thread.
 PRUNED, PAUSE = 500, 0.05
@@ -42,13 +45,18 @@ class Upkeep:
         clock: Clock,
         settings: ScheduleSettings,
         keep_days: float,
+        journal_days: float = JOURNAL_DAYS,
     ) -> None:
-        """Remember what to look after; handled events are kept for `keep_days`."""
+        """Remember what to look after; handled events are kept for `keep_days`.
+
+        What a file held before we wrote into it is kept for `journal_days`.
+        """
         self._home = home
         self._records = records
         self._clock = clock
         self._settings = settings
         self._keep_days = keep_days
+        self._journal_days = journal_days
         self._threads = Threads("schedule", 1)
         self._halt = Halt()
 
@@ -69,14 +77,11 @@ class Upkeep:
 
     async def prune(self) -> Done:
         """Delete what was handled long ago, a little at a time."""
-        now, keep, gone = self._clock.now(), self._keep_days, 0
-        before = await self._records.read(lambda c: retention.horizon(c, now, keep))
-        while some := await self._records.write(
-            lambda c: retention.prune(c, before, PRUNED), vital=True
-        ):
-            gone += some
-            await self._clock.sleep(PAUSE)
-        return Done(f"{gone} rows older than {iso(before)}" if gone else "", wrote=gone > 0)
+        handled, before = await self._pruned(retention.prune, self._keep_days)
+        written, earlier = await self._pruned(writes.prune, self._journal_days)
+        said = [f"{handled} rows older than {iso(before)}"] if handled else []
+        said += [f"{written} writes into files older than {iso(earlier)}"] if written else []
+        return Done(", ".join(said), wrote=bool(said))
 
     async def check(self) -> Done:
         """Read the whole ledger; raises `DiskFault` when it is damaged."""
@@ -105,6 +110,17 @@ class Upkeep:
         """Call off what is in hand."""
         self._halt.ask()
         self._threads.close()
+
+    async def _pruned(
+        self, prune: Callable[[Connection, int, int], int], keep: float
+    ) -> tuple[int, int]:
+        """Delete what is older than so many days; return how much, and since when it is old."""
+        now, gone = self._clock.now(), 0
+        before = await self._records.read(lambda c: retention.horizon(c, now, keep))
+        while some := await self._records.write(lambda c: prune(c, before, PRUNED), vital=True):
+            gone += some
+            await self._clock.sleep(PAUSE)
+        return gone, before
 
     def _copied(self, to: str | None) -> backups.Backup:
         """Copy the ledger (on the thread)."""

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, bindparam, func, or_, select, update
 
-from cortex_actors.rules import fading
-from cortex_actors.rules.ranking import rank
+from cortex_actors.domain.link import LinkType
+from cortex_actors.rules import fading, ranking
+from cortex_actors.storage.chunks import chunks
+from cortex_actors.storage.retention import horizon
 from cortex_actors.storage.schema import (
     derivations,
     insight_sources,
@@ -24,10 +26,71 @@ from cortex_actors.storage.schema import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from cortex_actors.rules.ranking import Part, Weights
+    from cortex_actors.settings import OrganisationSettings
 
 #: Ranks nearer to each other than this are one: nobody is shown so many digits.
 CLOSE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Scales:
+    """What a rank and its fading depend on beside the principle."""
+
+    weights: Weights = ranking.DEFAULTS
+    fading: fading.Fading = fading.DEFAULTS
+
+    @classmethod
+    def of(cls, chosen: OrganisationSettings) -> Scales:
+        """Return what the settings say."""
+        return cls(chosen.weights, chosen.fading)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is counted about a principle.
+
+    Attributes:
+        observed: revisions of files that say one of its insights still.
+        seen_at: when one of these was seen last (UTC microseconds), at first when it was made.
+        links: principles it is linked with and does not contradict.
+
+    """
+
+    confidence: float
+    quality: float
+    observed: int
+    seen_at: int
+    links: int
+
+    def parts(self, now: int, scales: Scales) -> tuple[Part, ...]:
+        """Return what its rank is made of at a time."""
+        return ranking.parts(
+            self.confidence,
+            self.observed,
+            recency=self.recency(now, scales),
+            quality=self.quality,
+            links=self.links,
+            weights=scales.weights,
+        )
+
+    def rank(self, now: int, scales: Scales) -> float:
+        """Return its rank at a time."""
+        return ranking.rank(
+            self.confidence,
+            self.observed,
+            recency=self.recency(now, scales),
+            quality=self.quality,
+            links=self.links,
+            weights=scales.weights,
+        )
+
+    def recency(self, now: int, scales: Scales) -> float:
+        """Return how fresh it is at a time."""
+        days = fading.days_since(self.seen_at, now)
+        return fading.recency(days, self.observed, fading=scales.fading)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +102,45 @@ class Faded:
     status: str
     #: How it stood before.
     before: str
+    #: Runs of decay in a row that found it worth pruning.
+    strikes: int = 0
 
 
-def faded(connection: Connection, now: int) -> list[Faded]:
-    """Return every principle whose rank or status is another one at a time (UTC microseconds)."""
-    rows = connection.execute(_standing())
-    return [found for row in rows if (found := _judged(row, now)) is not None]
+#: What holds where nobody has set anything else.
+DEFAULTS = Scales()
+
+
+def today(connection: Connection, now: int) -> int:
+    """Return the time that ages count to: that of the ledger's last events where `now` is ahead.
+
+    A clock that is wrong for an hour must not make everything old.
+    """
+    return horizon(connection, now, 0)
+
+
+def evidence(connection: Connection, ids: Iterable[str]) -> dict[str, Evidence]:
+    """Return what is counted about principles, by id; ids that are not known are left out."""
+    return {row.id: _evidence(row) for row in _rows(connection, list(ids))}
+
+
+def faded(connection: Connection, now: int, scales: Scales = DEFAULTS) -> list[Faded]:
+    """Return every principle whose rank or status is another one after a run of decay.
+
+    `now` is in UTC microseconds, and what `today` gives for the clock.
+    """
+    return list(_judged(_rows(connection), now, scales, fading.faded))
+
+
+def settle(
+    connection: Connection, ids: Iterable[str], now: int, scales: Scales = DEFAULTS
+) -> list[Faded]:
+    """Write rank and status of some principles as they are now; return those that changed.
+
+    No run of decay: nothing goes a step further towards being pruned. `now` is as in `faded`.
+    """
+    found = list(_judged(_rows(connection, list(ids)), now, scales, fading.ranked))
+    write(connection, found)
+    return found
 
 
 def write(connection: Connection, found: Sequence[Faded]) -> None:
@@ -52,22 +148,49 @@ def write(connection: Connection, found: Sequence[Faded]) -> None:
     statement = (
         update(principles)
         .where(principles.c.id == bindparam("one"))
-        .values({"rank": bindparam("ranked"), "status": bindparam("stands")})
+        .values(
+            {
+                "rank": bindparam("ranked"),
+                "status": bindparam("stands"),
+                "strikes": bindparam("struck"),
+            }
+        )
     )
-    rows = [{"one": each.id, "ranked": each.rank, "stands": each.status} for each in found]
+    rows = [
+        {"one": each.id, "ranked": each.rank, "stands": each.status, "struck": each.strikes}
+        for each in found
+    ]
     if rows:
         connection.execute(statement, rows)
 
 
-def _judged(row: Any, now: int) -> Faded | None:
-    """Return how a principle stands now; None when that is as it is written."""
-    days = fading.days_since(row.seen or row.created_at, now)
-    fresh = fading.recency(days, row.observed)
-    ranked = rank(row.confidence, row.observed, recency=fresh, quality=row.quality, links=row.links)
-    status = fading.next_status(row.status, ranked, days=days)
-    if status == row.status and abs(ranked - row.rank) < CLOSE:
-        return None
-    return Faded(row.id, ranked, status, row.status)
+def _judged(
+    rows: Iterable[Any], now: int, scales: Scales, judge: Callable[..., fading.Standing]
+) -> Iterator[Faded]:
+    """Yield how principles stand now, where that is not as it is written."""
+    for row in rows:
+        found = _evidence(row)
+        ranked, days = found.rank(now, scales), fading.days_since(found.seen_at, now)
+        before = fading.Standing(row.status, row.strikes)
+        stands = judge(before, ranked, days=days, fading=scales.fading)
+        if stands != before or abs(ranked - row.rank) >= CLOSE:
+            yield Faded(row.id, ranked, stands.status, row.status, stands.strikes)
+
+
+def _evidence(row: Any) -> Evidence:
+    """Return what is counted in a row."""
+    seen = row.seen or row.created_at
+    return Evidence(row.confidence, row.quality, row.observed, seen, row.links)
+
+
+def _rows(connection: Connection, ids: Sequence[str] | None = None) -> Iterator[Any]:
+    """Yield principles, those or all, with what is counted about each."""
+    query = _standing()
+    if ids is None:
+        yield from connection.execute(query)
+        return
+    for some in chunks(sorted(set(ids))):
+        yield from connection.execute(query.where(principles.c.id.in_(some)))
 
 
 def _standing() -> Any:
@@ -91,10 +214,17 @@ def _standing() -> Any:
         select(func.count())
         .select_from(principle_links)
         .where(or_(*(end == principles.c.id for end in ends)))
+        .where(principle_links.c.type != LinkType.CONTRADICTS)
     )
     counted = {"observed": observed, "seen": seen, "links": links}
     return select(
-        principles,
+        principles.c.id,
+        principles.c.confidence,
+        principles.c.quality,
+        principles.c.rank,
+        principles.c.status,
+        principles.c.strikes,
+        principles.c.created_at,
         *(
             query.correlate(principles).scalar_subquery().label(name)
             for name, query in counted.items()

@@ -7,7 +7,17 @@ import math
 import pytest
 
 from cortex_actors.clock import DAY
-from cortex_actors.rules.fading import ACTIVE, DECAYING, PRUNED, days_since, next_status, recency
+from cortex_actors.rules.fading import (
+    ACTIVE,
+    DECAYING,
+    PRUNED,
+    STRIKES,
+    Standing,
+    days_since,
+    faded,
+    ranked,
+    recency,
+)
 
 
 class TestRecency:
@@ -24,7 +34,11 @@ class TestRecency:
 
     def test_ahead(self) -> None:
         """A time that lies ahead of the clock is now."""
-        assert (1.0, 0.0) == (recency(-50, 1), days_since(2 * DAY, DAY))
+        assert (1.0, 0) == (recency(-50, 1), days_since(2 * DAY, DAY))
+
+    def test_whole_days(self) -> None:
+        """Nothing moves within a day."""
+        assert [0, 0, 1, 1] == [days_since(0, at) for at in (1, DAY - 1, DAY, 2 * DAY - 1)]
 
 
 class TestStatus:
@@ -36,7 +50,7 @@ class TestStatus:
             (ACTIVE, 0.14, 90, ACTIVE),
             (ACTIVE, 0.15, 1_000, ACTIVE),
             (ACTIVE, 0.09, 1_000, DECAYING),
-            (DECAYING, 0.09, 181, PRUNED),
+            (DECAYING, 0.09, 181, DECAYING),
             (DECAYING, 0.09, 180, DECAYING),
             (DECAYING, 0.2, 200, ACTIVE),
             (DECAYING, 0.01, 3, ACTIVE),
@@ -46,6 +60,39 @@ class TestStatus:
             (PRUNED, 0.01, 3, ACTIVE),
         ],
     )
-    def test_next(self, before: str, rank: float, days: float, after: str) -> None:
+    def test_one_run(self, before: str, rank: float, days: float, after: str) -> None:
         """One step down in a run, and back as soon as it is observed again."""
-        assert after == next_status(before, rank, days=days)
+        assert after == faded(Standing(before), rank, days=days).status
+
+    def test_seven_runs(self) -> None:
+        """What nobody believes is pruned by the seventh run in a row that finds it so."""
+        now, seen = Standing(), []
+        for _ in range(STRIKES + 1):
+            now = faded(now, 0.05, days=200)
+            seen.append(now.status)
+
+        assert [DECAYING] * 6 + [PRUNED] * 2 == seen
+
+    def test_one_run_between(self) -> None:
+        """One run that finds it worth keeping begins the count anew."""
+        now = Standing(DECAYING, STRIKES - 1)
+        now = faded(now, 0.05, days=10)
+
+        assert Standing(ACTIVE, 0) == now
+        assert Standing(DECAYING, 1) == faded(now, 0.05, days=200)
+
+
+class TestRanked:
+    def test_no_strike(self) -> None:
+        """Counting a rank anew is no run of decay, however often it happens."""
+        now = Standing(DECAYING, 3)
+        for _ in range(20):
+            now = ranked(now, 0.05, days=200)
+
+        assert Standing(DECAYING, 3) == now
+
+    def test_back(self) -> None:
+        """New evidence brings it back at once, and takes the strikes with it."""
+        assert Standing() == ranked(Standing(DECAYING, 5), 0.05, days=0)
+        assert Standing() == ranked(Standing(PRUNED, STRIKES), 0.05, days=0)
+        assert Standing(PRUNED, STRIKES) == ranked(Standing(PRUNED, STRIKES), 0.9, days=91)

@@ -8,11 +8,13 @@ from cortex_actors.clock import SECOND, ulid
 from cortex_actors.domain.event import Event
 from cortex_actors.domain.insight import InsightStatus
 from cortex_actors.domain.payload import Custom
+from cortex_actors.domain.principle import Derivation
 from cortex_actors.schedule.errands import Errands
 from cortex_actors.storage import digest, fading, insights, principles, runs
 from cortex_actors.storage.append import store as store_events
 from cortex_actors.storage.retention import BELIEVED
 from cortex_actors.testing import EPOCH
+from cortex_actors.topics import ORGANISATION_REQUESTED
 from tests.schedule.support import DAY, Watched, scheduled
 
 if TYPE_CHECKING:
@@ -40,8 +42,9 @@ async def promoted(watched: Watched, text: str, confidence: float = 0.5) -> None
 
     def work(connection: Connection) -> None:
         insights.weigh(connection, [(said, confidence)])
-        found = insights.by_id(connection, [said])[said]
-        principles.promote(connection, principles.of(found, watched.clock.now()))
+        made = principles.of(insights.by_id(connection, [said])[said], watched.clock.now())
+        principles.add(connection, [made])
+        principles.derive(connection, [Derivation(made.id, said, 1.0)])
 
     await watched.store.write(work)
 
@@ -128,20 +131,33 @@ class TestDecay:
             assert "" == done.said  # the timer had it done before
 
     async def test_and_back(self, tmp_path: Path) -> None:
-        """What nobody believes goes down a step a run, is never deleted, and comes back."""
+        """What nobody believes is pruned after seven runs in a row, not deleted, and comes back."""
         async with scheduled(tmp_path, decay_every_s=1e9) as watched:
             await promoted(watched, "Use tabs.", confidence=0.0)
             await watched.store.write(lambda c: c.exec_driver_sql(_POOR).rowcount)
             watched.clock.advance(1_000 * DAY)
             seen = []
-            for _ in range(3):
+            for _ in range(8):
                 await watched.ask("decay")
                 seen.append((await standing(watched))[0])
             await watched.store.says(FILE, "Use tabs.", at=watched.clock.now(), revision="b" * 64)
             await watched.ask("decay")
 
-            assert ["decaying", "pruned", "pruned"] == seen
+            assert ["decaying"] * 6 + ["pruned"] * 2 == seen
             assert "active" == (await standing(watched))[0]
+
+    async def test_told(self, tmp_path: Path) -> None:
+        """Where a principle stands otherwise the organiser is asked, so that files follow."""
+        async with scheduled(tmp_path, decay_every_s=1e9) as watched:
+            await promoted(watched, "Use tabs.", confidence=0.0)
+            errands = Errands(watched.bus, watched.store.records, watched.clock)
+            watched.clock.advance(LONG)
+            ranked = await errands.decay()
+            await watched.store.write(lambda c: c.exec_driver_sql(_POOR).rowcount)
+            moved = await errands.decay()
+
+            assert [] == list(ranked.say)
+            assert [ORGANISATION_REQUESTED] == [each.topic for each in moved.say]
 
     async def test_meanwhile(self, tmp_path: Path) -> None:
         """What is observed between the look and the write is not written over by what was seen."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,6 +23,8 @@ from tests.storage.support import opened
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from cortex_actors.storage.records import Connection
 
 
 class TestBackups:
@@ -188,6 +192,21 @@ class TestCheck:
             assert "words_alone were not the words of the texts" in caplog.text
 
 
+#: Two writes into a file of a project: one that has ended, and one that has not.
+_WRITES = """
+INSERT INTO projects (id, name, root, added_at) VALUES ('prj_a', 'a', '/a', 1);
+INSERT INTO file_writes
+(run_id, project_id, path, agent, after_sha256, aside, state, began_at, ended_at) VALUES
+('run_1', 'prj_a', '/a/CLAUDE.md', 'claude', '', '', 'done', 1, 2),
+('run_1', 'prj_a', '/a/CLAUDE.md', 'claude', '', '.x', 'pending', 1, NULL)
+"""
+
+
+def _run(connection: Connection, sql: str) -> int:
+    """Run a statement."""
+    return connection.exec_driver_sql(sql).rowcount
+
+
 class TestPrune:
     async def test_until_nothing_is_left(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -202,3 +221,16 @@ class TestPrune:
                 watched.clock.advance(upkeep.PAUSE)
             await eventually(lambda: not units)
             await eventually(lambda: watched.clock.due > HOUR / SECOND - 2 * SOON)
+
+    async def test_writes(self, tmp_path: Path) -> None:
+        """What files held before we wrote into them is kept for its time, and no longer."""
+        async with scheduled(tmp_path) as watched:
+            for sql in _WRITES.split(";"):
+                await watched.store.write(partial(_run, sql=sql))
+            asked = asyncio.ensure_future(watched.ask("prune"))
+            await eventually(lambda: 0 < watched.clock.due < 2 * upkeep.PAUSE)
+            watched.clock.advance(upkeep.PAUSE)
+            await asked
+
+            assert [(2,)] == await watched.store.rows("SELECT seq FROM file_writes")
+            assert "1 writes into files" in (await watched.job("prune"))["said"]

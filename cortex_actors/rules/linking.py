@@ -1,0 +1,185 @@
+"""How two principles stand to each other, by what they say and not by which came first.
+
+In this order: they contradict each other; one needs what the other is about; they are nearly the
+same; one says for less what the other says for more; both make one claim; they are about one thing.
+What contradicts, and what needs, is found in the words at any likeness that is worth a look;
+everything else takes a cosine, because words alone find no likeness.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from cortex_actors.domain.judgement import Conflict, Decider, Judgement, Relation
+from cortex_actors.domain.link import Link, LinkType
+from cortex_actors.rules import judgement, needs
+from cortex_actors.rules.contradiction import opposition
+from cortex_actors.rules.lexicon import standard
+from cortex_actors.rules.reading import read
+from cortex_actors.rules.sameness import differ
+from cortex_actors.rules.scoping import wider
+from cortex_actors.rules.similarity import SUSPECT
+
+if TYPE_CHECKING:
+    from cortex_actors.domain.judgement import Claim
+    from cortex_actors.rules.lexicon import Lexicon
+
+#: Changes with what is found: links that were drawn by another version are drawn anew.
+VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Cosines from which on a likeness means something (Cerno's)."""
+
+    #: Two may be linked, if they share a domain or a tag.
+    related: float = 0.5
+    #: Two are linked whatever they share.
+    close: float = 0.7
+    #: Two reinforce each other.
+    reinforces: float = 0.85
+    #: Nearest ones that each is linked with at most, beside what contradicts it or what it needs.
+    neighbours: int = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A principle as it is linked.
+
+    Attributes:
+        claim: what it says, under which heading, and where it holds.
+        verdicts: what somebody has said about it and others, by the other's id: that counts for
+            more than the rules.
+        is_section: whether it is a whole section and no statement; the two are never compared.
+
+    """
+
+    id: str
+    claim: Claim
+    domains: frozenset[str] = frozenset()
+    tags: frozenset[str] = frozenset()
+    verdicts: tuple[tuple[str, Judgement], ...] = ()
+    is_section: bool = False
+
+    def verdict(self, other: str) -> Judgement | None:
+        """Return what somebody has said about it and another one."""
+        return next((said for name, said in self.verdicts if name == other), None)
+
+
+DEFAULTS: Final = Thresholds()
+
+
+def may_link(
+    one: Subject, other: Subject, cosine: float, *, thresholds: Thresholds = DEFAULTS
+) -> bool:
+    """Tell whether two are near enough to be linked by their likeness."""
+    if cosine >= thresholds.close:
+        return True
+    shares = one.domains & other.domains or one.tags & other.tags
+    return cosine >= thresholds.related and bool(shares)
+
+
+def link(
+    one: Subject,
+    other: Subject,
+    cosine: float | None,
+    *,
+    near: bool,
+    thresholds: Thresholds = DEFAULTS,
+    lexicon: Lexicon | None = None,
+) -> Link | None:
+    """Return the link of two principles, or None; the same whichever comes first.
+
+    `near`: one is among the nearest of the other, so that likeness alone links them. Without a
+    cosine only what the words show is found.
+    """
+    tables = lexicon or standard()
+    left, right = (one, other) if one.id < other.id else (other, one)
+    said = _judged(left, right, cosine, tables)
+    if said.contradicts:
+        return _link(left, right, LinkType.CONTRADICTS, said.confidence, said)
+    is_read = not (left.is_section or right.is_section)
+    found = _needed(left, right, tables) if is_read else None
+    if found is not None or not near or cosine is None:
+        return found
+    return _alike(left, right, cosine, said, thresholds=thresholds, lexicon=tables)
+
+
+def _judged(left: Subject, right: Subject, cosine: float | None, lexicon: Lexicon) -> Judgement:
+    """Return what two are to each other: by whoever has said so, else by the rules."""
+    known = left.verdict(right.id) or right.verdict(left.id)
+    if known is not None:
+        return known
+    if not (left.is_section or right.is_section):
+        return judgement.judge(left.claim, right.claim, cosine=cosine, lexicon=lexicon)
+    both = left.is_section and right.is_section
+    against = opposition(left.claim.text, right.claim.text) if both else None
+    if against is not None and cosine is not None and cosine >= SUSPECT[0]:
+        why = f"one says {against.left!r}, the other {against.right!r}"
+        return Judgement(Relation.CONTRADICTION, Decider.RULES, why, Conflict.DIRECT)
+    return Judgement(Relation.RELATED, Decider.RULES, "a section is compared by its words alone")
+
+
+def _needed(left: Subject, right: Subject, lexicon: Lexicon) -> Link | None:
+    """Return which of two needs the other; None where neither does, or each the other."""
+    found: dict[tuple[str, str], tuple[float, str]] = {}
+    for one, other in ((left, right), (right, left)):
+        for need in needs.needs(one.claim, lexicon):
+            share = needs.about(need, other.claim, lexicon)
+            ends = (one.id, other.id) if need.comes_first else (other.id, one.id)
+            if share > found.get(ends, (0.0, ""))[0]:
+                found[ends] = share, f'one says "{need.words}", the other is about that'
+    if len(found) != 1:
+        return None
+    ((source, target), (share, why)) = found.popitem()
+    return Link(source, target, LinkType.DEPENDS_ON, share, Decider.RULES, why)
+
+
+def _alike(
+    left: Subject,
+    right: Subject,
+    cosine: float,
+    said: Judgement,
+    *,
+    thresholds: Thresholds,
+    lexicon: Lexicon,
+) -> Link | None:
+    """Return the link of two that are near and may both hold."""
+    strength = min(max(cosine, 0.0), 1.0)
+    if cosine < thresholds.reinforces and not (left.is_section or right.is_section):
+        is_close = cosine >= thresholds.close
+        found = wider(left, right, is_close=is_close, lexicon=lexicon)
+        if found is not None:
+            kind = LinkType.GENERALIZES if found.is_first else LinkType.SPECIALIZES
+            return Link(left.id, right.id, kind, strength, Decider.RULES, found.reason)
+    if said.relation is Relation.SAME:
+        return _link(left, right, LinkType.REINFORCES, strength, said)
+    but = _differing(left, right, lexicon) if cosine >= thresholds.reinforces else ""
+    is_one = cosine >= thresholds.reinforces and not but
+    kind = LinkType.REINFORCES if is_one else LinkType.RELATED
+    return Link(left.id, right.id, kind, strength, Decider.RULES, _why(left, right, cosine) + but)
+
+
+def _link(left: Subject, right: Subject, kind: LinkType, strength: float, said: Judgement) -> Link:
+    """Return a judgement as a link."""
+    return Link(left.id, right.id, kind, strength, said.decider, said.reason)
+
+
+def _differing(left: Subject, right: Subject, lexicon: Lexicon) -> str:
+    """Return what two texts differ in that decides, however alike their words are; "" for nothing.
+
+    "Indent with tabs" and "indent with spaces" lie nearest of all, and neither supports the other.
+    """
+    if left.is_section or right.is_section:
+        return ""
+    one, other = (read(each.claim, lexicon) for each in (left, right))
+    found = differ(one, other, lexicon=lexicon)
+    return "" if found is None else f"; but {found}"
+
+
+def _why(left: Subject, right: Subject, cosine: float) -> str:
+    """Return why two are related, as far as it can be said."""
+    shared = sorted(left.domains & right.domains) or sorted(left.tags & right.tags)
+    about = f", both about {', '.join(shared)}" if shared else ""
+    return f"alike: cosine {cosine:.2f}{about}"

@@ -1,0 +1,22 @@
+"""What the tests of links share: ids of principles by what they say, and the links of a ledger."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cortex_actors.domain.insight import statement_hash
+from cortex_actors.domain.principle import principle_id
+
+if TYPE_CHECKING:
+    from tests.storage.support import Store
+
+
+def named(text: str) -> str:
+    """Return the id of a principle that says that."""
+    return principle_id(statement_hash(text))
+
+
+async def linked(store: Store) -> list[tuple[str, str, str]]:
+    """Return the links of a ledger: the two ends and the type, in order."""
+    query = "SELECT source_id, target_id, type FROM principle_links ORDER BY 1, 2, 3"
+    return [(str(one), str(other), str(kind)) for one, other, kind in await store.rows(query)]
