@@ -70,6 +70,8 @@ def look(learned: Learned, patient: Patient) -> Seen:
             absent.add(project.id)
             continue
         for path, state in swept.files.items():
+            if learned.is_revoked(project.id, path):
+                continue
             if _missed(seen, state, learned.files.get(path), patient=patient):
                 _note_soon(seen, state, project.added_at, patient=patient)
     for path in sorted({*learned.files, *learned.spoken}):

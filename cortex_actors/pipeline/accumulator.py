@@ -23,13 +23,15 @@ from cortex_actors.domain.insight import Granularity
 from cortex_actors.domain.payload import AccumulationComplete, FileChanged, ScanRequested
 from cortex_actors.domain.project import innermost
 from cortex_actors.errors import BadInput, CortexError
-from cortex_actors.pipeline import reading
+from cortex_actors.origins import origin
+from cortex_actors.pipeline import reading, taking
 from cortex_actors.pipeline.findings import READ_AS
 from cortex_actors.pipeline.job import Job
 from cortex_actors.pipeline.likeness import Likeness
+from cortex_actors.pipeline.taking import Taking
 from cortex_actors.pipeline.vectors import vectors
 from cortex_actors.runtime.overflow import Overflow
-from cortex_actors.storage import alerts, indexing, insights, projects, runs, sources
+from cortex_actors.storage import insights, projects, revocations, runs, sources
 from cortex_actors.topics import ACCUMULATION_COMPLETE, FILE_CHANGED, SCAN_REQUESTED
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.event import Event
     from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.project import Project
     from cortex_actors.parsers.dialect import Dialect
     from cortex_actors.pipeline.findings import Said
     from cortex_actors.pipeline.vectors import Embed
@@ -124,24 +127,23 @@ class Accumulator(Consumer):
         job = Job(project, path, replace(run, project_id=project.id))
         if job.dialect is None or await self._on_thread(job.is_left_out):
             return await self._silenced(replace(job.run, state="failed", error=job.refusal()))
+        taken_back = await self._records.read(lambda c: revocations.bars(c, project.id, path))
+        if taken_back is not None:
+            return await self._silenced(replace(job.run, counts={"revoked": 1}))
         return await self._read(job, job.dialect)
 
     async def on_scan(self, event: Event[ScanRequested]) -> Outcome:
-        """Notice files that are known and no longer there; the watchlist finds those that are."""
+        """Notice files that are known and no longer there; the watchlist finds those that are.
+
+        Of which repository a project is a checkout is found out anew, too.
+        """
         wanted = event.payload.project_id
-
-        def known(connection: Connection) -> list[FileState]:
-            return [
-                state
-                for project in projects.followed(connection)
-                if wanted in (None, project.id)
-                for state in projects.files(connection, project.id).values()
-            ]
-
-        states = await self._records.read(known)
-        gone = await self._on_thread(_gone, states)
+        followed, known = await self._records.read(lambda c: taking.known(c, wanted))
+        gone = await self._on_thread(_gone, known)
+        origins = await self._on_thread(_origins, followed)
         return Outcome(
-            say=[self.say(FILE_CHANGED, FileChanged(s.project_id, s.path)) for s in gone]
+            lambda connection: projects.locate(connection, origins),
+            [self.say(FILE_CHANGED, FileChanged(s.project_id, s.path)) for s in gone],
         )
 
     async def _read_anew(self) -> None:
@@ -184,26 +186,16 @@ class Accumulator(Consumer):
         self, job: Job, state: FileState, said: Said, *, is_private: bool
     ) -> Outcome:
         """Make what the file says the ledger's."""
-        owner, path, findings = job.project.id, job.path, said.findings
+        findings = said.findings
         found = await vectors(self._embed, findings, model=self._model)
         same = {} if is_private else await self._likeness.same(findings, found)
         # Read beforehand, because events are said in the outcome: the path is in our hand.
-        other = await self._records.read(lambda c: insights.difference(c, path, owner, findings))
-        at = self.desk.clock.now()
-
-        def work(connection: Connection) -> Mapping[str, int]:
-            learned = insights.learn(
-                connection, findings, project_id=owner, path=path, at=at, same=same
-            )
-            alerts.note(connection, path, said.alerts, project_id=owner, at=at)
-            indexing.keep_vectors(connection, self._model, found)
-            projects.saw(connection, state, at)
-            return learned.counts
-
+        other = await self._records.read(lambda c: taking.noted(c, state, findings))
+        taken = Taking(state, said, self._model, found, same, at=self.desk.clock.now())
         run = replace(job.run, counts={**said.counts, "embedded": len(found)})
         # A new revision is new evidence for everything it still says, so that is weighed, too.
-        weighed = {*other.changed, *(each.insight_id for each in findings), *same.values()}
-        return self._outcome(run, work, sorted(weighed))
+        seen = [each.insight_id for each in findings] if other.is_new else []
+        return self._outcome(run, taken.write, sorted({*other.changed, *seen, *same.values()}))
 
     async def _failed(self, job: Job, state: FileState) -> Outcome:
         """Record why a file cannot be read; what it said before stands."""
@@ -231,9 +223,7 @@ class Accumulator(Consumer):
         before = await self._records.read(lambda c: insights.difference(c, path, "", ()))
 
         def work(connection: Connection) -> None:
-            insights.silence(connection, path, at)
-            alerts.end(connection, path, at)
-            projects.forget(connection, path)
+            taking.silence(connection, path, at)
 
         return self._outcome(run, work, before.changed, say)
 
@@ -283,6 +273,11 @@ def _parts(ids: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Yield the ids in parts that one event can name; one part at least."""
     for start in range(0, max(len(ids), 1), NAMED):
         yield tuple(ids[start : start + NAMED])
+
+
+def _origins(followed: Sequence[Project]) -> dict[str, str | None]:
+    """Return of which repositories projects are checkouts, by their ids (on a thread)."""
+    return {each.id: origin(each.root) for each in followed}
 
 
 def _gone(states: Sequence[FileState]) -> list[FileState]:

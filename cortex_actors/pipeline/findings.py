@@ -17,6 +17,7 @@ from cortex_actors.domain.insight import (
     statement_hash,
 )
 from cortex_actors.errors import BadInput
+from cortex_actors.formatters import fence
 from cortex_actors.parsers.statements import statements
 from cortex_actors.pipeline.admission import Where, admit, unseen, without_secrets
 from cortex_actors.rules import quarantine
@@ -89,12 +90,13 @@ class Reader:
         self._limit(len(found), SECTIONS, "sections")
         findings: list[Finding] = []
         alerts: list[Alert] = []
-        read = 0
+        read, revision = 0, fence.revision(data)
         for each in found:
             if not says_something(each.content):
                 continue
             read += 1
-            fragment, secrets = without_secrets(each)
+            # Of what in it is a human's: what we write ourselves is no new observation.
+            fragment, secrets = without_secrets(replace(each, file_hash=revision))
             alerts += secrets
             met: list[Alert] = []
             for finding, some in self._findings(fragment):

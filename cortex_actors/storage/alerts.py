@@ -10,12 +10,13 @@ import secrets
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, func, or_, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.domain.alert import Alert, AlertKind
 from cortex_actors.rules.credentials import fingerprint
-from cortex_actors.storage.schema import alerts, insight_sources, insights, meta
+from cortex_actors.storage.connection import driver_of
+from cortex_actors.storage.schema import alerts, insight_sources, insights, meta, reviews
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +24,13 @@ if TYPE_CHECKING:
 #: The fact of the home by which fingerprints of secrets are made, and its bytes. It never leaves
 #: the ledger, so that nobody else can try passwords against a fingerprint.
 KEY, KEY_BYTES = "fingerprint-key", 32
+
+#: Alerts of one text, wherever it stands or stood.
+_LOOKED_AT = (
+    "UPDATE alerts AS a SET ended_at = ? WHERE a.ended_at IS NULL AND a.kind <> 'secret'"
+    " AND EXISTS (SELECT 1 FROM insight_sources AS s WHERE s.said_id = ? AND s.path = a.path"
+    " AND s.fragment_id = a.fragment_id AND s.line_start = a.line_start)"
+)
 
 #: What tells two alerts of a file apart.
 _Mark = tuple[str, str, str]
@@ -33,10 +41,10 @@ def note(
 ) -> None:
     """Make the alerts of a file those, and end the others that it had.
 
-    Call it once its sources are written: what a person has approved alarms nobody again.
+    Call it once its sources are written: what a person has decided about alarms nobody again.
     """
     rows: dict[_Mark, dict[str, object]] = {}
-    known = _approved(connection, path) if found else set()
+    known = _decided(connection, path) if found else set()
     for each in found:
         if each.kind is not AlertKind.SECRET and (each.fragment_id, each.line_start) in known:
             continue
@@ -68,6 +76,11 @@ def end(connection: Connection, path: str, at: int, *, but: set[_Mark] | None = 
         connection.execute(update(alerts).where(alerts.c.id.in_(over)).values({"ended_at": at}))
 
 
+def looked_at(connection: Connection, insight_id: str, at: int) -> None:
+    """End the alerts of a text that a person has decided about; a secret is one still."""
+    driver_of(connection).execute(_LOOKED_AT, (at, insight_id))
+
+
 def standing(connection: Connection, path: str | None = None) -> list[Alert]:
     """Return the alerts that have not ended, of one file or of all, by path and line."""
     query = select(alerts).where(alerts.c.ended_at.is_(None))
@@ -94,13 +107,13 @@ def count(connection: Connection) -> dict[AlertKind, int]:
     return Counter({AlertKind(kind): number for kind, number in found})
 
 
-def _approved(connection: Connection, path: str) -> set[tuple[str, int]]:
-    """Return where in a file texts stand, by fragment and line, that need no look."""
+def _decided(connection: Connection, path: str) -> set[tuple[str, int]]:
+    """Return where in a file texts stand, by fragment and line, that need no look any more."""
     query = (
         select(insight_sources.c.fragment_id, insight_sources.c.line_start)
         .join(insights, insights.c.id == insight_sources.c.said_id)
         .where(insight_sources.c.path == path, insight_sources.c.withdrawn_at.is_(None))
-        .where(insights.c.review.is_(None))
+        .where(or_(insights.c.review.is_(None), insights.c.id.in_(select(reviews.c.insight_id))))
     )
     return {(row.fragment_id, row.line_start) for row in connection.execute(query)}
 

@@ -16,10 +16,12 @@ from cortex_actors.domain.insight import Granularity, Insight, InsightSource, In
 from cortex_actors.storage import facing, insightrows, merging
 from cortex_actors.storage import sources as source_rows
 from cortex_actors.storage.chunks import chunks
+from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.embedded import embedded_text
 from cortex_actors.storage.insightrows import live, of_project, with_evidence
-from cortex_actors.storage.schema import insight_sources, insights
+from cortex_actors.storage.schema import insight_sources, insights, reviews
 from cortex_actors.storage.standing import COLLECTION, approve, remake, settle
+from cortex_actors.storage.tables.columns import stored_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -47,18 +49,23 @@ __all__ = [
     "weigh",
 ]
 
-#: What is written of an insight that is known: when it was seen, and what of it depends on the
-#: granularity, where that is another one now. `excluded` is named by hand: SQLAlchemy's own copies
-#: the table each time, which costs 1 ms.
+#: What is written of an insight that is known: what of it depends on the granularity, where that
+#: is another one now. `excluded` is named by hand: SQLAlchemy's own copies the table each time,
+#: which costs 1 ms.
 _SEEN_AGAIN: dict[str, Any] = {
-    "last_seen_at": literal_column("max(insights.last_seen_at, excluded.last_seen_at)"),
-    **{
-        name: literal_column(
-            f"iif(insights.granularity = excluded.granularity, insights.{name}, excluded.{name})"
-        )
-        for name in ("content", "heading", "kind", "text_hash", "granularity")
-    },
+    name: literal_column(
+        f"iif(insights.granularity = excluded.granularity, insights.{name}, excluded.{name})"
+    )
+    for name in ("content", "heading", "kind", "text_hash", "granularity")
 }
+
+#: When insights were seen last that a file was just observed to say; a file that is only read again
+#: says nothing new.
+_SEEN = (
+    "UPDATE insights SET last_seen_at = ?1 WHERE last_seen_at < ?1 AND id IN (SELECT s.said_id"
+    " FROM insight_sources AS s JOIN observations AS o ON o.source_id = s.id AND o.at = ?1"
+    " WHERE s.path = ?2 AND s.withdrawn_at IS NULL)"
+)
 
 #: What a new insight's confidence is until the reconciler has weighed it (Cerno: 0.5).
 FIRST_CONFIDENCE = 0.5
@@ -154,6 +161,7 @@ def learn(
     source_rows.attach(connection, found, project_id=project_id, at=at, counted=counted)
     source_rows.observe(connection, path, found, at)
     source_rows.withdraw(connection, other.gone, at)
+    driver_of(connection).execute(_SEEN, (at, stored_text(path)))
     facing.face(connection, before | said)
     parted = merging.release(connection, before)
     joined = merging.join(connection, same or {})
@@ -184,6 +192,7 @@ def count(connection: Connection, project_id: str | None = None) -> int:
 def count_waiting(connection: Connection) -> int:
     """Return how many insights wait for a person to look at them."""
     waits = insights.c.status == InsightStatus.PENDING_REVIEW
+    waits &= insights.c.id.not_in(select(reviews.c.insight_id))
     return int(connection.execute(select(func.count()).where(waits)).scalar_one())
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.domain.project import Project
+from cortex_actors.origins import is_weak
 from cortex_actors.storage.schema import file_states, projects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,34 @@ def remove(connection: Connection, project_id: str) -> bool:
     return connection.execute(statement).rowcount == 1
 
 
+def locate(connection: Connection, origins: Mapping[str, str | None]) -> list[str]:
+    """Write down of which repositories projects are checkouts; return the ids of those that moved.
+
+    What says only where a repository lies, or nothing, takes nothing better away: git forgets how a
+    repository began, and two checkouts that were one voice stay one.
+    """
+    moved = []
+    for project_id, before in located(connection, origins).items():
+        now = origins[project_id]
+        if now != before and not (is_weak(now) and not is_weak(before)):
+            statement = update(projects).where(projects.c.id == project_id)
+            connection.execute(statement.values({"origin": now}))
+            moved.append(project_id)
+    return moved
+
+
+def located(connection: Connection, ids: Iterable[str]) -> dict[str, str | None]:
+    """Return of which repository each project is a checkout, as far as that is known."""
+    query = select(projects.c.id, projects.c.origin).where(projects.c.id.in_(list(ids)))
+    return dict(connection.execute(query).all())
+
+
+def ever(connection: Connection) -> list[Project]:
+    """Return the projects that were ever followed, by name; what they said is known still."""
+    query = select(projects.c.id, projects.c.name, projects.c.root, projects.c.added_at)
+    return [Project(*row) for row in connection.execute(query.order_by("name", "root"))]
+
+
 def followed(connection: Connection) -> list[Project]:
     """Return the projects that are followed, by name."""
     query = (
@@ -76,6 +108,23 @@ def followed(connection: Connection) -> list[Project]:
         .order_by(projects.c.name, projects.c.root)
     )
     return [Project(*row) for row in connection.execute(query)]
+
+
+def resolving(connection: Connection) -> list[Project]:
+    """Return the followed projects whose files are written without being asked for, by name."""
+    query = select(projects.c.id).where(projects.c.active == 1, projects.c.resolves == 1)
+    opted = set(connection.execute(query).scalars())
+    return [each for each in followed(connection) if each.id in opted]
+
+
+def let_resolve(connection: Connection, project_id: str, *, on: bool) -> bool:
+    """Have a project's files written by themselves from now on, or not; False: it was so."""
+    statement = (
+        update(projects)
+        .where(projects.c.id == project_id, projects.c.resolves != int(on))
+        .values({"resolves": int(on)})
+    )
+    return connection.execute(statement).rowcount == 1
 
 
 def names(connection: Connection) -> dict[str, str]:

@@ -14,6 +14,7 @@ from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.schema import insight_sources, observations
+from cortex_actors.storage.tables.columns import stored_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -52,6 +53,13 @@ _PRIVATE = (
     " GROUP BY said_id HAVING min(path LIKE '%.local.md')"
 )
 
+#: A place of a file that was not seen in a revision.
+_UNSEEN = (
+    "SELECT 1 FROM insight_sources AS s WHERE s.path = ? AND s.withdrawn_at IS NULL"
+    " AND NOT EXISTS (SELECT 1 FROM observations AS o WHERE o.source_id = s.id"
+    " AND o.file_hash = ?) LIMIT 1"
+)
+
 
 def live(connection: Connection, path: str) -> dict[Spot, str]:
     """Return what a file says now: the insight whose text stands at each spot."""
@@ -69,6 +77,12 @@ def strangers(connection: Connection, path: str, project_id: str) -> set[str]:
         insight_sources.c.project_id != project_id,
     )
     return {each for row in connection.execute(query) for each in row}
+
+
+def has_seen(connection: Connection, path: str, revision: str) -> bool:
+    """Tell whether everything that a file says now was seen in that revision of it already."""
+    asked = (stored_text(path), revision)
+    return driver_of(connection).execute(_UNSEEN, asked).fetchone() is None
 
 
 def said_ids(connection: Connection, ids: Iterable[str]) -> set[str]:

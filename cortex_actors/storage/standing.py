@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Row, select
 
 from cortex_actors.domain.insight import Granularity
 from cortex_actors.domain.passage import Passage, Place
-from cortex_actors.storage import passages
+from cortex_actors.storage import alerts, passages
 from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.embedded import embedded_text
@@ -71,13 +71,6 @@ _CONCERNED = (
     " WHERE i.superseded_by IS NOT NULL"
 )
 
-#: Alerts of a text that a person has looked at. A secret is one still.
-_LOOKED_AT = (
-    "UPDATE alerts AS a SET ended_at = ? WHERE a.ended_at IS NULL AND a.kind <> 'secret'"
-    " AND EXISTS (SELECT 1 FROM insight_sources AS s WHERE s.said_id = ? AND s.path = a.path"
-    " AND s.fragment_id = a.fragment_id AND s.line_start = a.line_start)"
-)
-
 
 def settle(connection: Connection, ids: Iterable[str]) -> None:
     """Give insights the status that their rows say, and let be found those that are live.
@@ -102,7 +95,7 @@ def approve(connection: Connection, insight_id: str, *, at: int) -> bool:
     )
     if not changed.rowcount:
         return False
-    driver.execute(_LOOKED_AT, (at, insight_id))
+    alerts.looked_at(connection, insight_id, at)
     settle(connection, [insight_id])
     return True
 

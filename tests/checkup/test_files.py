@@ -63,6 +63,14 @@ class TestComeAndGone:
 
         assert "1 were never read" in of_files(case)[0].found
 
+    def test_revoked(self, case: Case) -> None:
+        """A file that was taken back is not missed: nobody reads it on purpose."""
+        path = case.projects / "atlas-api" / "GEMINI.md"
+        path.write_text("## One\nSomething.\n")
+        case.run("INSERT INTO revocations (kind, key, at) VALUES ('path', ?, 1)", str(path))
+
+        assert [] == of_files(case)
+
     def test_gone(self, case: Case) -> None:
         """A file that is gone while what it said is known is named."""
         case.file.unlink()

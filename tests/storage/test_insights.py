@@ -81,9 +81,9 @@ class TestLearn:
         assert (4, 6) == (place.line_start, place.line_end)
 
     async def test_seen_again(self, store: Store) -> None:
-        """When it was last seen moves on and never back."""
-        for at in (10, 30, 20):
-            await store.says(HERE, "use ruff", at=EPOCH + at)
+        """When it was last seen moves on with each new revision, and never back."""
+        for at, revision in ((10, "a"), (30, "b"), (20, "c"), (40, "b")):
+            await store.says(HERE, "use ruff", at=EPOCH + at, revision=revision)
         found = (await active(store))["use ruff"]
 
         assert (EPOCH + 10, EPOCH + 30) == (found.first_seen, found.last_seen)

@@ -145,3 +145,31 @@ class TestLookup:
             "unembedded": 2,
             "unindexed": 2,
         }.items() <= counts.items()
+
+
+class TestLocate:
+    async def test_known(self, store: Store, atlas: Project) -> None:
+        """What repository a project is a checkout of is written once, and told when it changes."""
+        found = [
+            await store.write(partial(projects.locate, origins={atlas.id: name}))
+            for name in ("github.com/a/b", "github.com/a/b", "github.com/c/d")
+        ]
+
+        assert [[atlas.id], [], [atlas.id]] == found
+        wanted = {atlas.id: "github.com/c/d"}
+        assert wanted == await store.read(lambda c: projects.located(c, [atlas.id, "prj_x"]))
+
+    @pytest.mark.parametrize("weaker", [None, "git:/projects/atlas/.git"])
+    async def test_weaker(self, store: Store, atlas: Project, weaker: str | None) -> None:
+        """What git has forgotten is not forgotten here."""
+        for name in ("commit:abc", weaker):
+            await store.write(partial(projects.locate, origins={atlas.id: name}))
+
+        found = await store.read(lambda c: projects.located(c, [atlas.id]))
+        assert {atlas.id: "commit:abc"} == found
+
+    async def test_ever(self, store: Store, atlas: Project) -> None:
+        """A project that is followed no longer is remembered."""
+        await store.write(lambda c: projects.remove(c, atlas.id))
+
+        assert [atlas] == await store.read(projects.ever)

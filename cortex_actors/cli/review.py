@@ -1,0 +1,256 @@
+"""`review`: what waits for a person, and what a person says about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cortex_actors.cli.blocks import (
+    Block,
+    brief,
+    counted,
+    joined,
+    nothing,
+    show_blocks,
+    show_facts,
+    standing,
+    when,
+)
+from cortex_actors.cli.checks import check_line, need
+from cortex_actors.cli.filters import LimitOption, ProjectOption, SkipOption, one_of
+from cortex_actors.cli.output import (
+    HomeOption,
+    JsonOption,
+    console,
+    examples,
+    shortened,
+    show_json,
+)
+from cortex_actors.cli.projects import meant
+from cortex_actors.client import Client
+from cortex_actors.logrecord import visible
+
+if TYPE_CHECKING:
+    from cortex_actors.client import Answer
+
+#: States that a list may be of, the one without asking first.
+_STATES = ("waiting", "approved", "rejected")
+
+#: What a person is asked, in a word and in a sentence.
+_ASKS = {"use": "use it?", "promotion": "promote?"}
+_QUESTIONS = {
+    "use": "whether it may be used at all, and become a principle",
+    "promotion": "whether it may become a principle",
+}
+
+#: What a source is called that is no file of a project.
+_TRUSTS = {"agent": "an agent said it", "import": "imported", "remote": "of another store"}
+
+#: Characters of a text that a list shows: a person decides by what it says.
+_SHOWN = 300
+
+StateOption = Annotated[
+    str, typer.Option(help=f"One of {', '.join(_STATES)}.", callback=one_of(*_STATES))
+]
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Its id, or the beginning of it.")]
+NoteOption = Annotated[str | None, typer.Option(help="Why, in your own words.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(
+        help="Look at what waits for a person, and let it be used and promoted, or not.",
+        rich_markup_mode=None,
+        no_args_is_help=False,
+        epilog=examples(
+            "cortex review",
+            "cortex review list --status rejected",
+            "cortex review show ins_4f0c9b21",
+            "cortex review approve ins_4f0c9b21",
+            "cortex review reject ins_4f0c9b21 --note 'only true of one service'",
+        ),
+    )
+    group.callback(invoke_without_command=True)(waiting)
+    lists = examples("cortex review list", "cortex review list --status approved --json")
+    group.command("list", epilog=lists)(listed)
+    group.command("show", epilog=examples("cortex review show ins_4f0c9b21"))(show)
+    group.command("approve", epilog=examples("cortex review approve ins_4f0c9b21"))(approve)
+    group.command(
+        "reject",
+        epilog=examples("cortex review reject ins_4f0c9b21 --note 'only true of one service'"),
+    )(reject)
+    app.add_typer(group, name="review")
+
+
+def waiting(
+    context: typer.Context,
+    *,
+    project: ProjectOption = None,
+    status: StateOption = "waiting",
+    limit: LimitOption = 20,
+    skip: SkipOption = 0,
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+) -> None:
+    """List texts that wait for a person, or those that a person has decided about."""
+    if context.invoked_subcommand is None:
+        listed(project=project, status=status, limit=limit, skip=skip, as_json=as_json, home=home)
+
+
+def listed(
+    *,
+    project: ProjectOption = None,
+    status: StateOption = "waiting",
+    limit: LimitOption = 20,
+    skip: SkipOption = 0,
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+) -> None:
+    """List texts that wait for a person, or those that a person has decided about."""
+    found = Client(home).call(
+        "reviews", project=meant(project), status=status, limit=limit, skip=skip
+    )
+    if as_json:
+        show_json(found)
+        return
+    _list(found, status, narrowed=project is not None)
+
+
+def show(name: IdArgument, as_json: JsonOption = False, home: HomeOption = None) -> None:
+    """Show one text whole: what there is to decide, why, where it comes from, what it lacks."""
+    found = Client(home).call("review", insight=name)
+    show_json(found) if as_json else _show(found)
+
+
+def approve(
+    name: IdArgument,
+    note: NoteOption = None,
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+) -> None:
+    """Let a text be used, and become a principle whoever else says it."""
+    _decide("approve", name, note, home=home, as_json=as_json)
+
+
+def reject(
+    name: IdArgument,
+    note: NoteOption = None,
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+) -> None:
+    """Let a text never become a principle; where it is said, it goes on being known."""
+    _decide("reject", name, note, home=home, as_json=as_json)
+
+
+def _decide(verb: str, name: str, note: str | None, *, home: HomeOption, as_json: bool) -> None:
+    """Say what a person decides, and print what follows."""
+    found = Client(home).call(verb, insight=name, note=note)
+    if as_json:
+        show_json(found)
+        return
+    print(visible(f"{found['decision']} {found['id']}: {shortened(found['content'], 160)}"))
+    if verb == "reject":
+        print("it becomes no principle; change your mind with: cortex review approve")
+        return
+    lacks = [check for check in found["promotion"]["checks"] if not check["met"]]
+    held = [each for each in lacks if each["need"] != "not_promoted"]
+    if found["principles"]:
+        print(f"it is part of {', '.join(found['principles'])}")
+    elif held:
+        print(f"it is used; for a principle it still lacks {', '.join(map(_lack, held))}")
+    else:
+        print("the next run makes it a principle: cortex principles")
+
+
+def _list(found: Answer, status: str, *, narrowed: bool) -> None:
+    """Print a list, and what to do with it."""
+    entries = [_entry(each) for each in found["reviews"]]
+    decided = f"{found['approved']:,} approved, {found['rejected']:,} rejected so far"
+    if status != "waiting":
+        title = f"{len(entries)} of {counted(found['total'], 'text')} {status}"
+        show_blocks(title, entries, empty=nothing(found["total"], f"nothing was {status} yet"))
+        return
+    one = found["total"] == 1
+    title = (
+        f"{found['total']:,} {'waits' if one else 'wait'} for a person: {found['use']:,} to be "
+        f"used at all, {found['promotion']:,} to become principles ({decided})"
+    )
+    where = " of this project" if narrowed else ""
+    empty = nothing(found["total"], f"nothing{where} waits for a person ({decided})")
+    show_blocks(title, entries, empty=empty)
+    if entries:
+        print("\nlook at one with: cortex review show ID; then approve ID, or reject ID")
+
+
+def _entry(found: Answer) -> Block:
+    """Return a text's entry in a list."""
+    asked = found.get("asks")
+    mark = _ASKS[asked] if asked else f"{found['confidence']:.2f}"
+    facts = joined(
+        [
+            brief(found["id"]),
+            found["category"],
+            f"sure {found['confidence']:.2f}",
+            f"seen {found['observations']}",
+            ", ".join(found["projects"]),
+            *(_TRUSTS[each] for each in found.get("trust", ()) if each in _TRUSTS),
+        ]
+    )
+    lines = [
+        found.get("because") or "",
+        found.get("note") or "",
+        facts,
+        *standing(found["sources"]),
+    ]
+    return Block(mark, shortened(found["content"], _SHOWN), lines)
+
+
+def _show(found: Answer) -> None:
+    """Print one text whole."""
+    out = console()
+    out.print(visible(found["content"]), style="bold")
+    out.print()
+    asked = found["asks"]
+    show_facts(
+        [
+            ("id", found["id"]),
+            ("status", found["status"]),
+            ("asked", _QUESTIONS[asked] if asked else ""),
+            ("because", found["because"] or ""),
+            ("decided", _decided(found)),
+            ("note", found.get("note") or ""),
+            ("part of", ", ".join(found["principles"])),
+            ("says it", "\n".join(_place(each) for each in found["places"])),
+        ]
+    )
+    out.print()
+    show_facts((need(each["need"]), check_line(each)) for each in found["promotion"]["checks"])
+    if asked:
+        out.print()
+        out.print(f"decide with: cortex review approve {brief(found['id'])}, or reject")
+
+
+def _place(place: Answer) -> str:
+    """Return where a text stands or stood, since when, and whose word that is."""
+    return joined(
+        [
+            f"{place['path']}:{place['line_start']}",
+            place["project"],
+            f"since {when(place['first_at'])}",
+            _TRUSTS.get(place["trust"]),
+            f"until {when(place['withdrawn_at'])}" if place["withdrawn_at"] else None,
+        ]
+    )
+
+
+def _decided(found: Answer) -> str:
+    """Return what a person has said, and when."""
+    if found["decision"] is None:
+        return ""
+    return f"{found['decision']} {when(found['decided_at'])}"
+
+
+def _lack(check: Answer) -> str:
+    """Return what is lacking, in a few words."""
+    return f"{need(check['need'])} ({check['actual']})"

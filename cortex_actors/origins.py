@@ -1,0 +1,176 @@
+"""Origins: which repository a folder is a checkout of, found out without running git.
+
+Two checkouts of one repository are one voice, and so are two folders of it that are followed as two
+projects: what both say was written once. A repository is known by its remote, whatever way leads
+there (ssh, https, a clone on this disk); without one by its first commit while git's log of the
+branch still has it; and else by where it lies.
+
+Nothing is run and nothing is believed: a file that cannot be read, or is too large, says nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+#: Remotes in the order in which they say what a checkout is one of: a fork keeps the repository
+#: that it came of as `upstream`.
+PREFERRED = ("upstream", "origin")
+
+#: What an origin begins with that is a place on this disk, and one that is a first commit.
+PLACE, COMMIT = "git:", "commit:"
+
+#: Bytes of one of git's files that are looked at: a configuration has hundreds.
+LARGEST = 1 << 20
+
+#: Clones of clones on this disk that are followed to what they were cloned of.
+STEPS = 4
+
+# Blanks are taken all or not at all: a line of a million of them costs one look, not one for each.
+_SECTION = re.compile(r"\[\s*([\w.-]+)\s*+(?:\"((?:[^\"\\]|\\.)*+)\"\s*+)?\]")
+# A password may hold an `@`: what stands before the last one is a user, and is nobody's business.
+_URL = re.compile(
+    r"([a-zA-Z][a-zA-Z0-9+.-]{0,30})://(?:[^/]*@)?(\[[^\]]*\]|[^/:@]*)(?::\d*)?(/.*)?"
+)
+_SCP = re.compile(r"(?:[^/@]+@)?([^/:@]{2,}):(?!//)(.*)", re.DOTALL)
+
+#: The line that git writes for the first commit of a repository that was made here.
+_INITIAL = re.compile(r"0{40,64} ([0-9a-f]{40,64}) [^\t\n]*\tcommit \(initial\)")
+
+
+def origin(root: str) -> str | None:
+    """Return which repository a folder belongs to; None where git knows nothing of it. Blocks.
+
+    The text is an address without scheme, user and port (`github.com/acme/atlas`), `commit:` and a
+    first commit, or `git:` and a path. Raises nothing.
+    """
+    try:
+        folder = Path(os.path.realpath(root))
+        around = (_shared(each / ".git") for each in (folder, *folder.parents))
+        shared = next((each for each in around if each is not None), None)
+        return None if shared is None else _of(shared, STEPS)
+    except (OSError, ValueError):
+        return None
+
+
+def is_weak(found: str | None) -> bool:
+    """Tell whether an origin says only where a repository lies, or nothing at all."""
+    return found is None or found.startswith(PLACE)
+
+
+def address(url: str) -> str | None:
+    """Return a remote's address without what depends on the way there; None for a path here."""
+    whole = _URL.fullmatch(url)
+    if whole is not None:
+        scheme, host, path = whole[1].lower(), whole[2], whole[3] or ""
+        return None if scheme == "file" else _plain(host, path)
+    short = _SCP.fullmatch(url)
+    return _plain(short[1], short[2]) if short is not None else None
+
+
+def _of(shared: Path, steps: int) -> str:
+    """Return the origin of a repository whose own folder that is."""
+    url = _remote(shared)
+    if url is not None:
+        found = address(url)
+        if found is not None:
+            return found
+        if steps and (clone := _clone(url, shared)) is not None:
+            return _of(clone, steps - 1)
+    first = _INITIAL.match(_text(shared / "logs" / "HEAD"))
+    return COMMIT + first[1] if first is not None else f"{PLACE}{shared}"
+
+
+def _shared(path: Path) -> Path | None:
+    """Return the folder that all worktrees of a repository share, given its `.git`."""
+    folder = path
+    if not path.is_dir():
+        named = _text(path)
+        if not named.startswith("gitdir:"):
+            return None
+        folder = path.parent / named.removeprefix("gitdir:").strip()
+    common = _text(folder / "commondir").strip()
+    whole = Path(os.path.realpath(folder / common))
+    return whole if whole.is_dir() else None
+
+
+def _clone(url: str, shared: Path) -> Path | None:
+    """Return the shared folder of the repository on this disk that another was cloned of."""
+    path = url[len("file://") :] if url.lower().startswith("file://") else url
+    whole = os.path.realpath(shared.parent / path)
+    for each in (Path(whole), Path(f"{whole}.git")):
+        found = _shared(each / ".git")
+        if found is None and (each / "objects").is_dir():
+            found = each
+        if found is not None and found != shared:
+            return found
+    return None
+
+
+def _remote(shared: Path) -> str | None:
+    """Return the address of the remote that says most; None where there is no remote."""
+    found = _remotes(_text(shared / "config"))
+    names = [*PREFERRED, *sorted(found.keys() - set(PREFERRED))]
+    return next((found[name] for name in names if name in found), None)
+
+
+def _remotes(config: str) -> Mapping[str, str]:
+    """Return the first address of each remote in git's configuration."""
+    found: dict[str, str] = {}
+    name: str | None = None
+    for line in config.splitlines():
+        text = line.strip()
+        head = _SECTION.match(text)
+        if head is not None:
+            name = head[2] if head[1].lower() == "remote" else None
+            text = text[head.end() :].strip()
+        for key, value in _pairs(text):
+            if name is not None and key == "url":
+                found.setdefault(name, value)
+    return found
+
+
+def _pairs(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the key and value of a line, if it has them."""
+    key, sign, rest = text.partition("=")
+    if not sign or text.startswith(("#", ";")):
+        return
+    value = rest.strip()
+    if value.startswith('"'):
+        value = value[1:].partition('"')[0]
+    else:
+        value = re.split(r"\s[#;]", value, maxsplit=1)[0].strip()
+    if value:
+        yield key.strip().lower(), value
+
+
+def _plain(host: str, path: str) -> str | None:
+    """Return host and path as one text that is the same for every way to write them."""
+    # What follows a question mark, or a hash, may be a key.
+    plain = re.split(r"[?#]", path, maxsplit=1)[0].strip()
+    short = plain.strip("/").removesuffix(".git").strip("/")
+    name = host.lower().removeprefix("www.").rstrip(".")
+    # Case is dropped on purpose: hosts of repositories do so, too, and one voice too few is safe.
+    return f"{name}/{short}".lower() if name and short else None
+
+
+def _text(path: Path) -> str:
+    """Return a file's text, "" for what is no plain file or cannot be read."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (OSError, ValueError):
+        return ""
+    with os.fdopen(descriptor, "rb") as opened:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return ""
+        try:
+            # None where a file of the system's has nothing to say yet.
+            return (opened.read(LARGEST) or b"").decode("utf-8", "surrogateescape")
+        except OSError:
+            return ""

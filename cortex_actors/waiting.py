@@ -1,0 +1,222 @@
+"""What waits for a person, and what a person has said, in the shape that clients get it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cortex_actors import learned, whys
+from cortex_actors.domain.insight import InsightStatus
+from cortex_actors.domain.trust import Decision, SourceKind
+from cortex_actors.rules import promotion
+from cortex_actors.rules.promotion import Need
+from cortex_actors.storage import (
+    catalogue,
+    derivations,
+    insights,
+    merging,
+    merits,
+    reviews,
+    revocations,
+    sources,
+    trail,
+)
+from cortex_actors.storage.catalogue import Wanted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from cortex_actors.domain.insight import Insight
+    from cortex_actors.domain.trust import Review
+    from cortex_actors.rules.promotion import Requirement, Thresholds
+    from cortex_actors.storage.records import Connection
+
+#: What a person is asked: whether a text may be used at all, or whether it may be a principle.
+USE, PROMOTION = "use", "promotion"
+
+#: Insights that are looked at for what could be promoted, the most believed first: some hundred
+#: milliseconds.
+CONSIDERED = 5_000
+
+
+def listed(
+    connection: Connection,
+    project_id: str | None,
+    *,
+    now: int,
+    thresholds: Thresholds,
+    limit: int,
+    skip: int,
+) -> dict[str, Any]:
+    """Return one page of what waits for a person."""
+    held = _held(connection, project_id)
+    ready = _ready(connection, project_id, now=now, thresholds=thresholds)
+    rows = [(each, USE, str(each.review)) for each in held]
+    rows += [(each, PROMOTION, why) for each, why in ready]
+    page = rows[skip : skip + limit]
+    said = trail.lines(connection, [each.id for each, _, _ in page])
+    return {
+        "status": "waiting",
+        "total": len(rows),
+        USE: len(held),
+        PROMOTION: len(ready),
+        **_decisions(connection),
+        "reviews": [
+            {
+                **learned.whole(connection, each),
+                "asks": asks,
+                "because": because,
+                "trust": sorted({line.trust for line in said if line.said_id == each.id}),
+            }
+            for each, asks, because in page
+        ],
+    }
+
+
+def decided(
+    connection: Connection, decision: Decision, project_id: str | None, *, limit: int, skip: int
+) -> dict[str, Any]:
+    """Return one page of what a person has decided, newest first."""
+    ours = None if project_id is None else set(insights.ids_of(connection, project_id))
+    found = reviews.listed(connection, decision)
+    some = [each for each in found if ours is None or each.insight_id in ours]
+    page = some[skip : skip + limit]
+    known = catalogue.by_ids(connection, [each.insight_id for each in page])
+    return {
+        "status": str(decision),
+        "total": len(some),
+        **_decisions(connection),
+        "reviews": [
+            {**learned.whole(connection, known[each.insight_id]), **_review(each)} for each in page
+        ],
+    }
+
+
+def whole(
+    connection: Connection, insight_id: str, *, now: int, thresholds: Thresholds
+) -> dict[str, Any]:
+    """Return one text, what there is to decide about it, and where it comes from."""
+    found = catalogue.by_ids(connection, [insight_id])[insight_id]
+    standing = merits.standing(connection, [insight_id])[insight_id]
+    checks = promotion.requirements(found, standing, now=now, thresholds=thresholds)
+    said = reviews.of(connection, [insight_id]).get(insight_id)
+    asks, because = _asked(found, checks)
+    if said is not None and said.decision is Decision.REJECTED:
+        asks, because = None, None
+    return {
+        **learned.whole(connection, found),
+        "asks": asks,
+        "because": because,
+        "principles": sorted(derivations.coming_of(connection, [insight_id])),
+        "places": [
+            {
+                "project": line.project,
+                "path": line.path,
+                "line_start": line.line_start,
+                "trust": line.trust,
+                "first_at": line.first_at,
+                "withdrawn_at": line.withdrawn_at,
+            }
+            for line in trail.lines(connection, [insight_id])
+        ],
+        "promotion": whys.eligibility(connection, found, standing, now=now, thresholds=thresholds),
+        **(_review(said) if said is not None else {"decision": None}),
+    }
+
+
+def refusal(connection: Connection, insight_id: str, decision: Decision) -> str | None:
+    """Return why a person cannot decide so about a text; None where nothing is against it."""
+    if decision is Decision.REJECTED:
+        made = sorted(derivations.coming_of(connection, [insight_id]))
+        if made:
+            return (
+                f"{insight_id} is a principle already ({made[0]}); take that back with: "
+                f"cortex revoke {made[0]}"
+            )
+        return None
+    head = merging.representatives(connection, [insight_id]).get(insight_id)
+    if head is not None:
+        return f"{insight_id} counts for {head}, which says the same: decide about that one"
+    found = catalogue.by_ids(connection, [insight_id])[insight_id]
+    if found.status is InsightStatus.WITHDRAWN:
+        return f"no file says {insight_id} any more{_taken_back(connection, insight_id)}"
+    if found.status is InsightStatus.CONTRADICTED:
+        return (
+            f"something speaks against {insight_id}; decide that first: cortex contradictions, "
+            f"cortex insights --explain {insight_id}"
+        )
+    if insight_id in sources.private_ids(connection, [insight_id]) and not found.review:
+        return f"only one person's own file says {insight_id}: it stays in its project"
+    return None
+
+
+def count(connection: Connection, *, now: int, thresholds: Thresholds) -> dict[str, int]:
+    """Return how many texts wait for a person, by what is asked."""
+    ready = _ready(connection, None, now=now, thresholds=thresholds)
+    return {USE: len(_held(connection, None)), PROMOTION: len(ready)}
+
+
+def _held(connection: Connection, project_id: str | None) -> list[Insight]:
+    """Return the texts that are not used before a person has looked at them."""
+    some = frozenset({InsightStatus.PENDING_REVIEW})
+    every = catalogue.listed(
+        connection, Wanted(statuses=some, project_id=project_id, limit=CONSIDERED)
+    )
+    rejected = reviews.of(connection, [each.id for each in every])
+    return [each for each in every if each.id not in rejected]
+
+
+def _ready(
+    connection: Connection, project_id: str | None, *, now: int, thresholds: Thresholds
+) -> list[tuple[Insight, str]]:
+    """Return what lacks only what a person can give, and why, the most believed first."""
+    some = catalogue.listed(
+        connection,
+        Wanted(
+            statuses=frozenset({InsightStatus.ACTIVE}),
+            project_id=project_id,
+            least=thresholds.confidence,
+            limit=CONSIDERED,
+        ),
+    )
+    standings = merits.standing(connection, [each.id for each in some])
+    checked = [
+        (each, promotion.requirements(each, standings[each.id], now=now, thresholds=thresholds))
+        for each in some
+    ]
+    return [(each, _missing(checks)) for each, checks in checked if promotion.awaits_person(checks)]
+
+
+def _asked(found: Insight, checks: Sequence[Requirement]) -> tuple[str | None, str | None]:
+    """Return what a person is asked about a text, and why; None where there is nothing."""
+    if found.status is InsightStatus.PENDING_REVIEW:
+        return USE, found.review
+    return (PROMOTION, _missing(checks)) if promotion.awaits_person(checks) else (None, None)
+
+
+def _missing(checks: Iterable[Requirement]) -> str:
+    """Return what an insight lacks that only a person can give, in words."""
+    missing = {check.need: check for check in checks if not check.met}
+    said = []
+    if Need.PROJECTS in missing:
+        some = missing[Need.PROJECTS]
+        said.append(f"{some.actual} of {some.required} independent projects say it")
+    if Need.NOT_WARY in missing:
+        said.append(str(missing[Need.NOT_WARY].actual))
+    return "; ".join(said)
+
+
+def _taken_back(connection: Connection, insight_id: str) -> str:
+    """Return that a text was taken back, if it was, and how that is lifted."""
+    if revocations.find(connection, SourceKind.INSIGHT, insight_id) is None:
+        return ""
+    return f": it was taken back; lift that with: cortex revoke --undo {insight_id}"
+
+
+def _decisions(connection: Connection) -> dict[str, int]:
+    """Return how many texts were decided about, by what was said."""
+    return {str(decision): number for decision, number in reviews.count(connection).items()}
+
+
+def _review(review: Review) -> dict[str, Any]:
+    """Return what a person said."""
+    return {"decision": str(review.decision), "decided_at": review.at, "note": review.note}

@@ -1,0 +1,208 @@
+"""What the commands about trust print, and what they ask the daemon for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cortex_actors.cli import entry
+from tests.cli.trusted import ANSWERS, BULLET, CHAIN, TAKEN
+
+_SHOWN = {
+    "review": [
+        "2 wait for a person: 1 to be used at all, 1 to become principles",
+        "(4 approved, 1 rejected so far)",
+        "1 of 2 independent projects say it",
+        "of another store",
+        "cortex review show ID",
+    ],
+    "review list": ["promote?", "use it?", "hidden characters", "/a/CLAUDE.md:3"],
+    "review list --status approved": ["2 of 2 texts approved"],
+    "review show ins_a": [
+        "asked    whether it may become a principle",
+        "decided  approved 1970-01-01",
+        "imported · until 1970-01-01",
+        "confidence      --  0.50 of 0.70",
+    ],
+    "review approve ins_a": ["approved ins_aaaaaaaabbbb", "still lacks confidence (0.5)"],
+    "review reject ins_a": ["rejected ins_aaaaaaaabbbb", "it becomes no principle"],
+    "revoke": ["1 source taken back", "wrong", "still standing in files:", "edited by hand"],
+    "revoke atlas": [
+        "took back project atlas: 7 places · 12 texts · 1 principle · 1 file to write anew",
+        "and 11 more",
+        "says the same, and stays (--same):",
+        "another checkout of it, and counts:",
+        "/b/CLAUDE.md: edited by hand",
+        "cortex revoke --undo prj_1",
+    ],
+    "revoke atlas --undo": ["project atlas counts again; what it says is read again"],
+    "blame /b/CLAUDE.md:9": [
+        "stands in  /b/CLAUDE.md (for claude)",
+        "rank 0.50",
+        "taken back",
+        "weight 0.75 · approved by a person 1970-01-01",
+        "and 2 more",
+        "also in  /c/AGENTS.md (for codex)",
+        "cortex history pri_aaaaaaaa",
+    ],
+}
+
+
+@pytest.fixture(autouse=True)
+def asked(monkeypatch: pytest.MonkeyPatch, tmp_home: Path) -> list[tuple[str, dict[str, Any]]]:
+    """Answer every call from the table above; give what was asked."""
+    calls: list[tuple[str, dict[str, Any]]] = []
+
+    def call(_: object, method: str, /, **params: object) -> dict[str, Any]:
+        calls.append((method, params))
+        return ANSWERS[method]
+
+    monkeypatch.setenv("CORTEX_HOME", str(tmp_home))
+    monkeypatch.setattr("cortex_actors.client.Client.call", call)
+    return calls
+
+
+class TestPrinting:
+    @pytest.mark.parametrize("words", _SHOWN)
+    @pytest.mark.parametrize("width", [80, 120])
+    def test_for_people(
+        self,
+        words: str,
+        width: int,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """A command shows what matters, and no text acts on the terminal."""
+        monkeypatch.setattr("cortex_actors.cli.output.PLAIN_WIDTH", width)
+        assert 0 == entry.main(words.split())
+        shown = capsys.readouterr().out
+        flat = " ".join(shown.split())
+
+        assert [] == [text for text in _SHOWN[words] if " ".join(text.split()) not in flat]
+        assert "\x1b" not in shown
+
+    @pytest.mark.parametrize("words", _SHOWN)
+    def test_for_programs(
+        self,
+        words: str,
+        capsys: pytest.CaptureFixture[str],
+        asked: list[tuple[str, dict[str, Any]]],
+    ) -> None:
+        """With `--json` a command prints the daemon's answer whole, and asks once."""
+        assert 0 == entry.main([*words.split(), "--json"])
+
+        assert [ANSWERS[name] for name, _ in asked] == [json.loads(capsys.readouterr().out)]
+
+
+class TestAsking:
+    def test_paths(
+        self,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        asked: list[tuple[str, dict[str, Any]]],
+    ) -> None:
+        """A file or folder is asked for by its whole path, a name and an id as they are."""
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "CLAUDE.md").write_text("# A\n")
+        (tmp_path / "atlas").mkdir()
+        for word in ("CLAUDE.md", "./atlas", ".", "atlas", "ins_a", "gone/CLAUDE.md"):
+            entry.main(["revoke", word, "--json"])
+
+        here = Path.cwd()
+        wanted = [
+            here / "CLAUDE.md",
+            here / "atlas",
+            here,
+            "atlas",
+            "ins_a",
+            here / "gone/CLAUDE.md",
+        ]
+        assert [str(each) for each in wanted] == [params["source"] for _, params in asked]
+
+    def test_places(
+        self,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        asked: list[tuple[str, dict[str, Any]]],
+    ) -> None:
+        """What looks like a line of a file that is there is one; anything else is a text."""
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "CLAUDE.md").write_text("# A\n")
+        for words in (
+            *(["CLAUDE.md:12"], ["a/b.md:3"], ["AGENTS.md:7"]),
+            *(["use", "port:8080"], ["AGENTS.md"], ["CLAUDE.md:", "be", "brief"]),
+        ):
+            entry.main(["blame", *words, "--json"])
+
+        here = Path.cwd()
+        assert [
+            {"path": str(here / "CLAUDE.md"), "line": 12},
+            {"path": str(here / "a/b.md"), "line": 3},
+            {"path": str(here / "AGENTS.md"), "line": 7},
+            {"text": "use port:8080"},
+            {"text": "AGENTS.md"},
+            {"text": "CLAUDE.md: be brief"},
+        ] == [params for _, params in asked]
+
+    @pytest.mark.parametrize(
+        "what", ["AGENTS.md:", "AGENTS.md:abc", "notes.txt:1:2", "a/GEMINI.md:x"]
+    )
+    def test_no_line(
+        self,
+        what: str,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        asked: list[tuple[str, dict[str, Any]]],
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        """A file without a line behind it is no text: the error says how a line is given."""
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "notes.txt").touch()
+
+        assert 65 == entry.main(["blame", what])
+        assert "write FILE:LINE" in capsys.readouterr().err
+        assert [] == asked
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            "revoke --undo",
+            "revoke --note why",
+            "revoke atlas --undo --same",
+            "revoke atlas --undo -n",
+            "review list --status odd",
+            "review show",
+            "blame",
+        ],
+    )
+    def test_usage(self, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+        """Words that mean nothing are refused (64)."""
+        assert 64 == entry.main(words.split())
+        assert capsys.readouterr().err
+
+    def test_none(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Where there is nothing, a sentence says so."""
+        empty = {**ANSWERS["reviews"], "total": 0, "reviews": []}
+        monkeypatch.setitem(ANSWERS, "reviews", empty)
+        monkeypatch.setitem(ANSWERS, "revoked", {"revoked": [], "left_over": []})
+        gone = {**BULLET, "principle": "pri_gone"}
+        lost = {**CHAIN, "insights": [], "principles": [], "files": [], "bullet": gone}
+        monkeypatch.setitem(ANSWERS, "blame", {"asked": {"text": "x"}, "matches": [lost]})
+        again = {**TAKEN, "revoked": []}
+        monkeypatch.setitem(ANSWERS, "revoke", again)
+        for words in ("review", "revoke", "blame x", "revoke atlas"):
+            entry.main(words.split())
+
+        shown = capsys.readouterr().out
+        for text in (
+            "nothing waits for a person",
+            "nothing is taken back",
+            "pri_gone: there is none any more",
+            "atlas is taken back already",
+        ):
+            assert text in shown

@@ -1,0 +1,93 @@
+"""Revocations: what counts no more, who is asked about it, and that it can be lifted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cortex_actors.domain.project import Project
+from cortex_actors.domain.trust import SourceKind
+from cortex_actors.storage import projects, revocations
+
+if TYPE_CHECKING:
+    from tests.storage.things import Tables
+
+PATH = "/atlas/docs/CLAUDE.md"
+
+
+class TestBegin:
+    def test_once(self, tables: Tables) -> None:
+        """A source is taken back once, and again after it was lifted."""
+        connection = tables.connection
+        said = [
+            revocations.begin(connection, SourceKind.PROJECT, "prj_a", at=1, note="why"),
+            revocations.begin(connection, SourceKind.PROJECT, "prj_a", at=2),
+            revocations.end(connection, SourceKind.PROJECT, "prj_a", at=3),
+            revocations.end(connection, SourceKind.PROJECT, "prj_a", at=4),
+            revocations.begin(connection, SourceKind.PROJECT, "prj_a", at=5),
+        ]
+
+        assert [True, False, True, False, True] == said
+        assert [("why", 3), (None, None)] == tables.rows("SELECT note, ended_at FROM revocations")
+
+    def test_standing(self, tables: Tables) -> None:
+        """What stands is listed newest first, without what was lifted."""
+        connection = tables.connection
+        for at, key in enumerate(("ins_a", "ins_b", "ins_c")):
+            revocations.begin(connection, SourceKind.INSIGHT, key, at=at)
+        revocations.end(connection, SourceKind.INSIGHT, "ins_b", at=9)
+
+        found = revocations.standing(connection)
+        assert ["ins_c", "ins_a"] == [each.key for each in found]
+        assert {"ins_a"} == revocations.insights(connection, ["ins_a", "ins_b", "ins_x"])
+        assert set() == revocations.principles(connection)
+
+
+class TestBars:
+    @pytest.mark.parametrize(
+        ("kind", "key", "is_barred"),
+        [
+            (SourceKind.PROJECT, "prj_a", True),
+            (SourceKind.PATH, PATH, True),
+            (SourceKind.PATH, "/atlas/docs", True),
+            (SourceKind.PATH, "/", True),
+            (SourceKind.PROJECT, "prj_b", False),
+            (SourceKind.PATH, "/atlas/doc", False),
+            (SourceKind.PATH, "/atlas/docs/CLAUDE.md.old", False),
+            (SourceKind.INSIGHT, "prj_a", False),
+            (SourceKind.PATH, "prj_a", False),
+        ],
+    )
+    def test_named(self, tables: Tables, kind: SourceKind, key: str, is_barred: bool) -> None:
+        """A file is barred with its project, by its own name, and with a folder that holds it."""
+        revocations.begin(tables.connection, kind, key, at=1)
+
+        found = revocations.bars(tables.connection, "prj_a", PATH)
+        assert is_barred == (found is not None)
+
+    def test_around(self, tables: Tables) -> None:
+        """Following the folder around a project does not let its files in again, only others."""
+        connection = tables.connection
+        inner, outer = Project.at("/atlas/docs", 1), Project.at("/atlas", 2)
+        for each in (inner, outer):
+            projects.add(connection, each)
+        revocations.begin(connection, SourceKind.PROJECT, inner.id, at=1)
+        projects.remove(connection, inner.id)
+
+        assert revocations.bars(connection, outer.id, PATH) is not None
+        assert revocations.bars(connection, outer.id, "/atlas/CLAUDE.md") is None
+
+    def test_lifted(self, tables: Tables) -> None:
+        """What was lifted bars nothing."""
+        revocations.begin(tables.connection, SourceKind.PROJECT, "prj_a", at=1)
+        revocations.end(tables.connection, SourceKind.PROJECT, "prj_a", at=2)
+
+        assert revocations.bars(tables.connection, "prj_a", PATH) is None
+
+    def test_odd_names(self, tables: Tables) -> None:
+        """A path whose bytes are no UTF-8 is found as it was given."""
+        odd = "/atlas/\udcff/CLAUDE.md"
+        revocations.begin(tables.connection, SourceKind.PATH, odd, at=1)
+
+        assert revocations.bars(tables.connection, "prj_a", odd) is not None
