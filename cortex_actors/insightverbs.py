@@ -11,10 +11,11 @@ from cortex_actors.domain.insight import Category
 from cortex_actors.domain.listing import SHOWN, InsightSort
 from cortex_actors.domain.payload import AccumulationComplete
 from cortex_actors.domain.statement import StatementKind
-from cortex_actors.errors import CortexError, Refused
+from cortex_actors.errors import BadInput, CortexError, Refused
 from cortex_actors.rules import prototypes
 from cortex_actors.rules.classification import ClassifiedBy
-from cortex_actors.storage import catalogue, contradictions, standing
+from cortex_actors.rules.promotion import Need
+from cortex_actors.storage import catalogue, merits, standing
 from cortex_actors.storage.catalogue import Wanted
 from cortex_actors.storage.naming import Named, find
 from cortex_actors.verbs import SOURCE, Verbs
@@ -116,27 +117,39 @@ class InsightVerbs(Verbs):
         def look(connection: Connection) -> dict[str, Any]:
             name = find(connection, Named.INSIGHT, insight)
             found = catalogue.by_ids(connection, [name])[name]
-            known = contradictions.standing(connection, [name])[name]
+            known = merits.standing(connection, [name])[name]
             checks = whys.eligibility(connection, found, known, now=now, thresholds=thresholds)
             return {"id": name, "content": found.content, **checks}
 
         return await self._parts.records.read(look)
 
-    async def promotions(self, project: str | None = None, limit: int = 20) -> dict[str, Any]:
+    async def promotions(
+        self, project: str | None = None, limit: int = 20, *, reason: str | None = None
+    ) -> dict[str, Any]:
         """Return the insights that are nearest to becoming principles, the nearest first.
 
-        Of those that are live, the most believed `CONSIDERED` are looked at. Raises
-        `UnknownProject`, `BadInput`.
+        `reasons` counts what holds how many of them up; `reason` lists those alone that it holds up
+        (`ready`: nothing does). What is a principle already is left out otherwise. Of the live
+        insights the most believed `CONSIDERED` are looked at. Raises `UnknownProject`, `BadInput`.
         """
         wants.page(limit, 0, of="insights")
+        if reason not in {None, whys.READY, *whys.BLOCKS}:
+            known = ", ".join([whys.READY, *whys.BLOCKS])
+            message = f"nothing is held up by {reason!r}; there are {known}"
+            raise BadInput(message)
         now, thresholds = self._parts.clock.now(), self._parts.ruling().promotion
         wanted = Wanted(project_id=await self._project_id(project), limit=CONSIDERED)
 
         def look(connection: Connection) -> dict[str, Any]:
             some = catalogue.listed(connection, wanted)
             rows = whys.overview(connection, some, now=now, thresholds=thresholds)
-            ready = sum(row["eligible"] for row in rows)
-            return {"looked_at": len(rows), "eligible": ready, "insights": rows[:limit]}
+            counted = whys.reasons(rows)
+            return {
+                "looked_at": len(rows),
+                "eligible": counted[whys.READY],
+                "reasons": counted,
+                "insights": [row for row in rows if _is_wanted(row, reason)][:limit],
+            }
 
         return await self._parts.records.read(look)
 
@@ -147,3 +160,10 @@ class InsightVerbs(Verbs):
         except CortexError:
             return []
         return [asdict(each) for each in prototypes.nearest(rows[0], rows[1:])]
+
+
+def _is_wanted(row: dict[str, Any], reason: str | None) -> bool:
+    """Tell whether an overview shows an insight: that of a reason, or what may still come."""
+    if reason is None:
+        return bool(row["because"] != Need.NOT_PROMOTED)
+    return reason == (row["because"] or whys.READY)

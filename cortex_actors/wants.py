@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from cortex_actors.domain.insight import LIVE, InsightStatus
 from cortex_actors.domain.listing import ALL, SHOWN
 from cortex_actors.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -28,15 +31,23 @@ def chosen(kind: type[E], value: str | None, *, what: str) -> E | None:
 
 
 def statuses(value: str) -> frozenset[InsightStatus]:
-    """Return the statuses that a word means; raises `BadInput`."""
+    """Return the statuses of insights that a word means; raises `BadInput`."""
+    return among(InsightStatus, value, shown=LIVE)
+
+
+def among(kind: type[E], value: str, *, shown: Collection[E]) -> frozenset[E]:
+    """Return the statuses that a word means: all, those that are shown, or the one called so.
+
+    Raises `BadInput`.
+    """
     if value == ALL:
-        return frozenset(InsightStatus)
+        return frozenset(kind)
     if value == SHOWN:
-        return LIVE
+        return frozenset(shown)
     try:
-        return frozenset([InsightStatus(value)])
+        return frozenset([kind(value)])
     except ValueError:
-        known = ", ".join([SHOWN, ALL, *InsightStatus])
+        known = ", ".join([SHOWN, ALL, *kind])
         message = f"there is no status {value!r}; there are {known}"
         raise BadInput(message) from None
 

@@ -5,16 +5,26 @@ Everything is found out anew from the rows and the rules; nothing is believed be
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors import learned
+from cortex_actors import distilled, learned
 from cortex_actors.domain.insight import InsightStatus
 from cortex_actors.domain.principle import BECOMES
 from cortex_actors.rules import boilerplate, promotion, weighing
 from cortex_actors.rules.classification import ClassifiedBy, classify, grounds
 from cortex_actors.rules.confidence import Evidence
-from cortex_actors.storage import catalogue, clusters, contradictions, merging, principles
+from cortex_actors.rules.promotion import Need
+from cortex_actors.storage import (
+    catalogue,
+    clusters,
+    contradictions,
+    derivations,
+    merging,
+    merits,
+    principles,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,6 +34,24 @@ if TYPE_CHECKING:
     from cortex_actors.rules.promotion import Requirement, Standing, Thresholds
     from cortex_actors.storage.contradictions import Contradiction
     from cortex_actors.storage.records import Connection
+
+#: What is said of an insight that nothing holds up.
+READY = "ready"
+
+#: What holds a promotion up, the first that applies: what no time will mend, then what is missing.
+BLOCKS = (
+    Need.NOT_PROMOTED,
+    Need.NO_CONTRADICTION,
+    Need.ACTIVE,
+    Need.NOT_REJECTED,
+    Need.NOT_PRIVATE,
+    Need.A_CLAIM,
+    Need.CONFIDENCE,
+    Need.OBSERVATIONS,
+    Need.AGE,
+    Need.PROJECTS,
+    Need.NOT_WARY,
+)
 
 #: What a number is worth that is nowhere near and one that is enough, in per cent.
 _NOTHING, _ENOUGH = 0.0, 100.0
@@ -39,13 +67,14 @@ def insight(
     against = contradictions.of(connection, [insight_id]).get(insight_id, [])
     others = [*same, *([whole] if whole else []), *(_other(each, insight_id) for each in against)]
     told = learned.briefly(connection, others)
-    standing = contradictions.standing(connection, [insight_id])[insight_id]
+    standing = merits.standing(connection, [insight_id])[insight_id]
     return {
         **learned.whole(connection, found),
         "represents": [told[each] for each in same],
         "represented_by": told[whole] if whole else None,
         "contradictions": [_against(each, insight_id, told) for each in against],
         "cluster": _cluster(connection, insight_id),
+        "principles": _principles(connection, insight_id),
         "why": {
             "category": _category(found),
             "domain": [asdict(each) for each in _grounds(found).domains],
@@ -87,7 +116,7 @@ def overview(
     Those come first that lack least; of those that lack as much, the ones that have come furthest
     with what they lack; then the more confident.
     """
-    standings = contradictions.standing(connection, [each.id for each in some])
+    standings = merits.standing(connection, [each.id for each in some])
     rows = [(each, _checks(each, standings[each.id], now, thresholds)) for each in some]
     rows.sort(key=lambda row: _nearness(*row))
     return [
@@ -98,10 +127,23 @@ def overview(
             "observations": each.observation_count,
             "projects": list(each.projects),
             "eligible": all(check.met for check in checks),
+            "because": _because(checks),
             "missing": [_check(check) for check in checks if not check.met],
         }
         for each, checks in rows
     ]
+
+
+def reasons(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
+    """Return of an overview how many insights are held up by what; `ready` by nothing."""
+    counted = Counter(row["because"] or READY for row in rows)
+    return {name: counted[name] for name in (READY, *map(str, BLOCKS))}
+
+
+def _because(checks: Iterable[Requirement]) -> str | None:
+    """Return the first thing that holds a promotion up; None for nothing."""
+    missing = {check.need for check in checks if not check.met}
+    return next((str(need) for need in BLOCKS if need in missing), None)
 
 
 def _checks(
@@ -128,6 +170,7 @@ def _check(each: Requirement) -> dict[str, Any]:
         "gap": gap,
         "reached_percent": round(_reached(each), 1),
         "met": each.met,
+        "waived": each.waived,
     }
 
 
@@ -148,17 +191,27 @@ def _reached(each: Requirement) -> float:
 
 
 def _becomes(connection: Connection, found: Insight, now: int) -> dict[str, Any]:
-    """Return what a promotion would do: make a principle, or only add to one that is there."""
+    """Return what a promotion would do: make a principle, add to one that is there, or nothing.
+
+    Only the same words are looked for here; what says the same in others is `whatif`'s.
+    """
     made = principles.of(found, now)
-    derived = bool(principles.derived(connection, [found.id]))
+    come_of = sorted(derivations.coming_of(connection, [found.id]))
     there = principles.known(connection, made.id)
-    does = "nothing" if derived else "derivation" if there else "principle"
+    does = "nothing" if come_of else "derivation" if there else "principle"
     return {
         "does": does,
-        "id": made.id,
+        "id": come_of[0] if come_of else made.id,
         "category": str(BECOMES[found.category]),
         "rank": made.rank,
     }
+
+
+def _principles(connection: Connection, insight_id: str) -> list[dict[str, Any]]:
+    """Return the principles that come of an insight, the highest ranked first."""
+    found = principles.by_ids(connection, derivations.coming_of(connection, [insight_id]))
+    ranked = sorted(found.values(), key=lambda each: (-each.rank, each.id))
+    return [distilled.briefly(each) for each in ranked]
 
 
 def _category(found: Insight) -> dict[str, Any]:

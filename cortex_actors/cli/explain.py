@@ -68,6 +68,7 @@ def _facts(found: Answer) -> Iterable[tuple[str, object]]:
         ("holds in", "\n".join(dict.fromkeys(e["scope"] for e in found["sources"] if e["scope"]))),
         ("same as", _same(found["represents"])),
         ("cluster", _cluster(cluster) if cluster else ""),
+        ("principle", _principles(found["principles"])),
     ]
 
 
@@ -128,6 +129,15 @@ def _promotion(found: Answer) -> list[tuple[str, object]]:
     return [
         (each["need"].replace("_", " "), check_line(each)) for each in found["promotion"]["checks"]
     ]
+
+
+def _principles(some: list[dict[str, Any]]) -> str:
+    """Return the principles that come of an insight, a line each."""
+    lines = [
+        joined([brief(each["id"]), each["category"], f"rank {each['rank']:.2f}", each["status"]])
+        for each in some
+    ]
+    return "\n".join(lines)
 
 
 def _words(count: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import func, select
 
 from cortex_actors.errors import BadInput, NotFound
-from cortex_actors.storage.schema import clusters, contradictions, insights
+from cortex_actors.storage.schema import clusters, contradictions, insights, principles
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -23,6 +23,7 @@ class Named(StrEnum):
     INSIGHT = "ins_"
     CLUSTER = "clu_"
     CONTRADICTION = "con_"
+    PRINCIPLE = "pri_"
 
 
 #: What each is called, and where all of them are listed.
@@ -30,12 +31,14 @@ _WHAT = {
     Named.INSIGHT: ("insight", "cortex insights --status all"),
     Named.CLUSTER: ("cluster", "cortex clusters"),
     Named.CONTRADICTION: ("contradiction", "cortex contradictions --status all"),
+    Named.PRINCIPLE: ("principle", "cortex principles --status all"),
 }
 
 _IDS = {
     Named.INSIGHT: insights.c.id,
     Named.CLUSTER: clusters.c.id,
     Named.CONTRADICTION: contradictions.c.id,
+    Named.PRINCIPLE: principles.c.id,
 }
 
 

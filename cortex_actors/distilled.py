@@ -1,0 +1,149 @@
+"""What the front desk looks up about principles, in the shape that clients get it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from cortex_actors import learned
+from cortex_actors.domain.listing import PrincipleSort
+from cortex_actors.rules import fading as rules
+from cortex_actors.storage import derivations, fading, links, principles, revocations, shelf, trail
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cortex_actors.domain.link import Link
+    from cortex_actors.domain.principle import Principle
+    from cortex_actors.storage.fading import Evidence, Scales
+    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.shelf import Wanted
+
+#: What is counted about each principle, for the orders that no column has.
+_COUNTED = {
+    PrincipleSort.SEEN: lambda found: found.observed,
+    PrincipleSort.LINKED: lambda found: found.links,
+}
+
+
+def page(connection: Connection, wanted: Wanted, *, limit: int, skip: int) -> dict[str, Any]:
+    """Return one page of principles with what speaks for them, and how many there are."""
+    ids = _listed(connection, wanted, limit=limit, skip=skip)
+    return {
+        "total": shelf.count(connection, wanted),
+        "by_status": shelf.by_status(connection),
+        "principles": shaped(connection, ids),
+    }
+
+
+def shaped(connection: Connection, ids: Sequence[str]) -> list[dict[str, Any]]:
+    """Return principles as clients get them, in that order; those that are gone are left out."""
+    found = principles.by_ids(connection, ids)
+    known, named = fading.evidence(connection, ids), shelf.projects(connection, ids)
+    made_of = derivations.of(connection, ids)
+    gone = revocations.principles(connection, ids)
+    stands = Counter(each.principle_id for each in trail.bullets(connection, ids))
+    return [
+        {
+            **shape(found[each], known[each], named),
+            "insights": len(made_of.get(each, ())),
+            "resolved": stands[each],
+            "revoked": each in gone,
+        }
+        for each in ids
+        if each in found
+    ]
+
+
+def whole(connection: Connection, principle_id: str, *, now: int, scales: Scales) -> dict[str, Any]:
+    """Return a principle with all that it is made of, ranked by and linked with."""
+    today = fading.today(connection, now)
+    found = principles.by_ids(connection, [principle_id])[principle_id]
+    known = fading.evidence(connection, [principle_id])[principle_id]
+    made_of = derivations.of(connection, [principle_id]).get(principle_id, [])
+    told = learned.briefly(connection, [each.insight_id for each in made_of])
+    linked = links.of(connection, [principle_id]).get(principle_id, [])
+    others = principles.by_ids(connection, [each.other(principle_id) for each in linked])
+    return {
+        **shape(found, known, shelf.projects(connection, [principle_id])),
+        "why": ranked(found, known, now=today, scales=scales),
+        "made_of": [
+            {"weight": each.weight, **told[each.insight_id]}
+            for each in made_of
+            if each.insight_id in told
+        ],
+        "links": [link(each, principle_id, others) for each in linked],
+        "revoked": bool(revocations.principles(connection, [principle_id])),
+        "files": [asdict(each) for each in trail.bullets(connection, [principle_id])],
+    }
+
+
+def ranked(found: Principle, known: Evidence, *, now: int, scales: Scales) -> dict[str, Any]:
+    """Return how a rank comes about now; `stored` is the one that was written.
+
+    They differ where something has changed since. `now` is what `fading.today` gives.
+    """
+    return {
+        "stored": found.rank,
+        "rank": known.rank(now, scales),
+        "parts": [{**asdict(each), "points": each.points} for each in known.parts(now, scales)],
+        "days": rules.days_since(known.seen_at, now),
+        "half_life_days": rules.half_life(known.observed, fading=scales.fading),
+    }
+
+
+def briefly(found: Principle) -> dict[str, Any]:
+    """Return what tells principles apart."""
+    return {
+        "id": found.id,
+        "content": found.content,
+        "category": found.category.value,
+        "status": found.status.value,
+        "rank": found.rank,
+    }
+
+
+def shape(
+    found: Principle, known: Evidence, projects: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    """Return a principle, and what speaks for it."""
+    return {
+        **briefly(found),
+        "elaboration": found.elaboration,
+        "tags": list(found.tags),
+        "domains": list(found.domains),
+        "confidence": found.confidence,
+        "quality": found.quality,
+        "origin": found.origin.value,
+        "created_at": found.created_at,
+        "observations": known.observed,
+        "last_seen": known.seen_at,
+        "linked": known.links,
+        "projects": list(projects.get(found.id, ())),
+    }
+
+
+def link(found: Link, principle_id: str, others: Mapping[str, Principle]) -> dict[str, Any]:
+    """Return a link as one of its ends sees it; `needed` where the other one depends on it."""
+    other = found.other(principle_id)
+    return {
+        "type": found.type.value,
+        "needed": found.source_id == other,
+        "strength": found.strength,
+        "decided_by": str(found.decided_by),
+        "reason": found.reason,
+        "other": briefly(others[other]) if other in others else {"id": other},
+    }
+
+
+def _listed(connection: Connection, wanted: Wanted, *, limit: int, skip: int) -> Sequence[str]:
+    """Return the ids of a page."""
+    count = _COUNTED.get(wanted.sort)
+    if count is None:
+        return shelf.listed(connection, wanted, limit=limit, skip=skip)
+    every = shelf.listed(connection, wanted)
+    known = fading.evidence(connection, every)
+    # Sorting keeps the order of what is equal, which is that of the ranks.
+    every.sort(key=lambda each: -count(known[each]))
+    return every[skip : skip + limit]

@@ -1,0 +1,289 @@
+"""How something came to be known, and what became of it: from the lines of files and back to them.
+
+One chain, whichever link of it somebody names: places, texts that say the same, the cluster, the
+principle, the files that principle stands in; and the same once more in the order of time.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from cortex_actors.domain.trust import SourceKind
+from cortex_actors.errors import NotFound
+from cortex_actors.storage import (
+    catalogue,
+    clusters,
+    contradictions,
+    derivations,
+    merging,
+    principles,
+    reviews,
+    trail,
+)
+from cortex_actors.storage.naming import Named, find
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+    from cortex_actors.domain.insight import Insight
+    from cortex_actors.domain.principle import Derivation, Principle
+    from cortex_actors.domain.trust import Review, Revocation
+    from cortex_actors.storage.contradictions import Contradiction
+    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.trail import Bullet, Line
+
+
+#: What a history can be asked of by its id, in the order in which a bare beginning is tried.
+_KINDS = (Named.INSIGHT, Named.CLUSTER, Named.PRINCIPLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What somebody asks about: its kind and name, and the links of the chain that these are."""
+
+    kind: str
+    name: str
+    insights: tuple[str, ...] = ()
+    principles: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Chain:
+    """Every link there is, as rows."""
+
+    insights: dict[str, Insight] = field(default_factory=dict)
+    #: Text -> the insight for which it counts, where that is another one; and where it stands.
+    heads: dict[str, str] = field(default_factory=dict)
+    lines: dict[str, list[Line]] = field(default_factory=dict)
+    clusters: list[clusters.Cluster] = field(default_factory=list)
+    against: list[Contradiction] = field(default_factory=list)
+    reviewed: list[Review] = field(default_factory=list)
+    revoked: list[Revocation] = field(default_factory=list)
+    #: Principle -> what it comes of.
+    made_of: dict[str, list[Derivation]] = field(default_factory=dict)
+    principles: dict[str, Principle] = field(default_factory=dict)
+    bullets: list[Bullet] = field(default_factory=list)
+    #: Whatever is only mentioned: the other side of a contradiction, another source of a principle.
+    mentioned: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def places(self) -> Iterator[Line]:
+        """Every place of every text."""
+        return (line for some in self.lines.values() for line in some)
+
+
+def named(connection: Connection, name: str) -> Start:
+    """Return what an id, or the beginning of one, is about: an insight, a cluster, a principle.
+
+    Without what ids begin with, an insight is meant where there is one. Raises `NotFound`, and
+    `BadInput` for what means several.
+    """
+    wanted = name.strip().lower()
+    for kind in _KINDS:
+        if wanted.startswith(kind):
+            return _start(connection, kind, find(connection, kind, wanted))
+    for kind in _KINDS:
+        with suppress(NotFound):
+            return _start(connection, kind, find(connection, kind, wanted))
+    message = (
+        f"nothing is called {name or 'nothing'!r}; give FILE:LINE, or the id of an insight, a"
+        " cluster or a principle: cortex insights, cortex clusters and cortex principles list them"
+    )
+    raise NotFound(message)
+
+
+def standing_at(connection: Connection, path: str, line: int) -> Start:
+    """Return what is known of a line of a file. Raises `NotFound` where nothing was learned."""
+    found = trail.at_line(connection, path, line)
+    if not found:
+        message = (
+            f"nothing was learned from line {line} of {path}; what was is listed by: cortex"
+            " insights --in FILE, and what we wrote there by: cortex blame FILE:LINE"
+        )
+        raise NotFound(message)
+    return Start("line", f"{path}:{line}", insights=tuple(found))
+
+
+def history(connection: Connection, start: Start) -> dict[str, Any]:
+    """Return the chain that something is a link of, as clients get it; `events` by their time."""
+    chain = _chain(connection, start)
+    return {
+        "asked": {"kind": start.kind, "id": start.name},
+        "insights": [_insight(chain, each) for each in _ordered(chain, start.insights)],
+        "clusters": [
+            {**asdict(each), "members": len(each.members), "ids": list(each.members)}
+            for each in chain.clusters
+        ],
+        "contradictions": [_contradiction(chain, each) for each in chain.against],
+        "reviews": [asdict(each) for each in chain.reviewed],
+        "revocations": [asdict(each) for each in chain.revoked],
+        "principles": [_principle(chain, each) for each in chain.principles.values()],
+        "files": [asdict(each) for each in chain.bullets],
+        "events": sorted(_events(chain), key=lambda each: (each["at"], each["what"])),
+    }
+
+
+def _start(connection: Connection, kind: Named, name: str) -> Start:
+    """Return what an id is about, with the texts that its chain begins with."""
+    if kind is Named.INSIGHT:
+        return Start("insight", name, insights=(name,))
+    if kind is Named.CLUSTER:
+        found = clusters.one(connection, name)
+        return Start("cluster", name, insights=found.members if found else ())
+    made_of = derivations.of(connection, [name]).get(name, [])
+    some = tuple(each.insight_id for each in made_of)
+    return Start("principle", name, insights=some, principles=(name,))
+
+
+def _chain(connection: Connection, start: Start) -> _Chain:
+    """Return all rows of a chain."""
+    found = _Chain()
+    family = _family(connection, start.insights, found)
+    found.insights = catalogue.by_ids(connection, family)
+    for line in trail.lines(connection, family):
+        found.lines.setdefault(line.said_id, []).append(line)
+    found.clusters = _clusters(connection, family)
+    against = contradictions.of(connection, family)
+    found.against = sorted(
+        {each.id: each for some in against.values() for each in some}.values(),
+        key=lambda each: (each.detected_at, each.id),
+    )
+    said = reviews.of(connection, family)
+    found.reviewed = sorted(said.values(), key=lambda each: (each.at, each.insight_id))
+    made = {*start.principles, *derivations.coming_of(connection, family)}
+    found.made_of = derivations.of(connection, sorted(made))
+    ranked = sorted(
+        principles.by_ids(connection, sorted(made)).values(), key=lambda each: (-each.rank, each.id)
+    )
+    found.principles = {each.id: each for each in ranked}
+    found.bullets = trail.bullets(connection, sorted(made))
+    found.revoked = trail.taken_back(connection, _keys(found, start))
+    sides = {side for each in found.against for side in each.pair}
+    some = {each.insight_id for few in found.made_of.values() for each in few}
+    others = {*sides, *some} - set(found.insights)
+    told = catalogue.by_ids(connection, sorted(others))
+    found.mentioned = {each.id: each.content for each in (*found.insights.values(), *told.values())}
+    return found
+
+
+def _family(connection: Connection, seeds: Collection[str], found: _Chain) -> list[str]:
+    """Return those texts and all that say the same, and note for which each counts."""
+    heads = merging.representatives(connection, seeds)
+    whole = {*seeds, *heads.values()}
+    found.heads = {**heads, **merging.followers(connection, whole)}
+    return sorted({*whole, *found.heads})
+
+
+def _clusters(connection: Connection, family: Collection[str]) -> list[clusters.Cluster]:
+    """Return the clusters that texts are in."""
+    names = sorted(set(clusters.of(connection, family).values()))
+    return [each for name in names if (each := clusters.one(connection, name)) is not None]
+
+
+def _keys(chain: _Chain, start: Start) -> Iterator[tuple[SourceKind, str]]:
+    """Yield under which names a person may have taken some of it back."""
+    for each in chain.insights:
+        yield SourceKind.INSIGHT, each
+    for each in {*chain.principles, *start.principles}:
+        yield SourceKind.PRINCIPLE, each
+    for line in chain.places:
+        yield SourceKind.PROJECT, line.project_id
+        for above in (line.path, *(str(each) for each in PurePath(line.path).parents)):
+            yield SourceKind.PATH, above
+
+
+def _ordered(chain: _Chain, seeds: Sequence[str]) -> Iterator[Insight]:
+    """Yield what was asked about first, then what says the same, the most believed first."""
+    first = [chain.insights[each] for each in seeds if each in chain.insights]
+    yield from first
+    rest = [each for each in chain.insights.values() if each.id not in set(seeds)]
+    yield from sorted(rest, key=lambda each: (-each.confidence, each.id))
+
+
+def _insight(chain: _Chain, found: Insight) -> dict[str, Any]:
+    """Return a text with the places that say it."""
+    return {
+        "id": found.id,
+        "content": found.content,
+        "status": found.status.value,
+        "category": found.category.value,
+        "confidence": found.confidence,
+        "observations": found.observation_count,
+        "first_seen": found.first_seen,
+        "last_seen": found.last_seen,
+        "counts_for": chain.heads.get(found.id),
+        "lines": [asdict(each) for each in chain.lines.get(found.id, ())],
+    }
+
+
+def _contradiction(chain: _Chain, found: Contradiction) -> dict[str, Any]:
+    """Return a contradiction with what both sides say."""
+    said = {side: chain.mentioned.get(side, "") for side in found.pair}
+    return {**asdict(found), "said": said}
+
+
+def _principle(chain: _Chain, found: Principle) -> dict[str, Any]:
+    """Return a principle with what it was made of."""
+    return {
+        "id": found.id,
+        "content": found.content,
+        "category": found.category.value,
+        "status": found.status.value,
+        "origin": found.origin.value,
+        "rank": found.rank,
+        "created_at": found.created_at,
+        "made_of": [
+            {
+                "id": each.insight_id,
+                "weight": each.weight,
+                "content": chain.mentioned.get(each.insight_id, ""),
+            }
+            for each in chain.made_of.get(found.id, ())
+        ],
+    }
+
+
+def _events(chain: _Chain) -> Iterator[dict[str, Any]]:
+    """Yield all that happened and left its time: what, to whom, and where."""
+    for line in chain.places:
+        yield from _line_events(line)
+    for each in chain.clusters:
+        yield _event(each.made_at, "clustered", each.id, f"{len(each.members)} alike")
+    for pair in chain.against:
+        yield _event(pair.detected_at, "contradicted", pair.id, pair.reason)
+        if pair.resolved_at is not None:
+            yield _event(pair.resolved_at, "decided", pair.id, pair.resolution or pair.status)
+    for review in chain.reviewed:
+        yield _event(review.at, review.decision.value, review.insight_id, review.note or "")
+    for made in chain.principles.values():
+        yield _event(made.created_at, "distilled", made.id, made.category.value)
+    yield from _file_events(chain.bullets)
+    for taken in chain.revoked:
+        yield _event(taken.at, "revoked", taken.key, taken.note or taken.kind.value)
+        if taken.ended_at is not None:
+            yield _event(taken.ended_at, "restored", taken.key, taken.kind.value)
+
+
+def _line_events(line: Line) -> Iterator[dict[str, Any]]:
+    """Yield when a file began to say something, said it last, and said it no more."""
+    yield _event(line.first_at, "read", line.said_id, f"{line.path}:{line.line_start}")
+    if line.last_at > line.first_at:
+        many = f"{line.path}, {line.revisions} revisions so far"
+        yield _event(line.last_at, "confirmed", line.said_id, many)
+    if line.withdrawn_at is not None:
+        yield _event(line.withdrawn_at, "withdrawn", line.said_id, line.path)
+
+
+def _file_events(bullets: Iterable[Bullet]) -> Iterator[dict[str, Any]]:
+    """Yield when files were last resolved in which it stands."""
+    for each in bullets:
+        where = f"{each.path} for {each.agent}, bullet {each.ordinal + 1}"
+        yield _event(each.resolved_at, "resolved", each.principle_id, where)
+
+
+def _event(at: int, what: str, about: str, text: str) -> dict[str, Any]:
+    """Return one thing that happened."""
+    return {"at": at, "what": what, "about": about, "text": text}
