@@ -97,8 +97,8 @@ class Direct:
         with self._reading.begin() as opened:
             return query(opened)
 
-    async def write(self, unit: Callable[[Connection], T]) -> T:
-        """Run a unit of work."""
+    async def write(self, unit: Callable[[Connection], T], **_how: bool) -> T:
+        """Run a unit of work; here each is as vital as any."""
         with self._writing.begin() as opened:
             return unit(opened)
 

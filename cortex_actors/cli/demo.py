@@ -1,8 +1,8 @@
-"""`demo`: the whole way from instruction files to an answer, in a folder that is gone afterwards.
+"""`demo`: the whole way from instruction files to an answer, and back into a file.
 
-It copies sample projects, starts a daemon of its own, follows the projects until everything is
-read, embedded and indexed, and asks a question. Neither the user's home nor the samples are
-touched.
+It copies sample projects to a folder that is gone afterwards, starts a daemon of its own, follows
+the projects until everything is read, embedded and indexed, asks a question, and brings what
+projects agree on to one that lacks it. Neither the user's home nor the samples are touched.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ from typing import Annotated
 import typer
 
 from cortex_actors.cli import lifecycle
+from cortex_actors.cli.agreed import brought, show_agreed
 from cortex_actors.cli.output import JsonOption, examples, places, shortened, show_json, show_table
 from cortex_actors.cli.recall import TIMEOUT, show_hits
 from cortex_actors.client import Answer, Client
 from cortex_actors.clock import Clock, SystemClock
 from cortex_actors.errors import CortexError, DaemonDown, DeadlineExceeded, NotFound
 from cortex_actors.home import Home
-from cortex_actors.logrecord import line, record_of, visible
+from cortex_actors.logrecord import Filter, line, record_of, visible
+from cortex_actors.logs import tail
 
 #: What is asked at the end; the sample projects answer it, and do not agree.
 QUESTION = "Which port does the test database use?"
@@ -36,6 +38,12 @@ LIMIT, LOOK = 120.0, 0.25
 
 #: Looks in a row that must find nothing waiting: an event may just be on its way.
 LOOKS = 2
+
+#: Warnings and errors of its log that are printed when it fails.
+WARNINGS = 20
+
+#: Settings of its home; the file lies beside the sample projects.
+SETTINGS = "demo.toml"
 
 #: Signals that end it, beside Ctrl-C: a kill, and a terminal that was closed.
 ENDINGS = (signal.SIGTERM, signal.SIGHUP)
@@ -63,13 +71,13 @@ def demo(
     as_json: JsonOption = False,
 ) -> None:
     """Show everything on sample projects, with a daemon of its own that is removed afterwards."""
-    clock = SystemClock()
+    clock, projects = SystemClock(), _projects(source)
 
     def say(text: str) -> None:
         print(visible(text), file=sys.stderr if as_json else sys.stdout, flush=True)
 
     try:
-        with _stage(source, say) as (home, folders), _daemon(home, say):
+        with _stage(projects, say) as (home, folders), _daemon(home, say):
             found = _learnt(Client(home, timeout=TIMEOUT), folders, clock=clock, say=say)
             (show_json if as_json else _show)(found)
             if not found["recall"]["hits"]:
@@ -82,25 +90,26 @@ def demo(
 
 
 @contextmanager
-def _stage(source: Path | None, say: Say) -> Iterator[tuple[Home, list[Path]]]:
-    """Give a home and copies of the projects in a temporary folder, and remove it at the end."""
-    projects = source or _samples()
-    found = sorted(p for p in projects.glob("*") if p.is_dir() and not p.name.startswith("."))
-    if not found:
-        raise NotFound(f"no projects are in {projects}; give a folder of folders with --from")
+def _stage(projects: list[Path], say: Say) -> Iterator[tuple[Home, list[Path]]]:
+    """Give a home and copies of the projects in a temporary folder, and remove it at the end.
+
+    What the daemon warned of is printed before that when the demonstration fails.
+    """
     root = Path(tempfile.mkdtemp(prefix="cortex-demo-")).resolve()
     # They must clean up like Ctrl-C.
+    home = Home.of(root / "home")
     before = {number: signal.signal(number, _interrupt) for number in ENDINGS}
     try:
-        say(f"copying {len(found)} projects to {root}")
+        say(f"copying {len(projects)} projects to {root}")
         copies = [
-            Path(shutil.copytree(p, root / "projects" / p.name, symlinks=True)) for p in found
+            Path(shutil.copytree(p, root / "projects" / p.name, symlinks=True)) for p in projects
         ]
-        home = Home.of(root / "home")
         home.create()
-        # What would be compiled is thrown away a minute later.
-        home.settings.write_text("[embedding]\ncompile = false\n", encoding="utf-8")
+        home.settings.write_text(_settings(say), encoding="utf-8")
         yield home, copies
+    except Exception:
+        _warned(home)
+        raise
     finally:
         shutil.rmtree(root, ignore_errors=True)
         for number, handler in before.items():
@@ -137,6 +146,7 @@ def _learnt(client: Client, folders: list[Path], *, clock: Clock, say: Say) -> A
         "status": status,
         "settled_s": round(took, 3),
         "recall": client.call("recall", query=QUESTION, limit=3),
+        "agreed": brought(client, folders),
     }
 
 
@@ -156,7 +166,8 @@ def _settled(client: Client, *, clock: Clock, say: Say) -> Answer:
             say(f"  {status.get('insights', 0)} insights, {shown}")
             said = shown
         if clock.monotonic() > until:
-            message = f"it was not settled after {LIMIT:g} s: {shown}; model {status['model']}"
+            state = status["model"]["state"]
+            message = f"it was not settled after {LIMIT:g} s: {shown}; model {state}"
             raise DeadlineExceeded(message)
         lifecycle.pause(LOOK)
     return status
@@ -172,6 +183,8 @@ def _show(found: Answer) -> None:
     show_table("What was learnt", columns, rows, empty="nothing was learnt")
     print(f"\n$ cortex recall {QUESTION}\n")
     show_hits(found["recall"])
+    print()
+    show_agreed(found["agreed"])
     status = found["status"]
     summary = [
         ("projects", status["projects"]),
@@ -180,6 +193,7 @@ def _show(found: Answer) -> None:
         ("settled in", f"{found['settled_s']:.2f} s"),
         ("model", status["model"]["id"]),
         ("recall", f"{len(found['recall']['hits'])} hits in {found['recall']['took_ms']:.0f} ms"),
+        ("principles", found["agreed"]["principles"]["total"]),
     ]
     print()
     show_table("Summary", ("what", "how much"), summary, empty="")
@@ -204,9 +218,36 @@ def _follow(home: Home, say: Say) -> None:
         say("")
 
 
+def _warned(home: Home) -> None:
+    """Print the last warnings of the daemon's log: the file is about to be removed."""
+    for record in tail(home.logs / "cortex.ndjson", Filter(level="warning"), last=WARNINGS):
+        print(line(record), file=sys.stderr, flush=True)
+
+
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
     """Turn a signal into what Ctrl-C raises."""
     raise KeyboardInterrupt
+
+
+def _settings(say: Say) -> str:
+    """Return the settings of the home, and show what they ask for less of than usually."""
+    text = (_samples().parent / SETTINGS).read_text(encoding="utf-8")
+    say(f"settings of this home alone, from {SETTINGS}:")
+    for each in text.splitlines():
+        if each and not each.startswith("#"):
+            say(f"  {each}")
+    return text
+
+
+def _projects(source: Path | None) -> list[Path]:
+    """Return the projects in a folder, or the samples; raises `NotFound`."""
+    folder = source or _samples()
+    if not folder.is_dir():
+        raise NotFound(f"there is no folder {folder}; give a folder of folders with --from")
+    found = sorted(p for p in folder.glob("*") if p.is_dir() and not p.name.startswith("."))
+    if not found:
+        raise NotFound(f"no projects are in {folder}; give a folder of folders with --from")
+    return found
 
 
 def _samples() -> Path:

@@ -30,6 +30,7 @@ ACTORS = (
     "accumulator",
     "reconciler",
     "organiser",
+    "resolver",
     "roster",
     "federation",
     "watchlist",

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cortex_actors import topics
+from cortex_actors.formatters import fence
+from tests.kills.story import WRITING
 from tests.kills.units import units
 from tests.simulation import audit as simulated
 
@@ -63,11 +65,13 @@ def once(ledger: LedgerFile, acknowledged: Iterable[Said] = ()) -> Iterator[str]
 def settled(ledger: LedgerFile, revisions: dict[str, set[str]]) -> Iterator[str]:
     """Yield what a ledger at rest says otherwise than the disk.
 
-    `revisions` are, for each path, the hashes of everything that ever lay there.
+    `revisions` are, for each path, the hashes of everything that people ever saved there.
     """
     for table in ("deliveries", "dead_letters", "index_ops"):
         if count := ledger.one(f"SELECT count(*) FROM {table}"):  # noqa: S608 - names above
             yield f"{count} rows of {table} are left"
+    if count := ledger.one(WRITING):
+        yield f"{count} writes of files have no end"
     said: dict[str, str] = dict(ledger.query("SELECT path, sha256 FROM file_states"))
     there = {path: _last(path) for path in revisions if Path(path).exists()}
     if said != there:
@@ -77,7 +81,7 @@ def settled(ledger: LedgerFile, revisions: dict[str, set[str]]) -> Iterator[str]
     ):
         if digest not in revisions.get(path, ()):
             yield f"{path} was observed in a revision that never was: {digest}"
-    yield from _unobserved(ledger)
+    yield from _unobserved(ledger, there)
 
 
 def _last(path: str) -> str:
@@ -127,14 +131,17 @@ def _rows(ledger: LedgerFile) -> Iterator[str]:
             yield f"{what}: {found[:3]} ({len(found)} in all)"
 
 
-def _unobserved(ledger: LedgerFile) -> Iterator[str]:
-    """Yield what a file says now and was not observed in its present revision."""
-    for row in ledger.query(
-        "SELECT s.path, s.fragment_id FROM insight_sources s JOIN file_states f USING (path) "
-        "LEFT JOIN observations o ON o.source_id = s.id AND o.file_hash = f.sha256 "
-        "WHERE s.withdrawn_at IS NULL AND o.at IS NULL"
-    ):
-        yield f"{row} is said and was never observed"
+def _unobserved(ledger: LedgerFile, there: Iterable[str]) -> Iterator[str]:
+    """Yield what a file says now and was not observed in its present revision, ours left out."""
+    for path in there:
+        revision = fence.revision(Path(path).read_bytes())
+        for row in ledger.query(
+            "SELECT path, fragment_id FROM insight_sources WHERE withdrawn_at IS NULL "
+            "AND path = ? AND id NOT IN (SELECT source_id FROM observations WHERE file_hash = ?)",
+            path,
+            revision,
+        ):
+            yield f"{row} is said and was never observed"
 
 
 #: What is wrong -> rows for which it is.
@@ -172,6 +179,8 @@ _CONTRADICTIONS = {
     "> (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'index_ops')",
     "a principle has no insight": "SELECT id FROM principles "
     "WHERE id NOT IN (SELECT principle_id FROM derivations)",
+    "a bullet stands in no section": "SELECT path, agent, text FROM resolved_bullets "
+    "WHERE (path, agent) NOT IN (SELECT path, agent FROM resolutions)",
     "a run has not ended": "SELECT id FROM runs "
     "WHERE state NOT IN ('completed', 'unchanged', 'failed') OR finished_at < started_at",
 }

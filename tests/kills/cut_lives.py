@@ -1,8 +1,8 @@
 """The process that `test_cuts.py` runs: tells the story in lives that end themselves at a commit.
 
-Reads lines of JSON, `{"home", "folder", "commit", "side"}`, and answers each with the exit status
-of a life: it dies by SIGKILL right before or right after its commit of that number, or ends with 0
-when it came to the story's end before. Every life is a fork, so the program is loaded once.
+Reads lines of JSON, `{"home", "folder", "commit", "side", "tale"}`, and answers each with the exit
+status of a life: it dies by SIGKILL right before or right after its commit of that number, or ends
+with 0 when it came to the story's end before. Every life is a fork, so the program is loaded once.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import signal
 import sqlite3
 import sys
 import tempfile
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from sqlalchemy import Engine, event
 from cortex_actors.pipeline.organiser import Organiser
 from cortex_actors.pipeline.reconciler import Reconciler
 from tests.kills.standing import standing
-from tests.kills.story import SETTINGS, tell, write
+from tests.kills.story import DOWN, SETTINGS, UP, tell, write
 
 
 class Cut:
@@ -74,13 +75,13 @@ def connect(_dialect: object, _record: object, words: tuple[str, ...], how: dict
         how["factory"] = Connection
 
 
-async def live(home: Path, folder: Path) -> None:
+async def live(home: Path, folder: Path, tale: str) -> None:
     """Tell the story to its end, from where the last life left it."""
     async with standing(home, **SETTINGS) as tree:
-        await tell(tree, folder, home / "done")
+        await tell(tree, folder, home / f"done {tale}", tale)
 
 
-def fork(home: str, folder: str, commit: int, side: str) -> int:
+def fork(home: str, folder: str, commit: int, side: str, tale: str) -> int:
     """Live one life in a process of its own, and return how it ended."""
     if pid := os.fork():
         _, status = os.waitpid(pid, 0)
@@ -88,20 +89,23 @@ def fork(home: str, folder: str, commit: int, side: str) -> int:
     code = 1
     try:
         Connection.cut = Cut(commit, side)
-        asyncio.run(live(Path(home), Path(folder)))
+        asyncio.run(live(Path(home), Path(folder), tale))
         code = 0
+    except BaseException:  # noqa: BLE001 - whoever reads the exit status asks why
+        traceback.print_exc()
     finally:
         sys.stderr.flush()
         os._exit(code)
 
 
 def warm_up() -> None:
-    """Tell the story once: what is imported and compiled on the way, every fork has then."""
+    """Tell the stories once: what is imported and compiled on the way, every fork has then."""
     Connection.cut = Cut(0, "")
     with tempfile.TemporaryDirectory(prefix="cx-") as folder:
         write(Path(folder) / "projects")
         (Path(folder) / "home").mkdir()
-        asyncio.run(live(Path(folder) / "home", Path(folder) / "projects"))
+        for tale in (UP, DOWN):
+            asyncio.run(live(Path(folder) / "home", Path(folder) / "projects", tale))
 
 
 if __name__ == "__main__":

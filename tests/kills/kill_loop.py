@@ -55,6 +55,7 @@ class Tally:
     lost: int = 0
     doubled: int = 0
     saves: int = 0
+    written: int = 0
     slowest_start: float = 0.0
     slowest_orphan: float = 0.0
     problems: list[str] = field(default_factory=list)
@@ -69,7 +70,8 @@ class Tally:
             f"seed {self.seed}: {self.landed} kills landed ({self.before_ready} of them before the "
             f"daemon was ready), {self.stopped} stops; {self.acknowledged} records acknowledged "
             f"({self.unanswered} answers were lost, {self.repeated} of those records were there), "
-            f"{self.lost} lost, {self.doubled} doubled; {self.saves} saves; ready after "
+            f"{self.lost} lost, {self.doubled} doubled; {self.saves} saves by people and "
+            f"{self.written} writes by daemons; ready after "
             f"{self.slowest_start:.2f} s at worst; what a kill left running ended after "
             f"{self.slowest_orphan:.2f} s at worst; problems: {self.problems[:5] or 'none'}"
         )
@@ -139,6 +141,7 @@ class KillLoop:
         witness(self.home)
         life = self._ready(Life(self.home))
         follow(self._client, self.roots)
+        resolve(self._client, self.roots)
         self._kill(life)
 
     def _killed(self, early: bool) -> None:
@@ -175,6 +178,8 @@ class KillLoop:
         with copied(self.home) as ledger:
             self.tally.problems += audit.once(ledger, self.acknowledged)
             self.tally.problems += audit.settled(ledger, self.revisions)
+            self.tally.written = ledger.one("SELECT count(*) FROM file_writes")
+        self.tally.problems += [each for editor in self._editors for each in editor.problems()]
 
     def _examine(self) -> None:
         """Look at the ledger as the last life has left it."""
@@ -215,6 +220,12 @@ def follow(client: Client, roots: Iterable[Path]) -> None:
     """Have a daemon follow projects."""
     for root in roots:
         client.call("add_project", path=str(root))
+
+
+def resolve(client: Client, roots: Iterable[Path]) -> None:
+    """Have a daemon bring what projects say into each other's files, from now on."""
+    for root in roots:
+        client.call("set_auto", project=str(root), on=True)
 
 
 def learn(client: Client) -> None:

@@ -47,6 +47,9 @@ CONTENT = {
     "principles": "SELECT id, content, category, tags, domains, round(confidence, 4), "
     "round(rank, 4), status FROM principles",
     "derivations": "SELECT principle_id, insight_id, weight FROM derivations",
+    "links": "SELECT source_id, target_id, type, round(strength, 4) FROM principle_links",
+    "resolutions": "SELECT path, agent, revision, section FROM resolutions",
+    "bullets": "SELECT path, agent, ordinal, principle_id, text, conflict FROM resolved_bullets",
     # Of a heading that stood there for a moment, the indexer may have made a vector, or not.
     "vectors": "SELECT model, hex(text_hash), hex(vector) FROM vectors WHERE text_hash IN "
     "(SELECT text_hash FROM insights UNION SELECT text_hash FROM passages)",

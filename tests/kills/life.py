@@ -20,10 +20,16 @@ MARK = "TESTED_LIFE"
 #: What a daemon says once it answers.
 READY = b"READY\n"
 
-#: Makes a daemon's start and its model cheap.
+#: Makes a daemon's start and its model cheap. What two projects say is a principle at once, and
+#: goes into every file of those that want any.
 ENVIRONMENT = {
     "CORTEX_EMBEDDING__PROVIDER": "hashing",
     "CORTEX_EMBEDDING__BATCH_MS": "20",
+    "CORTEX_RECONCILIATION__PROMOTION_CONFIDENCE": "0",
+    "CORTEX_RECONCILIATION__PROMOTION_OBSERVATIONS": "1",
+    "CORTEX_RECONCILIATION__PROMOTION_AGE_DAYS": "0",
+    "CORTEX_RESOLUTION__LEAST": "0",
+    "CORTEX_RESOLUTION__GRACE_S": "0.2",
     "PYTHONPATH": str(ROOT),
 }
 

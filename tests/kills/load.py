@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import defaultdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cortex_actors.client import Client
@@ -16,13 +17,13 @@ from cortex_actors.errors import (
     DeadlineExceeded,
     LedgerDown,
 )
+from cortex_actors.formatters import fence
 from tests.kills.audit import Said
 from tests.kills.story import is_read
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Iterator, Sequence
 
 #: What a publisher hears from a daemon that is away, or goes: it says the same again.
 AWAY = (ActorAway, DaemonDown, DaemonStopping, DeadlineExceeded, LedgerDown)
@@ -111,11 +112,16 @@ class Editor(threading.Thread):
         self._chance = chance
         self._roots = roots
         self._over = threading.Event()
-        #: Path -> hashes of all that ever lay there.
+        #: Path -> hashes of all that was ever saved there.
         self.revisions: dict[str, set[str]] = defaultdict(set)
+        #: Path -> what was saved there last; None where it was removed.
+        self.saved: dict[str, bytes | None] = {}
+        #: Every file that may be there.
+        self._known = {str(root / name) for root in roots for name in FILES}
         for root in roots:
             (root / "docs").mkdir(exist_ok=True)
             for path in root.rglob("*"):
+                self._known.add(str(path))
                 if is_read(path, root):
                     self._note(path, path.read_bytes())
 
@@ -128,8 +134,20 @@ class Editor(threading.Thread):
         self._over.set()
         self.join()
 
+    def problems(self) -> Iterator[str]:
+        """Yield what lies in its projects otherwise than it was saved, beside sections of ours."""
+        for name, saved in self.saved.items():
+            path = Path(name)
+            now = path.read_bytes() if path.exists() else None
+            theirs = None if now is None else fence.removed(now)
+            if theirs != saved:
+                yield f"{path} was saved as {saved!r} and is {now!r}"
+        there = {str(path) for root in self._roots for path in root.rglob("*") if path.is_file()}
+        yield from (f"nobody has saved {name}" for name in sorted(there - self._known))
+
     def _save(self, path: Path) -> None:
         if self._chance.random() < 0.1:
+            self.saved[str(path)] = None
             path.unlink(missing_ok=True)
             return
         chosen = self._chance.sample(SECTIONS, self._chance.randint(1, 6))
@@ -140,4 +158,5 @@ class Editor(threading.Thread):
         beside.replace(path)
 
     def _note(self, path: Path, text: bytes) -> None:
+        self.saved[str(path)] = text
         self.revisions[str(path)].add(hashlib.sha256(text).hexdigest())

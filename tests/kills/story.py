@@ -1,5 +1,8 @@
 """What happens to two projects, step by step: each may be begun again, and ends when it is known.
 
+Of the two stories one goes up, from files to what is known, and the other down: where the first one
+has ended, one project wants what the other says in its files, and the other then says more.
+
 A life that goes on with the story goes on with the step that was not done yet. Each step changes a
 file at most once, and the next one begins when the tree has come to rest, so a run that was never
 interrupted and one that was often observe the same revisions.
@@ -12,13 +15,14 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cortex_actors.formatters import fence
 from cortex_actors.parsers.dialect import dialect_of
 from cortex_actors.storage import journal, projects
 from cortex_actors.testing import eventually, settled
 from cortex_actors.topics import FILE_CHANGED
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from cortex_actors.storage.records import Connection
     from cortex_actors.tree import Tree
@@ -39,12 +43,23 @@ SETTINGS = {
         "promotion_age_days": 0,
         "promotion_projects": 1,
     },
+    # All of it is brought into every file, whatever vectors say that mean nothing.
+    "resolution": {"least": 0.0, "settle_ms": 1, "grace_s": 0.02},
     # Each unit of work is a commit of its own: a cut between any two. Nothing gathers for long.
     "storage": {"group_units": 1, "index_ms": 5},
 }
 
+#: Seconds after which what has not come to rest never will, on however busy a machine.
+WITHIN = 60.0
+
 #: Seconds without an event after which no more is expected.
 STILL = 0.15
+
+#: The stories there are: upwards, and downwards from where that ends.
+UP, DOWN = "up", "down"
+
+#: Counts writes of files that have no end yet: somebody may still write to what lay there.
+WRITING = "SELECT count(*) FROM file_writes WHERE state = 'pending' OR aside <> ''"
 
 
 def write(folder: Path) -> None:
@@ -54,18 +69,11 @@ def write(folder: Path) -> None:
         (folder / name).write_text(text)
 
 
-async def tell(tree: Tree, folder: Path, done: Path) -> None:
-    """Play the steps that `done` does not name yet."""
-    steps: tuple[tuple[str, Callable[[Tree, Path], Awaitable[object]]], ...] = (
-        ("follow atlas", lambda t, f: t.cortex.add_project(str(f / "atlas"))),
-        ("follow borealis", lambda t, f: t.cortex.add_project(str(f / "borealis"))),
-        ("change", _change),
-        ("delete", _delete),
-        ("repeat", _repeat),
-        ("come to rest", _nothing),
-    )
+async def tell(tree: Tree, folder: Path, done: Path, story: str = UP) -> None:
+    """Play the steps of a story that `done` does not name yet."""
     known = done.read_text().splitlines() if done.exists() else []
-    for name, act in steps:
+    for act in STORIES[story]:
+        name = act.__name__
         if name not in known:
             await act(tree, folder)
             await rest(tree)
@@ -74,9 +82,28 @@ async def tell(tree: Tree, folder: Path, done: Path) -> None:
 
 
 async def rest(tree: Tree) -> None:
-    """Return once the ledger knows every file as it is, and nothing waits."""
-    await eventually(lambda: _is_known(tree))
-    await settled(tree)
+    """Return once the ledger knows every file as it is, and nothing waits or is being written."""
+
+    async def rests() -> bool:
+        await settled(tree, WITHIN)
+        is_written = 0 == await tree.parts.records.read(_writing)
+        return is_written and await _is_known(tree)
+
+    await eventually(rests, WITHIN)
+    await settled(tree, WITHIN)
+
+
+def _writing(connection: Connection) -> int:
+    """Return how many files are being written."""
+    return int(connection.exec_driver_sql(WRITING).scalar_one())
+
+
+async def _follow_atlas(tree: Tree, folder: Path) -> None:
+    await tree.cortex.add_project(str(folder / "atlas"))
+
+
+async def _follow_borealis(tree: Tree, folder: Path) -> None:
+    await tree.cortex.add_project(str(folder / "borealis"))
 
 
 async def _change(tree: Tree, folder: Path) -> None:
@@ -97,6 +124,16 @@ async def _repeat(tree: Tree, folder: Path) -> None:
     await _say(tree, path, key="repeat")
 
 
+async def _want(tree: Tree, folder: Path) -> None:
+    await tree.cortex.set_auto(str(folder / "borealis"), on=True)
+
+
+async def _say_more(tree: Tree, folder: Path) -> None:
+    path = folder / "atlas/CLAUDE.md"
+    _save(path, "## Style\n\nRuff and mypy.\n\n## Docs\n\nOne noun a page.\n")
+    await _say(tree, path, key="more")
+
+
 async def _nothing(tree: Tree, _folder: Path) -> None:
     """Do nothing more: a life in which everything was done starts once.
 
@@ -115,8 +152,8 @@ async def _nothing(tree: Tree, _folder: Path) -> None:
 
 
 def _save(path: Path, text: str) -> None:
-    """Write a file, unless an earlier life has."""
-    if not path.exists() or path.read_text() != text:
+    """Write a file, unless an earlier life has; a section that it was given since is no change."""
+    if not path.exists() or fence.removed(path.read_bytes()) != text.encode():
         beside = path.with_name(".new")
         beside.write_text(text)
         beside.replace(path)
@@ -155,3 +192,10 @@ def _there(root: Path) -> list[str]:
         for path in root.rglob("*")
         if is_read(path, root)
     ]
+
+
+#: Story -> its steps, in order.
+STORIES: Mapping[str, Sequence[Callable[[Tree, Path], Awaitable[None]]]] = {
+    UP: (_follow_atlas, _follow_borealis, _change, _delete, _repeat, _nothing),
+    DOWN: (_want, _say_more, _nothing),
+}

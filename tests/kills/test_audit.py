@@ -43,6 +43,12 @@ DAMAGES = {
     "INSERT INTO audit (unit, what, who, seq) VALUES (0, 'owner', '', 1)": "epochs did not rise",
     "DELETE FROM observations": "was never observed",
     "UPDATE file_states SET sha256 = 'x'": "the ledger and the disk differ",
+    "INSERT INTO file_writes (run_id, project_id, path, agent, after_sha256, aside, began_at) "
+    "SELECT 'run_x', id, root || '/x', 'claude', 'x', '.x', 0 FROM projects LIMIT 1": (
+        "writes of files have no end"
+    ),
+    "INSERT INTO resolved_bullets (path, agent, ordinal, principle_id, text, conflict) "
+    "VALUES ('/x', 'claude', 0, 'pri_x', 'x', 0)": "a bullet stands in no section",
 }
 
 

@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.kills import audit, story
-from tests.kills.ledger_file import NAME, Rows, copied, differences, make
+from tests.kills.ledger_file import Rows, copied, differences, make
 from tests.process.commands import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-#: Where a cut falls.
+#: Where a cut falls. Right before a commit the ledger is what it was right after the one before,
+#: and the files are as far as they come: a normal run cuts there only, a soak on both sides.
 SIDES = ("before", "after")
+BEFORE = SIDES[:1]
 
 #: The commits of the story are shared out among so many tests, which may run at the same time.
 SHARES = 4
@@ -38,24 +40,47 @@ class Stage:
 
     def __init__(self, root: Path, lives: subprocess.Popen[str]) -> None:
         self._lives = lives
+        self._tale = story.UP
         self.folder = root / "projects"
         self.home = root / "home"
         self._template = root / "template"
 
-    def prepare(self, *, migrated: bool = True) -> None:
-        """Begin anew: the first files, and a witnessed ledger or none."""
-        for each in (self.folder, self.home):
-            shutil.rmtree(each, ignore_errors=True)
+    def begin(self, *, migrated: bool = True) -> None:
+        """Begin with the first files, and a witnessed ledger or none."""
         story.write(self.folder)
         self.home.mkdir()
         if migrated:
-            if not (self._template / NAME).exists():
-                make(self._template)
-            shutil.copyfile(self._template / NAME, self.home / NAME)
+            make(self.home)
+        self._keep()
+
+    def go_on(self) -> None:
+        """Begin where the story that goes up has ended, with the other one."""
+        self.begin()
+        assert 0 == self.live()
+        self._keep()
+        self._tale = story.DOWN
+
+    def prepare(self) -> None:
+        """Put everything back to how it began."""
+        for each in (self.folder, self.home):
+            shutil.rmtree(each)
+            shutil.copytree(self._template / each.name, each)
+
+    def _keep(self) -> None:
+        """Remember how everything is now, as the beginning."""
+        shutil.rmtree(self._template, ignore_errors=True)
+        for each in (self.folder, self.home):
+            shutil.copytree(each, self._template / each.name)
 
     def live(self, commit: int = 0, side: str = "") -> int:
         """Live one life, cut at a commit; return how it ended."""
-        words = {"home": str(self.home), "folder": str(self.folder), "commit": commit, "side": side}
+        words = {
+            "home": str(self.home),
+            "folder": str(self.folder),
+            "commit": commit,
+            "side": side,
+            "tale": self._tale,
+        }
         assert self._lives.stdin is not None
         assert self._lives.stdout is not None
         self._lives.stdin.write(json.dumps(words) + "\n")
@@ -63,13 +88,18 @@ class Stage:
         return int(self._lives.stdout.readline())
 
     def told(self, *, witnessed: bool = True) -> dict[str, Rows]:
-        """Return what the ledger holds at the story's end, after an audit."""
+        """Return what the ledger and the files hold at the story's end, after an audit."""
         with copied(self.home) as ledger:
             problems = audit.examine(ledger).problems
             if witnessed:
                 problems += audit.once(ledger)
             assert [] == problems
-            return ledger.content()
+            return ledger.content() | {"on the disk": self._files()}
+
+    def _files(self) -> Rows:
+        """Return every file of the projects."""
+        files = sorted(path for path in self.folder.rglob("*") if path.is_file())
+        return [(str(path.relative_to(self.folder)), path.read_bytes()) for path in files]
 
 
 @pytest.fixture
@@ -95,14 +125,13 @@ def _living() -> Iterator[subprocess.Popen[str]]:
         process.stdin.close()
 
 
-def _sweep(stage: Stage, first: int) -> tuple[int, int]:
+def _sweep(stage: Stage, first: int, sides: Sequence[str]) -> tuple[int, int]:
     """Cut the story at every so many commits; return how many cuts there were, and commits."""
-    stage.prepare()
     assert 0 == stage.live()
     once = stage.told()
     cuts = 0
     for commit in range(first, ENDLESS, SHARES):
-        ends = [_cut(stage, commit, side, once) for side in SIDES]
+        ends = [_cut(stage, commit, side, once) for side in sides]
         cuts += ends.count(-signal.SIGKILL)
         if 0 in ends:
             return cuts, commit
@@ -124,19 +153,38 @@ class TestCuts:
     @pytest.mark.parametrize("first", range(1, SHARES + 1))
     def test_every_commit(self, stage: Stage, first: int) -> None:
         """Whichever commit a life is cut at, the next one ends with what a clean run knows."""
-        cuts, commits = _sweep(stage, first)
+        stage.begin()
+        self.sweep(stage, first, BEFORE)
+
+    @pytest.mark.parametrize("first", range(1, SHARES + 1, 2))
+    def test_while_files_are_written(self, stage: Stage, first: int) -> None:
+        """The same for what is written into files, at every second commit (a soak: at all)."""
+        stage.go_on()
+        self.sweep(stage, first, BEFORE)
+
+    @pytest.mark.soak
+    @pytest.mark.parametrize("begin", [Stage.begin, Stage.go_on])
+    @pytest.mark.parametrize("first", range(1, SHARES + 1))
+    def test_both_sides(self, stage: Stage, first: int, begin: Callable[[Stage], None]) -> None:
+        """A commit that was done and that nobody heard of is no other cut."""
+        begin(stage)
+        self.sweep(stage, first, SIDES)
+
+    def sweep(self, stage: Stage, first: int, sides: Sequence[str]) -> None:
+        """Cut a share of the commits, and say how many cuts there were."""
+        cuts, commits = _sweep(stage, first, sides)
 
         print(f"{cuts} cuts landed, every {SHARES}th of {commits} commits from {first} on")  # noqa: T201
-        assert cuts >= 2 * (commits // SHARES - 1)
+        assert cuts >= len(sides) * (commits // SHARES - 1)
 
     def test_while_the_ledger_is_made(self, stage: Stage) -> None:
         """A first start that is cut while it makes the ledger costs nothing but itself."""
-        stage.prepare(migrated=False)
+        stage.begin(migrated=False)
         assert 0 == stage.live()
         once = stage.told(witnessed=False)
         for commit in (1, 2):
             for side in SIDES:
-                stage.prepare(migrated=False)
+                stage.prepare()
                 assert -signal.SIGKILL == stage.live(commit, side)
                 assert 0 == stage.live()
                 assert [] == differences(once, stage.told(witnessed=False)), (commit, side)

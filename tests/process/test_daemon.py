@@ -101,7 +101,7 @@ class TestStatus:
 
         assert daemon.poll() is None
         assert "starting" == cortex.status()["state"]
-        assert f"state     starting, pid {daemon.pid}\n" in cortex("status").stdout
+        assert f"state    starting, pid {daemon.pid}\n" in cortex("status").stdout
 
 
 class TestStop:

@@ -34,7 +34,7 @@ def _left(cortex: Commands) -> list[Path]:
 
 class TestDemo:
     def test_shows_everything(self, cortex: Commands) -> None:
-        """The samples are read, the question is answered with its place, and nothing is left."""
+        """Samples are read, a question is answered, one project receives what others agree on."""
         done = cortex("demo")
 
         assert 0 == done.returncode, done.stderr
@@ -44,6 +44,10 @@ class TestDemo:
             "What was learnt",
             "5433",
             "CLAUDE.md:",
+            "promotion_age_days = 0        # usually 7",
+            "What projects agree on",
+            "$ cortex resolve field-notes",
+            "+- Write the subject in the imperative mood",
             "Summary",
         ):
             assert text in done.stdout
@@ -57,6 +61,12 @@ class TestDemo:
 
         assert 4 == found["status"]["projects"]
         assert found["recall"]["hits"]
+        agreed = found["agreed"]
+        assert {"learning", "anti_pattern"} == {
+            each["category"] for each in agreed["principles"]["principles"]
+        }
+        assert "field-notes" == agreed["project"]["name"]
+        assert {"written"} == {each["state"] for each in agreed["files"]}
         assert "started a daemon" in done.stderr
 
     def test_own_projects(self, cortex: Commands, tmp_path: Path) -> None:
@@ -67,6 +77,24 @@ class TestDemo:
         assert 1 == done.returncode
         assert "cortex: the demonstration failed: nothing answers" in done.stderr
         assert 1 == done.stderr.count("\n")
+        assert [] == _left(cortex)
+
+    def test_no_projects(self, cortex: Commands, tmp_path: Path) -> None:
+        """A folder that is not there, or holds no projects, is not known, and nothing is begun."""
+        for folder in (tmp_path / "nowhere", tmp_path):
+            done = cortex("demo", "--from", str(folder))
+            assert (66, "") == (done.returncode, done.stdout)
+            assert str(folder) in done.stderr
+        assert [] == _left(cortex)
+
+    def test_warnings(self, cortex: Commands, tmp_path: Path) -> None:
+        """What the daemon warned of is told when it fails: its log is gone with its home."""
+        (tmp_path / "silent").mkdir()
+        (tmp_path / "silent" / "CLAUDE.md").write_bytes(b"\x00\xff")
+        done = cortex("demo", "--from", str(tmp_path))
+
+        assert 1 == done.returncode
+        assert "silent/CLAUDE.md" in done.stderr
         assert [] == _left(cortex)
 
     def test_no_daemon(self, cortex: Commands) -> None:

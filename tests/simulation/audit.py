@@ -33,12 +33,16 @@ CREATE TRIGGER audit_said AFTER INSERT ON events BEGIN
 END;
 """
 
-#: Consumers whose every run is a row of the audit and an event, and which event.
+#: Consumers whose every delivery is a run, a row of the audit, and an event, and which event.
 SAYS = {
     "accumulator": topics.ACCUMULATION_COMPLETE,
     "reconciler": topics.RECONCILIATION_COMPLETE,
     "organiser": topics.ORGANISATION_COMPLETE,
 }
+
+#: One delivery to it may be several runs, each with an event: of a project, each file is one. It is
+#: also asked, and runs without a delivery.
+RESOLVER = "resolver"
 
 
 class Rows(Protocol):
@@ -102,7 +106,7 @@ def _one_effect(disk: Rows, lines: list[Line]) -> Iterator[str]:
     for each in lines:
         units[each.unit].append(each)
     for unit, ours in units.items():
-        runs = [each.who for each in ours if each.what == "run"]
+        runs = [each.who for each in ours if each.what == "run" and each.who != RESOLVER]
         dead = {(each.who, each.seq) for each in ours if each.what == "dead"}
         acked = {
             each.who
@@ -120,6 +124,20 @@ def _one_effect(disk: Rows, lines: list[Line]) -> Iterator[str]:
             for who in due
             if said.count(SAYS[who]) != 1
         )
+        due_to_resolve = topics.RESOLUTION_REQUESTED in {
+            topic[each.seq]
+            for each in ours
+            if each.what == "gone" and (each.who, each.seq) not in dead
+        }
+        yield from _resolved(unit, ours, is_due=due_to_resolve)
+
+
+def _resolved(unit: int, ours: list[Line], *, is_due: bool) -> Iterator[str]:
+    """Yield how the resolver's runs and what it said in a unit do not belong together."""
+    runs = sum(each.what == "run" and each.who == RESOLVER for each in ours)
+    said = sum(each.what == "said" and each.who == topics.RESOLUTION_COMPLETE for each in ours)
+    if runs != said or runs < is_due:
+        yield f"the unit {unit} holds {runs} runs of the resolver and says {said}: {ours}"
 
 
 def _in_order(disk: Rows, lines: list[Line]) -> Iterator[str]:
@@ -143,16 +161,18 @@ def _projects_in_order(disk: Rows, lines: list[Line]) -> Iterator[str]:
     """Yield deliveries that overtook an earlier one of their consumer and project.
 
     Of several events that were handled as one, the first counts. One that came while another of its
-    key was in hand could not be handed out: the next ones go past it.
+    key was in hand could not be handed out: the next ones go past it. One that was set aside has
+    done nothing, whenever that was.
     """
     rows = disk.query("SELECT seq, topic, payload FROM events")
     told = {seq: (topic, json.loads(payload)) for seq, topic, payload in rows}
     projects = {seq: payload.get("project_id") for seq, (_, payload) in told.items()}
     keys = {seq: (topic, payload.get("path")) for seq, (topic, payload) in told.items()}
     came = {(each.who, each.seq): each.unit for each in lines if each.what == "given"}
+    dead = {(each.who, each.seq) for each in lines if each.what == "dead"}
     units: dict[tuple[int, str], list[int]] = defaultdict(list)
     for each in lines:
-        if each.what == "gone":
+        if each.what == "gone" and (each.who, each.seq) not in dead:
             units[each.unit, each.who].append(each.seq)
     last: dict[tuple[str, str], int] = {}
     freed: dict[tuple[str, tuple[str, str | None]], int] = {}

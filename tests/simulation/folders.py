@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cortex_actors.domain.insight import Granularity
 from cortex_actors.domain.project import project_name
+from cortex_actors.formatters import fence
 from cortex_actors.parsers.dialect import dialect_of
 from cortex_actors.pipeline.findings import Reader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from cortex_actors.simulation import Simulation
@@ -62,6 +63,8 @@ class Folders:
         self._simulation = simulation
         self._weather = weather
         self._written = 1_700_000_000
+        #: Path -> what a person last saved there; None where it was removed.
+        self._saved: dict[Path, bytes | None] = {}
         self.ears: dict[str, Ear] = {}
         for name in PROJECTS:
             (root / name / "docs").mkdir(parents=True)
@@ -76,11 +79,24 @@ class Folders:
         place = self.root / random.choice(PROJECTS) / random.choice(FILES)
         if random.random() < 0.2:
             place.unlink(missing_ok=True)
+            self._saved[place] = None
         else:
             sayings = random.sample(SAYINGS, random.randint(0, 4))
-            self._write(place, "".join(sayings))
+            self._save(place, "".join(sayings).encode())
         self._hint(str(place.parent))
         return str(place)
+
+    def problems(self) -> Iterator[str]:
+        """Yield what is in the files and no person has saved, or was saved and is not there."""
+        there = {path for path in self.root.rglob("*") if path.is_file()}
+        strange = there - self._saved.keys()
+        yield from (f"nobody has saved {path}" for path in sorted(strange))
+        for path, saved in self._saved.items():
+            now = path.read_bytes() if path in there else None
+            if (now is None) != (saved is None):
+                yield f"{path} {'is gone' if now is None else 'is there again'}"
+            elif now is not None and saved is not None:
+                yield from _difference(path, saved, now)
 
     def insights(self, followed: set[str]) -> set[Place]:
         """Return what the files of followed projects say, as the pure rules read them."""
@@ -105,8 +121,16 @@ class Folders:
             for each in reader.read(path.read_bytes()).findings
         }
 
-    def _write(self, place: Path, text: str) -> None:
-        place.write_text(text)
+    def _save(self, place: Path, text: bytes) -> None:
+        """Save a text as people do: over all, around our section, or with a word in it."""
+        ours = _section(place.read_bytes()) if place.exists() else b""
+        if ours and (way := self._simulation.random.random()) < 0.7:
+            text += b"\n" + (ours if way < 0.6 else ours.replace(b"\n- ", b"\n- My word: "))
+        self._saved[place] = text
+        self._write(place, text)
+
+    def _write(self, place: Path, text: bytes) -> None:
+        place.write_bytes(text)
         # The kernel's own times are too coarse for a simulated second, and would differ next time.
         self._written += 1
         os.utime(place, (self._written, self._written))
@@ -151,3 +175,20 @@ class SimulatedHints:
     def close(self) -> None:
         """Wake nobody."""
         self._ears.clear()
+
+
+def _section(data: bytes) -> bytes:
+    """Return our section of a file with its marks, or nothing."""
+    found = fence.find(data)
+    return data[found.start : found.end] if found else b""
+
+
+def _difference(path: Path, saved: bytes, now: bytes) -> Iterator[str]:
+    """Yield in what a file is not what a person saved: beside a section of ours, as we wrote it."""
+    ours, theirs = fence.find(now), fence.find(saved)
+    if fence.removed(now) != fence.removed(saved):
+        yield f"{path} was saved as {saved!r} and is {now!r}"
+    elif theirs is not None and not theirs.intact and now != saved:
+        yield f"{path} was edited within our marks, {saved!r}, and is {now!r}"
+    elif ours is not None and not ours.intact and now != saved:
+        yield f"{path} has half a section: {now!r}"

@@ -36,6 +36,10 @@ GAP = 1.5
 CALM = 600.0
 
 
+#: Finds writes that have no end: until nobody can write to what they displaced any more.
+UNENDED = "SELECT path, state, aside FROM file_writes WHERE state = 'pending' OR aside <> ''"
+
+
 class Broken(AssertionError):
     """A promise was not kept."""
 
@@ -55,6 +59,8 @@ class Scenario:
             (2, self._status),
             (3, self._follow),
             (2, self._leave),
+            (3 * self.service.writes, self._opt),
+            (3 * self.service.writes, self._resolve),
             (4, self._crash),
             (3, self._kill),
             (1, self._kill_branch),
@@ -74,7 +80,7 @@ class Scenario:
             service.folders.change()
         tree = await service.ensure()
         for name in PROJECTS[:2]:
-            await tree.cortex.add_project(service.folders.path(name))
+            await self._taken_up(tree, service.folders.path(name))
         service.weather.is_bad = True
         shares = [share for share, _ in self._acts]
         acts = SHORT if self.simulation.seed < FIRST_LONG else LONG
@@ -99,7 +105,7 @@ class Scenario:
         for name in PROJECTS:
             path = service.folders.path(name)
             if name in followed:
-                await tree.cortex.add_project(path)
+                await self._taken_up(tree, path)
             elif any(each["root"] == path for each in (await tree.cortex.projects())["projects"]):
                 await tree.cortex.remove_project(path)
         said = service.folders.insights(followed)
@@ -111,11 +117,20 @@ class Scenario:
         service.problems += self._index_problems()
         await service.stop()
         service.problems += audit.problems(service.disk, service.acknowledged)
+        service.problems += service.folders.problems()
         if service.problems:
             raise Broken("\n".join(service.problems[:10]))
 
+    async def _taken_up(self, tree: Tree, path: str) -> None:
+        """Follow a project; in some stories its files are written."""
+        await tree.cortex.add_project(path)
+        if self.service.writes:
+            await tree.cortex.set_auto(path, on=True)
+
     def _is_settled(self, said: set[Place]) -> bool:
         query = "SELECT (SELECT count(*) FROM deliveries) + (SELECT count(*) FROM index_ops)"
+        if self.service.disk.query(UNENDED):
+            return False
         (waits,) = self.service.disk.query(query)
         return waits == (0,) and self._known() == said
 
@@ -142,10 +157,11 @@ class Scenario:
         known, disk = self._known(), self.service.disk
         waiting = disk.query("SELECT consumer, seq, attempts, due_at FROM deliveries")
         changes = disk.query("SELECT count(*) FROM index_ops")
+        writes = disk.query(UNENDED)
         return (
             f"{CALM:.0f} s of calm were not enough: {sorted(said - known)} is not known, "
             f"{sorted(known - said)} should be forgotten; {waiting} wait; "
-            f"{changes} changes are not in the index"
+            f"{changes} changes are not in the index; {writes} have no end"
         )
 
     def _index_problems(self) -> list[str]:
@@ -205,6 +221,16 @@ class Scenario:
     def _leave(self, _tree: Tree) -> None:
         path = self.service.folders.path(self.random.choice(PROJECTS))
         self.service.ask("remove_project", lambda t: t.cortex.remove_project(path))
+
+    def _opt(self, _tree: Tree) -> None:
+        path, on = self.service.folders.path(self.random.choice(PROJECTS)), self.random.random()
+        self.service.ask("set_auto", lambda t: t.cortex.set_auto(path, on=on < 0.7))
+
+    def _resolve(self, _tree: Tree) -> None:
+        path, dry = self.service.folders.path(self.random.choice(PROJECTS)), self.random.random()
+        if dry < 0.7:
+            self._say(topics.RESOLUTION_REQUESTED, {"path": path, "agent": "claude"})
+        self.service.ask("resolve", lambda t: t.cortex.resolve(path, dry_run=dry < 0.4))
 
     def _crash(self, tree: Tree) -> None:
         self.simulation.note(name := self._somebody(tree))

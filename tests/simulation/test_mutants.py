@@ -15,6 +15,7 @@ from cortex_actors.storage import append, journal
 from cortex_actors.storage.indexer import Indexer
 from cortex_actors.storage.schema import deliveries
 from cortex_actors.storage.writer import Writer
+from cortex_actors.storage.writes import Writes
 from cortex_actors.watching.watcher import Watcher
 from supervision import Supervisor
 from tests.simulation.scenario import FIRST_LONG, play
@@ -148,6 +149,15 @@ def sweeps_never(plant: Plant) -> None:
     plant.setattr(Watcher, "_clockwork", once)
 
 
+def forgets_what_it_began(plant: Plant) -> None:
+    """Nobody ends the writes that an earlier life began."""
+
+    async def nothing(_self: Writes, _path: str | None = None) -> list[Any]:
+        return []
+
+    plant.setattr(Writes, "unfinished", nothing)
+
+
 MUTANTS = (
     acknowledges_without_the_work,
     works_twice,
@@ -159,6 +169,7 @@ MUTANTS = (
     stops_in_the_order_of_the_start,
     indexes_each_thing_once,
     sweeps_never,
+    forgets_what_it_began,
 )
 
 

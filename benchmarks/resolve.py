@@ -1,0 +1,262 @@
+"""What it costs to distil principles and to bring them into a file, and how that grows.
+
+`python -m benchmarks.resolve [--sizes 100,1000,10000] [--changed 100] [--rounds 5] [--json]`. The
+statements and their vectors are those of `reconcile.py`, and each of them is a principle; the file
+is one of the samples. Everything runs through the product's own code, on a ledger and a file on the
+disk: organising everything from nothing, organising after a file says 100 other statements,
+finding out that a file need not be looked at, showing what it would get, and writing it.
+
+Exits 1 when 10 times as many principles make a change more than five times as dear.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from benchmarks.reconcile import CLOCK, DIMENSION, FILE, MODEL, Direct, Stock, learn
+from cortex_actors.bus.bus import Bus
+from cortex_actors.bus.consumer import Desk
+from cortex_actors.domain.payload import Nothing, ReconciliationComplete
+from cortex_actors.domain.project import Project
+from cortex_actors.domain.resolution import Wish
+from cortex_actors.pipeline.comparing import Comparing, Tools
+from cortex_actors.pipeline.errands import Errands
+from cortex_actors.pipeline.organiser import Organiser
+from cortex_actors.pipeline.resolving import Resolving
+from cortex_actors.pipeline.ruling import Ruling
+from cortex_actors.pipeline.section import Maker
+from cortex_actors.runtime.threads import Threads
+from cortex_actors.settings import (
+    EventsSettings,
+    OrganisationSettings,
+    ReconciliationSettings,
+    ResolutionSettings,
+)
+from cortex_actors.storage import principles, projects
+from cortex_actors.storage.matrix import VectorMatrix
+from cortex_actors.storage.neighbours import Neighbours
+from cortex_actors.storage.writes import Writes
+from cortex_actors.testing import ManualClock, MemoryJournal
+from cortex_actors.topics import ORGANISATION_REQUESTED, RECONCILIATION_COMPLETE
+from cortex_actors.writing.rest import Pace
+from cortex_actors.writing.writer import FileWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Sequence
+
+    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.records import Records
+
+#: How much dearer a change may be among 10 times as many.
+GOAL = 5.0
+
+#: The file that principles are brought into.
+SAMPLE = Path(__file__).parent.parent / "data" / "projects" / "atlas-api" / "CLAUDE.md"
+
+#: Where the project lies: a root is a real path.
+REAL = Path(tempfile.gettempdir()).resolve()
+
+#: Everything that was learned is a principle.
+EARNED = ReconciliationSettings(
+    promotion_confidence=0,
+    promotion_observations=1,
+    promotion_age_days=0,
+    promotion_projects=1,
+)
+
+#: Every principle may be given; nobody saves the file meanwhile, so it need not come to rest.
+GIVEN = ResolutionSettings(least=0, settle_ms=0, grace_s=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Seconds, medians, but for `everything_s`, of which there is one."""
+
+    principles: int
+    everything_s: float
+    change_s: float
+    unchanged_s: float
+    shown_s: float
+    written_s: float
+
+
+class World:
+    """A ledger, an organiser and what resolves, without the rest of the tree."""
+
+    def __init__(self, folder: Path, threads: Threads, pool: ThreadPoolExecutor) -> None:
+        self.records = Direct(folder)
+        self.threads = threads
+        self.neighbours = Neighbours(VectorMatrix(MODEL, 1_024))
+        self.learned = Project.at("/somewhere/atlas", CLOCK.now())
+        self.project = Project.at(str(folder / "project"), CLOCK.now())
+        self.path = folder / "project" / SAMPLE.name
+        self.path.parent.mkdir()
+        shutil.copyfile(SAMPLE, self.path)
+        self._chance = np.random.default_rng(3)
+        records, clock = cast("Records", self.records), ManualClock()
+        journal = MemoryJournal(clock)
+        desk = Desk("organiser", Bus(journal, clock), journal, CLOCK, EventsSettings())
+        self._bus = desk.bus
+        self._organiser = Organiser(
+            desk,
+            records,
+            settings=OrganisationSettings(),
+            promotion=EARNED,
+            neighbours=self.neighbours,
+            embed=self._embed,
+        )
+        self._pool = pool
+        maker = Maker(GIVEN, MODEL, Ruling(EARNED, MODEL), lambda text: len(text) // 4)
+        writer = FileWriter(
+            Writes(records, CLOCK),
+            CLOCK,
+            spawn=self._spawn,
+            pace=Pace(0, 1, 0),
+            executor=pool,
+        )
+        resolving = Resolving(writer, maker, embed=self._embed, threads=pool)
+        self._errands = Errands(records, resolving, maker, clock=CLOCK)
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def learn(self, stock: Stock, name: str, count: int) -> list[str]:
+        """Have a file say new statements; return which insights changed."""
+        return await learn(self.records, self.learned, name, stock.more(count))
+
+    async def weighed(self, ids: Sequence[str]) -> tuple[str, ...]:
+        """Reconcile what changed; return what may be a principle."""
+        records = cast("Records", self.records)
+        found = await Comparing(
+            Tools(records, self.neighbours, self.threads),
+            Ruling(EARNED, MODEL),
+            name="reconciler",
+            run="run_bench",
+            at=CLOCK.now(),
+        ).compare(ids)
+        await self.records.write(found.write)
+        return (*found.weighed.candidates, *found.derived)
+
+    async def organise(self, ids: Sequence[str] | None) -> float:
+        """Organise what is named, or everything; return the seconds."""
+        if ids is None:
+            event = self._bus.event(ORGANISATION_REQUESTED, Nothing(), source="bench")
+            handle: Callable[[Any], Any] = self._organiser.on_requested
+        else:
+            payload = ReconciliationComplete("run_bench", tuple(ids))
+            event = self._bus.event(RECONCILIATION_COMPLETE, payload, source="bench")
+            handle = self._organiser.on_candidates
+        begun = time.perf_counter()
+        outcome = await handle(event)
+        await self.records.write(outcome.work)
+        return time.perf_counter() - begun
+
+    async def resolve(self, *, dry: bool) -> float:
+        """Bring principles into the file, or show them; return the seconds."""
+        if not dry:
+            shutil.copyfile(SAMPLE, self.path)
+        begun = time.perf_counter()
+        (done,) = await self._errands.grant(self.project, Wish(str(self.path), dry_run=dry))
+        took = time.perf_counter() - begun
+        assert done.resolved is not None
+        assert done.resolved.bullets, done
+        await self.records.write(done.write)
+        return took
+
+    async def unchanged(self) -> float:
+        """Find out that the file need not be looked at; return the seconds."""
+        begun = time.perf_counter()
+        due = await self._errands.changed(self.project, await self._errands.offer_name())
+        took = time.perf_counter() - begun
+        assert not due
+        return took
+
+    async def close(self) -> None:
+        """Let what is watched come to its end, and close the ledger."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+        self._organiser._threads.close()  # noqa: SLF001 - its life does, and it has none here
+        self.records.close()
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _embed(self, texts: Sequence[str], **_how: object) -> Matrix:
+        """Return made-up vectors: what is near to what is chance."""
+        rows = self._chance.normal(size=(len(texts), DIMENSION)).astype(np.float32)
+        found: Matrix = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        return found
+
+
+async def measure(size: int, changed: int, rounds: int) -> Row:
+    """Return what everything costs among so many."""
+    threads, pool = Threads("bench", 1), ThreadPoolExecutor(2, "bench")
+    with tempfile.TemporaryDirectory(prefix="cortex-resolve-", dir=REAL) as folder:
+        world, stock = World(Path(folder), threads, pool), Stock()
+        for project in (world.learned, world.project):
+            await world.records.write(partial(projects.add, project=project))
+        for number in range(max(size // FILE, 1)):
+            await world.learn(stock, f"{number}/CLAUDE.md", min(FILE, size))
+        await world.weighed(())
+        everything = await world.organise(None)
+        changes = [await _change(world, stock, changed) for _ in range(rounds)]
+        written = [await world.resolve(dry=False) for _ in range(rounds)]
+        unchanged = [await world.unchanged() for _ in range(rounds)]
+        shown = [await world.resolve(dry=True) for _ in range(rounds)]
+        count = await world.records.read(principles.count)
+        await world.close()
+    threads.close()
+    pool.shutdown()
+    medians = map(statistics.median, (changes, unchanged, shown, written))
+    return Row(count, everything, *medians)
+
+
+async def _change(world: World, stock: Stock, changed: int) -> float:
+    """Have a file say other statements; return what organising that costs."""
+    ids = await world.learn(stock, "0/CLAUDE.md", changed)
+    return await world.organise(await world.weighed(ids))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Read the arguments and measure; 1 when the goal is missed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sizes", default="100,1000,10000")
+    parser.add_argument("--changed", type=int, default=100)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args(argv)
+    sizes = [int(each) for each in options.sizes.split(",")]
+    rows = [asyncio.run(measure(size, options.changed, options.rounds)) for size in sizes]
+    # Of the smallest one a change is everything: the others tell how it grows.
+    growth = rows[-1].change_s / rows[-2 if len(rows) > 1 else -1].change_s
+    if options.json:
+        shown = {"rows": [asdict(each) for each in rows], "growth": growth, "goal": GOAL}
+        print(json.dumps(shown, indent=2))
+    else:
+        print("principles  everything (s)  a change (ms)  unchanged (ms)  shown (ms)  written (ms)")
+        for each in rows:
+            print(
+                f"{each.principles:>10} {each.everything_s:>15.2f} {1e3 * each.change_s:>14.1f} "
+                f"{1e3 * each.unchanged_s:>15.1f} {1e3 * each.shown_s:>11.1f} "
+                f"{1e3 * each.written_s:>13.1f}"
+            )
+        print(f"a change grows {growth:.1f} times (goal: at most {GOAL:g})")
+    return 0 if growth <= GOAL else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

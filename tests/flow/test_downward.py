@@ -1,0 +1,102 @@
+"""From what two projects say into the file of a third, and out of it again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cortex_actors.testing import eventually
+from tests.flow.downward import AGREED, held, organised, section, theirs
+from tests.flow.support import follow, grown
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+    from pathlib import Path
+
+    from cortex_actors.tree import Tree
+
+#: What two projects say.
+SAYING = "Feed the quokka twice before you touch the harvest calendar."
+
+#: A file whose bytes are not to be tidied: a byte order mark, CRLF, no final line end, no UTF-8.
+ODD = b"\xef\xbb\xbf# Zebra\r\n\r\nAsk the zebra, na\xefvely.\r\n\r\n\tIndented  \r\nNo end"
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+async def tree(tmp_path: Path, tmp_home: Path) -> AsyncIterator[Tree]:
+    """Give a tree that has learned what two projects say, and follows a third."""
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "CLAUDE.md").write_text(f"# Rules\n\n- {SAYING}\n")
+    (tmp_path / "third" / ".git").mkdir(parents=True)
+    (tmp_path / "third" / "AGENTS.md").write_bytes(ODD)
+    async with grown(tmp_home, **AGREED) as found:
+        await follow(found, *(tmp_path / name for name in ("one", "other", "third")))
+        await organised(found)
+        yield found
+
+
+async def becomes(path: Path, what: Callable[[bytes], bool]) -> None:
+    """Return once a file is what it is to be."""
+    await eventually(lambda: what(path.read_bytes()))
+
+
+async def only(answer: Awaitable[dict[str, Any]]) -> dict[str, Any]:
+    """Return what came of the one file that a resolution was about."""
+    (found,) = (await answer)["files"]
+    assert isinstance(found, dict)
+    return found
+
+
+class TestThird:
+    async def test_receives(self, tree: Tree, tmp_path: Path) -> None:
+        """It gets the statement in the file it has, its bytes stay, and an undo takes it out."""
+        third = tmp_path / "third"
+        before = held(third)
+        shown = await only(tree.cortex.resolve(str(third), dry_run=True))
+        assert before == held(third)
+        done = await only(tree.cortex.resolve(str(third)))
+        # For a moment what was displaced lies beside it.
+        await eventually(lambda: before == theirs(held(third)))
+
+        assert ("shown", "written") == (shown["state"], done["state"])
+        assert shown["diff"] == done["diff"]
+        assert f"+- {SAYING}" in done["diff"]
+        assert SAYING in section(third / "AGENTS.md")
+        await tree.cortex.undo_resolution(str(third / "AGENTS.md"))
+        await eventually(lambda: before == held(third))
+
+    async def test_follows(self, tree: Tree, tmp_path: Path) -> None:
+        """A project that wants it gets it by itself, and is rid of it once nobody says it more."""
+        path = tmp_path / "third" / "AGENTS.md"
+        await tree.cortex.set_auto(str(path.parent), on=True)
+        await becomes(path, lambda data: SAYING.encode() in data)
+        for name in ("one", "other"):
+            (tmp_path / name / "CLAUDE.md").write_text("# Rules\n\n- Ask the zebra.\n")
+        await becomes(path, ODD.__eq__)
+
+    async def test_edited(self, tree: Tree, tmp_path: Path) -> None:
+        """What a person changed within our marks is kept, shown, and named by the status."""
+        path = tmp_path / "third" / "AGENTS.md"
+        await tree.cortex.resolve(str(path))
+        path.write_bytes(path.read_bytes().replace(b"twice", b"three times"))
+        edited = path.read_bytes()
+        done = await only(tree.cortex.resolve(str(path)))
+        status = await tree.cortex.status()
+
+        assert "edited" == done["state"]
+        assert "three times" in done["diff"]
+        assert edited == path.read_bytes()
+        assert ["edited"] == [each["state"] for each in status["unresolved"]], status
+
+    async def test_revoked(self, tree: Tree, tmp_path: Path) -> None:
+        """A source that is revoked takes what came of it out of the files that have it."""
+        path = tmp_path / "third" / "AGENTS.md"
+        await tree.cortex.resolve(str(path))
+        assert SAYING in section(path)
+        await tree.cortex.revoke(str(tmp_path / "one"))
+        await tree.cortex.revoke(str(tmp_path / "other"))
+        await becomes(path, ODD.__eq__)
