@@ -12,6 +12,7 @@ from cortex_actors.embedding import migrator
 from cortex_actors.errors import CortexError
 from cortex_actors.federation import roster
 from cortex_actors.judging import judge
+from cortex_actors.pipeline import resolver
 from cortex_actors.storage.vectors import Vectors
 
 if TYPE_CHECKING:
@@ -53,6 +54,15 @@ class Roster:
         """Remember the names."""
         self.stores = names.method("roster", roster.Roster.stores)
         self.note = names.method("roster", roster.Roster.note)
+
+
+class Resolver:
+    """The resolver as the front desk sees it: by name; a write takes as long as it takes."""
+
+    def __init__(self, names: Names) -> None:
+        """Remember the names."""
+        self.resolve = names.method("resolver", resolver.Resolver.resolve, timeout=None)
+        self.undo = names.method("resolver", resolver.Resolver.undo, timeout=None)
 
 
 class Migrator:

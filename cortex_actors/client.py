@@ -11,7 +11,7 @@ import json
 import socket
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from cortex_actors import errors
+from cortex_actors import errors, refusals
 from cortex_actors.errors import (
     AnswerLost,
     BadInput,
@@ -173,7 +173,8 @@ def _error(found: Answer) -> CortexError:
     A class that this version does not know is shown as the first one with its exit code.
     """
     data = found.get("data") or {}
-    named = getattr(errors, str(data.get("type", "")), None)
+    name = str(data.get("type", ""))
+    named = getattr(errors, name, None) or getattr(refusals, name, None)
     text = str(found.get("message", "the daemon gave no reason"))
     if isinstance(named, type) and issubclass(named, CortexError):
         return named(text)

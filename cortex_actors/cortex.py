@@ -20,9 +20,14 @@ from cortex_actors.groupverbs import GroupVerbs
 from cortex_actors.insightverbs import InsightVerbs
 from cortex_actors.judgeverbs import JudgeVerbs, worries
 from cortex_actors.letters import Letters
+from cortex_actors.linkverbs import LinkVerbs
 from cortex_actors.modelverbs import ModelVerbs, meanwhile
+from cortex_actors.principleverbs import PrincipleVerbs
 from cortex_actors.publishing import Publishing
+from cortex_actors.resolveverbs import ResolveVerbs
+from cortex_actors.reviewverbs import ReviewVerbs
 from cortex_actors.storage.events import Wanted
+from cortex_actors.trustverbs import TrustVerbs
 from cortex_actors.workverbs import WorkVerbs
 
 if TYPE_CHECKING:
@@ -40,8 +45,13 @@ class Cortex(
     ContradictionVerbs,
     CalibrationVerbs,
     JudgeVerbs,
+    PrincipleVerbs,
+    LinkVerbs,
+    ResolveVerbs,
     WorkVerbs,
     ModelVerbs,
+    ReviewVerbs,
+    TrustVerbs,
 ):
     """Everything a client may ask of the daemon."""
 

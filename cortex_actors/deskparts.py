@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from cortex_actors.judgeverbs import JudgePort
     from cortex_actors.modelverbs import Look, MigratorPort
     from cortex_actors.pipeline.ruling import Ruling
+    from cortex_actors.pipeline.supposing import Supposed
+    from cortex_actors.resolveverbs import ResolverPort
     from cortex_actors.schedule.jobs import Done
+    from cortex_actors.settings import OrganisationSettings
     from cortex_actors.storage.blobs import Matrix
     from cortex_actors.storage.records import Records
 
@@ -44,8 +47,14 @@ class Parts:
     embed: Callable[[Sequence[str]], Awaitable[Matrix]]
     #: By which thresholds insights are judged now: a reload changes them.
     ruling: Callable[[], Ruling]
+    #: How principles are ranked and faded now, and linked.
+    organisation: Callable[[], OrganisationSettings]
+    #: Says what would come of an insight if it were promoted now.
+    suppose: Callable[[str], Awaitable[Supposed]]
     #: Who judges where the rules leave it open, as the settings are now.
     judge: Callable[[], JudgePort]
+    #: Who writes into instruction files.
+    resolver: ResolverPort
     #: Whom to ask about embedding models.
     migrator: MigratorPort
     #: Finds out how the model that answers is, and its compiled form.

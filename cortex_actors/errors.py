@@ -179,6 +179,10 @@ class IndexDown(CortexError):
     """The vector index cannot answer at the moment."""
 
 
+class WriteFailed(CortexError):
+    """The disk did not take a person's file; the file is as it was."""
+
+
 class WordsDamaged(CortexError):
     """The ledger's list of words cannot be read; the texts that it is made of can."""
 

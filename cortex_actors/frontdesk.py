@@ -20,6 +20,7 @@ from cortex_actors.embedding.pool import Pool
 from cortex_actors.embedding.report import report
 from cortex_actors.errors import ActorAway, CortexError, MailboxFull, ModelChanged
 from cortex_actors.federation.federation import Federation
+from cortex_actors.pipeline.organiser import Organiser
 from cortex_actors.pipeline.ruling import Ruling
 from cortex_actors.schedule.scheduler import Scheduler
 from cortex_actors.storage.ledger import Ledger
@@ -47,6 +48,9 @@ EMBED_TIMEOUT = 60.0
 
 #: Seconds of those for which a model may still be loading.
 EMBED_PATIENCE = 20.0
+
+#: Seconds for which somebody who supposes something waits for the organiser, which may be at work.
+SUPPOSE_TIMEOUT = 60.0
 
 #: Seconds `status` waits for one actor: it must answer while a branch restarts.
 STATUS_TIMEOUT = 2.0
@@ -76,6 +80,7 @@ def front_desk(
             embed=lambda texts: embed(texts, urgent=True, patience=EMBED_PATIENCE, model=model()),
             ruling=lambda: Ruling(settings().reconciliation, model(), world.home.rules),
             judge=lambda: byname.Judge(names, settings().judging),
+            **_distilled(names, settings),
             migrator=byname.Migrator(names, STATUS_TIMEOUT),
             look=partial(_look, world, model),
             counts=partial(_counts, names, model),
@@ -121,6 +126,15 @@ async def _counts(names: Names, model: Callable[[], str]) -> dict[str, Any]:
 async def _index(names: Names) -> dict[str, Any]:
     """Return how the vector index is."""
     return asdict(await names.method("vectors", Vectors.describe, timeout=STATUS_TIMEOUT)())
+
+
+def _distilled(names: Names, settings: Callable[[], Settings]) -> dict[str, Any]:
+    """Return what the desk asks about principles, and whom it asks to bring them into files."""
+    return {
+        "organisation": lambda: settings().organisation,
+        "suppose": names.method("organiser", Organiser.suppose, timeout=SUPPOSE_TIMEOUT),
+        "resolver": byname.Resolver(names),
+    }
 
 
 def _scheduled(names: Names) -> dict[str, Any]:

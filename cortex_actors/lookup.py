@@ -23,6 +23,9 @@ from cortex_actors.storage import (
     principles,
     replacement,
     reports,
+    resolutions,
+    revocations,
+    shelf,
 )
 from cortex_actors.storage import insights as insight_rows
 from cortex_actors.storage import projects as project_rows
@@ -38,10 +41,10 @@ M = TypeVar("M", bound=Mapping[str, Any])
 #: What to do about each kind of alert.
 _ADVICE = {
     AlertKind.HIDDEN_UNICODE: "characters that nobody sees; the text is not used until you have "
-    "looked at it: cortex insights --status pending_review",
-    AlertKind.SECRET: "a secret stands there; it was not kept: change it, and take it out",
+    "looked at it: cortex review",
+    AlertKind.SECRET: "a secret stands there; it was not learned: change it, and take it out",
     AlertKind.INJECTION: "it reads as if it were to take an agent over; the text is not used until "
-    "you have looked at it: cortex insights --status pending_review",
+    "you have looked at it: cortex review",
 }
 
 #: Seconds after a start in which a model may load without that being worth a word: sentence-
@@ -97,6 +100,12 @@ def counts(connection: Connection, model: str) -> dict[str, Any]:
         "projects": len(project_rows.followed(connection)),
         "insights": insight_rows.count(connection),
         "principles": principles.count(connection),
+        "principles_by_status": shelf.by_status(connection),
+        "resolved_files": resolutions.count(connection),
+        "unresolved": [
+            {"path": each.path, "agent": each.agent, "state": str(each.ending)}
+            for each in resolutions.troubled(connection)
+        ],
         "waiting": journal.waiting(connection),
         "dead": journal.dead(connection),
         "unembedded": indexing.count_unembedded(connection, model),
@@ -217,9 +226,17 @@ def projects(connection: Connection) -> dict[str, Any]:
     """Return the followed projects with their numbers of files, and the files that are broken."""
     files = project_rows.file_counts(connection)
     said = insight_rows.count_by_project(connection)
+    auto = {each.id for each in project_rows.resolving(connection)}
+    gone = {each.key for each in revocations.standing(connection)}
     return {
         "projects": [
-            {**asdict(each), "files": files.get(each.id, 0), "insights": said.get(each.id, 0)}
+            {
+                **asdict(each),
+                "files": files.get(each.id, 0),
+                "insights": said.get(each.id, 0),
+                "auto": each.id in auto,
+                "revoked": each.id in gone,
+            }
             for each in project_rows.followed(connection)
         ],
         "broken": [

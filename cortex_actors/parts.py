@@ -20,10 +20,7 @@ from cortex_actors.federation.store import LocalStore
 from cortex_actors.frontdesk import front_desk
 from cortex_actors.incumbent import Incumbent
 from cortex_actors.judging.judge import Judge
-from cortex_actors.pipeline.accumulator import Accumulator
-from cortex_actors.pipeline.opinion import SecondOpinion
-from cortex_actors.pipeline.organiser import Organiser
-from cortex_actors.pipeline.reconciler import Reconciler
+from cortex_actors.pipelineparts import Pipeline
 from cortex_actors.practice import Practice
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.schedule.scheduler import Scheduler
@@ -31,7 +28,6 @@ from cortex_actors.storage import indexing
 from cortex_actors.storage.indexer import Indexer
 from cortex_actors.storage.journal import LedgerJournal
 from cortex_actors.storage.matrix import VectorMatrix
-from cortex_actors.storage.neighbours import Neighbours
 from cortex_actors.storage.records import Records
 from cortex_actors.storage.search.search import Search
 from cortex_actors.storage.vectors import Vectors
@@ -188,28 +184,16 @@ class Assembly:
 
     def _pipeline(self) -> dict[str, Callable[[], AsyncioActor]]:
         """Return how the pipeline's actors are made."""
-        return {
-            "accumulator": partial(
-                Accumulator,
-                self._desk("accumulator"),
-                self.records,
-                settings=self._settings.accumulation,
-                model=self.model,
-                embed=self._embed,
-                neighbours=Neighbours(self._matrix),
-            ),
-            "reconciler": partial(
-                Reconciler,
-                self._desk("reconciler"),
-                self.records,
-                settings=self._settings.reconciliation,
-                neighbours=Neighbours(self._matrix),
-                judge=self._judge,
-                tables=self._world.home.rules,
-                opinion=SecondOpinion(self.records, self._embed, model=self.model),
-            ),
-            "organiser": partial(Organiser, self._desk("organiser"), self.records),
-        }
+        return Pipeline(
+            self._world,
+            self._settings,
+            self.records,
+            self._desk,
+            self.model,
+            self._embed,
+            self._judge,
+            self._matrix,
+        ).makers()
 
     def _federation(self) -> dict[str, Callable[[], AsyncioActor]]:
         """Return how the federation branch's actors are made."""
@@ -258,6 +242,8 @@ class Assembly:
                 clock=self._clock,
                 settings=self._settings.schedule,
                 keep_days=self._settings.events.keep_days,
+                journal_days=self._settings.resolution.journal_days,
+                organisation=self._settings.organisation,
             )
         }
 

@@ -30,14 +30,19 @@ log = logging.getLogger("cortex.reload")
 #: parts are put together from).
 HANDED: Final[Mapping[str, tuple[str, ...]]] = {
     "accumulation": ("accumulator",),
-    "reconciliation": ("reconciler",),
+    "reconciliation": ("reconciler", "organiser", "resolver"),
+    "organisation": ("organiser", "scheduler"),
+    "resolution": ("resolver", "scheduler"),
     "embedding": ("cache", "pool", "migrator"),
-    "judging": ("judge", "reconciler"),
+    "judging": ("judge", "reconciler", "organiser"),
     "memory": ("roster",),
     "federation": ("federation",),
     "watching": ("watchers", "watchlist"),
-    "storage": ("ledger", "vectors", "indexer", "accumulator", "reconciler", "roster"),
-    "events": ("accumulator", "reconciler", "organiser", "watchlist", "scheduler"),
+    "storage": (
+        *("ledger", "vectors", "indexer"),
+        *("accumulator", "reconciler", "organiser", "roster"),
+    ),
+    "events": ("accumulator", "reconciler", "organiser", "resolver", "watchlist", "scheduler"),
     "schedule": ("scheduler",),
 }
 
@@ -52,6 +57,8 @@ MODEL: Final = (
     "pool",
     "accumulator",
     "reconciler",
+    "organiser",
+    "resolver",
     "roster",
     "federation",
 )

@@ -3,7 +3,7 @@
 Read from `calibration.toml` (which `cortex calibrate` writes) and `cortex.toml` in the home, then
 from the environment, where `CORTEX_EMBEDDING__MODEL` is `model` of `[embedding]`. An unknown key is
 an error, because a misspelt setting that is silently ignored costs an evening. The sections and
-their keys are in sections.py and modelsections.py.
+their keys are in sections.py, flowsections.py and modelsections.py.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from pydantic_settings import (
 )
 
 from cortex_actors.errors import ConfigurationError
+from cortex_actors.flowsections import OrganisationSettings, ResolutionSettings
 from cortex_actors.modelsections import EmbeddingSettings, JudgingSettings
 from cortex_actors.sections import (
     LONGEST_REST,
@@ -52,7 +53,9 @@ __all__ = [
     "FederationSettings",
     "JudgingSettings",
     "MemorySettings",
+    "OrganisationSettings",
     "ReconciliationSettings",
+    "ResolutionSettings",
     "ScheduleSettings",
     "Section",
     "Settings",
@@ -71,6 +74,8 @@ class Settings(BaseSettings):
 
     accumulation: AccumulationSettings = AccumulationSettings()
     reconciliation: ReconciliationSettings = ReconciliationSettings()
+    organisation: OrganisationSettings = OrganisationSettings()
+    resolution: ResolutionSettings = ResolutionSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     judging: JudgingSettings = JudgingSettings()
     memory: MemorySettings = MemorySettings()

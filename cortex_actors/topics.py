@@ -144,8 +144,9 @@ TOPICS: Final[tuple[Topic, ...]] = (
     Topic(
         ORGANISATION_COMPLETE,
         shape.OrganisationComplete,
-        "Principles were distilled.",
-        said_by=("organiser",),
+        "Principles were distilled, or taken back.",
+        said_by=("organiser", "cortex"),
+        heard_by=("resolver",),
         key=ONE_KEY,
         owner_only=True,
     ),
@@ -153,7 +154,8 @@ TOPICS: Final[tuple[Topic, ...]] = (
         RESOLUTION_REQUESTED,
         shape.ResolutionRequested,
         "Bring what is known back into an instruction file.",
-        said_by=("anyone",),
+        said_by=("resolver", "anyone"),
+        heard_by=("resolver",),
         key=("path", "agent"),
     ),
     Topic(

@@ -16,7 +16,8 @@ cortex                    rest_for_one
     ├── pipeline          one_for_one
     │   ├── accumulator
     │   ├── reconciler
-    │   └── organiser
+    │   ├── organiser
+    │   └── resolver
     ├── federation        rest_for_one
     │   ├── roster
     │   └── federation
@@ -89,7 +90,11 @@ TREE: Final = Branch(
             "work",
             "one_for_one",
             (
-                Branch("pipeline", "one_for_one", ("accumulator", "reconciler", "organiser")),
+                Branch(
+                    "pipeline",
+                    "one_for_one",
+                    ("accumulator", "reconciler", "organiser", "resolver"),
+                ),
                 Branch("federation", "rest_for_one", ("roster", "federation")),
                 Branch(
                     "watching",

@@ -8,7 +8,7 @@ from cortex_actors import lookup
 from cortex_actors.storage.append import store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from cortex_actors.deskparts import Parts
     from cortex_actors.domain.event import Event
@@ -41,9 +41,16 @@ class Verbs:
 
     async def _change(self, work: Callable[[Connection], T], *said: Event[Payload]) -> T:
         """Change something and say so, all in one transaction; return what the change gave."""
+        return await self._change_and_say(lambda connection: (work(connection), said))
+
+    async def _change_and_say(
+        self, work: Callable[[Connection], tuple[T, Sequence[Event[Payload]]]]
+    ) -> T:
+        """Change something and say what the change itself tells, all in one transaction."""
 
         def unit(connection: Connection) -> tuple[T, list[Event[Payload]]]:
-            return work(connection), store(connection, list(said))
+            given, said = work(connection)
+            return given, store(connection, list(said))
 
         given, stored = await self._parts.records.write(unit)
         for each in stored:

@@ -15,8 +15,10 @@ from cortex_actors.domain.payload import (
     ScanRequested,
 )
 from cortex_actors.domain.project import Project, around
+from cortex_actors.domain.trust import SourceKind
 from cortex_actors.errors import BadInput, NotFound
-from cortex_actors.storage import projects, runs
+from cortex_actors.origins import origin
+from cortex_actors.storage import projects, revocations, runs
 from cortex_actors.verbs import SOURCE, Verbs
 
 if TYPE_CHECKING:
@@ -39,10 +41,16 @@ class WorkVerbs(Verbs):
         """
         root = await asyncio.to_thread(lookup.root, path)
         project = Project.at(root, self._parts.clock.now())
-        new = await self._commit(
-            lambda c: projects.add(c, project), topics.PROJECT_ADDED, project.id
-        )
-        return {"id": project.id, "name": project.name, "root": root, "new": new}
+        origins = {project.id: await asyncio.to_thread(origin, root)}
+
+        def add(connection: Connection) -> dict[str, bool]:
+            new = projects.add(connection, project)
+            projects.locate(connection, origins)
+            taken = revocations.find(connection, SourceKind.PROJECT, project.id)
+            return {"new": new, "revoked": taken is not None}
+
+        found = await self._commit(add, topics.PROJECT_ADDED, project.id)
+        return {"id": project.id, "name": project.name, "root": root, **found}
 
     async def remove_project(self, path: str) -> dict[str, Any]:
         """Follow a project no longer; what it said stays known. Raises `UnknownProject`."""

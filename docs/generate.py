@@ -9,7 +9,7 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cortex_actors import modelsections, sections, settings, topics
+from cortex_actors import flowsections, modelsections, sections, settings, topics
 from cortex_actors.bus.subscription import PATIENCE
 from cortex_actors.bus.switchboard import CUSTOM_NAMES
 from cortex_actors.runtime.actor import AsyncioActor
@@ -89,7 +89,8 @@ def configuration_page() -> str:
     lines = [
         "# Configuration",
         "",
-        "Made from `cortex_actors/sections.py` and `modelsections.py` by `make docs`.",
+        "Made from `cortex_actors/sections.py`, `flowsections.py` and `modelsections.py` by",
+        "`make docs`.",
         "",
         "Settings are read from `cortex.toml` in the home, then from the environment, which wins:",
         "`CORTEX_EMBEDDING__MODEL` is `model` of `[embedding]`. A key that does not exist is an",
@@ -215,7 +216,8 @@ def _comments() -> dict[tuple[str, str], str]:
     """Return the `#:` text of each setting, by class and key."""
     found: dict[tuple[str, str], str] = {}
     owner, comment = "", ""
-    texts = (Path(each.__file__ or "").read_text("utf-8") for each in (sections, modelsections))
+    modules = (sections, flowsections, modelsections)
+    texts = (Path(each.__file__ or "").read_text("utf-8") for each in modules)
     for line in "\n".join(texts).splitlines():
         if match := re.match(r"class (\w+)\(", line):
             owner, comment = match[1], ""

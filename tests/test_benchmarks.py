@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import embedding, ledger, recall, reconcile
+from benchmarks import embedding, ledger, recall, reconcile, resolve
 from benchmarks.statements import statements
 
 
@@ -22,6 +22,14 @@ class TestReconcile:
     def test_quick(self, capsys: pytest.CaptureFixture[str]) -> None:
         """The benchmark of reconciliations runs, and says what a change leads to."""
         assert 0 == reconcile.main(["--sizes", "200", "--changed", "20", "--rounds", "1"])
+        assert "a change grows 1.0 times" in capsys.readouterr().out
+
+
+class TestResolve:
+    @pytest.mark.slow
+    def test_quick(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """The benchmark of the way down runs, and says how a change grows."""
+        assert 0 == resolve.main(["--sizes", "100", "--changed", "20", "--rounds", "1"])
         assert "a change grows 1.0 times" in capsys.readouterr().out
 
 

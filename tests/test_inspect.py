@@ -117,7 +117,7 @@ class TestSupervisor:
         assert ("one_for_one", "work", "running") == tuple(
             found[key] for key in ("strategy", "supervisor", "state")
         )
-        assert ["accumulator", "reconciler", "organiser"] == [
+        assert ["accumulator", "reconciler", "organiser", "resolver"] == [
             child["name"] for child in found["children"]
         ]
         assert [] == found["recent_restarts"]

@@ -136,7 +136,8 @@ class TestReload:
             said = await asyncio.gather(*(publish() for _ in range(20)))
             seqs = [seq for each in said for seq in each]
 
-            wanted = ["ledger", "vectors", "indexer", "accumulator", "reconciler", "roster"]
+            pipeline = ["accumulator", "reconciler", "organiser"]
+            wanted = ["ledger", "vectors", "indexer", *pipeline, "roster"]
             assert wanted == (await reloading)["restarted"]
             assert len(seqs) == len(set(seqs))
             assert set() == set(seqs) - await self.stored(tree)
@@ -197,7 +198,8 @@ class TestRefusals:
             for turn in range(2):
                 answer = await tree.cortex.reload()
                 assert ["embedding.model", "embedding.batch_ms"] == answer["needs_restart"]
-                assert (["reconciler"], [])[turn] == answer["restarted"]
+                handed = ["reconciler", "organiser", "resolver"]
+                assert (handed, [])[turn] == answer["restarted"]
 
             assert before["pool"] == lives(tree)["pool"]
 

@@ -120,7 +120,7 @@ class TestStatus:
 
             async def learnt() -> bool:
                 files = sum(p["files"] for p in (await tree.cortex.projects())["projects"])
-                return 3 == files
+                return bool(files == 3)
 
             await eventually(learnt)
             status = await tree.cortex.status()

@@ -44,7 +44,13 @@ class TestCatalogue:
 
     def test_consumers(self) -> None:
         """The consumers are those that topics name, and no others."""
-        assert {"accumulator", "reconciler", "organiser", "watchlist"} == topics.consumers()
+        assert {
+            "accumulator",
+            "reconciler",
+            "organiser",
+            "resolver",
+            "watchlist",
+        } == topics.consumers()
 
 
 class TestCustom:

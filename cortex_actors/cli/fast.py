@@ -24,6 +24,9 @@ RUNNING, CRASHED, STOPPED, SILENT = 0, 1, 3, 4
 #: What is said of a daemon that did not say why it ended.
 _WORDLESS = "it ended without a word: it was killed, or the machine went down"
 
+#: Blanks between the names of a status and their values.
+_GAP = 2
+
 #: Seconds `status` waits for an answer.
 STATUS_TIMEOUT = 5.0
 
@@ -134,7 +137,8 @@ def _lines(found: dict[str, Any]) -> list[str]:
     rows.append(("home", found["home"]))
     if "unindexed" in found:
         rows += figures.rows(found)
-    return [f"{name:<10}{value}" for name, value in rows]
+    width = max(len(name) for name, _ in rows) + _GAP
+    return [f"{name:<{width}}{value}" for name, value in rows]
 
 
 def _status_parser() -> Parser:

@@ -25,6 +25,8 @@ def rows(found: dict[str, Any]) -> list[tuple[str, str]]:
         shown.append(("files", f"{found['broken_files']} cannot be read: cortex projects"))
     shown += [
         ("insights", _insights(found)),
+        *_principles(found),
+        *_unresolved(found),
         ("waiting", f"{waiting}, {found['unindexed']} to index, {found['dead']} set aside"),
         ("model", _model(found.get("model", {}))),
         *_migration(found.get("migration", {}), found.get("model", {})),
@@ -44,8 +46,35 @@ def rows(found: dict[str, Any]) -> list[tuple[str, str]]:
 def _insights(found: dict[str, Any]) -> str:
     """Return how many insights there are, and how many wait for a person."""
     waiting = found.get("review")
-    more = f", {waiting} wait for you: cortex insights --status pending_review" if waiting else ""
+    more = f", {waiting} wait for you: cortex review" if waiting else ""
     return f"{found['insights']}{more}"
+
+
+def _principles(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return how many principles there are, how many of them fade, and where they stand."""
+    known = found.get("principles", 0)
+    if not known:
+        return []
+    waning = found.get("principles_by_status", {})
+    some = [f"{waning[name]} {name}" for name in ("decaying", "pruned") if waning.get(name)]
+    files = found.get("resolved_files", 0)
+    if files:
+        some.append(f"in {files} file{'' if files == 1 else 's'}")
+    return [("principles", ", ".join([str(known), *some]))]
+
+
+def _unresolved(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the files whose section a human has edited, and how many could not be written."""
+    some = found.get("unresolved", [])
+    edited = [each["path"] for each in some if each["state"] == "edited"]
+    shown = [
+        ("edited", f"{path}: our section was edited by hand; see: cortex resolve {path}")
+        for path in dict.fromkeys(edited)
+    ]
+    others = len(some) - len(edited)
+    if others:
+        shown.append(("unwritten", f"{others}: cortex runs --kind resolver --failed"))
+    return shown
 
 
 def duration(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""`init`, `projects`, `remove`, `scan` and `project list | remove`: which projects are followed."""
+"""`init`, `projects`, `remove`, `scan` and `project ...`: which projects are followed, and how."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 from cortex_actors.cli import progress
 from cortex_actors.cli.blocks import counted
+from cortex_actors.cli.filters import one_of
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json, show_table
 from cortex_actors.client import Answer, Client
 from cortex_actors.logrecord import visible
@@ -36,11 +37,16 @@ def register(app: typer.Typer) -> None:
 def _group() -> typer.Typer:
     """Return the same under the names that Cerno's users know."""
     project = typer.Typer(
-        help="List the projects that are followed, or follow one no longer.",
+        help="List the projects that are followed, say what is done in one, or leave it.",
         rich_markup_mode=None,
-        epilog=examples("cortex project list", "cortex project remove ~/code/atlas-api"),
+        epilog=examples(
+            "cortex project list",
+            "cortex project auto atlas-api on",
+            "cortex project remove ~/code/atlas-api",
+        ),
     )
     project.command("list", epilog=examples("cortex project list --json"))(projects)
+    project.command("auto", epilog=examples("cortex project auto atlas-api on"))(auto)
     project.command("remove", epilog=examples("cortex project remove atlas-api"))(remove)
     return project
 
@@ -59,6 +65,8 @@ def init(
         return
     verb = "following" if found["new"] else "already following"
     print(f"{verb} {found['name']} ({found['id']}) in {found['root']}")
+    if found.get("revoked"):
+        print(f"it is taken back, nothing is learned of it: cortex revoke --undo {found['id']}")
     _wait(client, found, wait=wait)
 
 
@@ -69,11 +77,19 @@ def projects(as_json: JsonOption = False, home: HomeOption = None) -> None:
         show_json(found)
         return
     rows = [
-        (p["name"], p["files"], p["insights"], p["watch_mode"] or "-", p["id"], p["root"])
+        (
+            f"{p['name']} (taken back)" if p.get("revoked") else p["name"],
+            p["files"],
+            p["insights"],
+            p["watch_mode"] or "-",
+            "by itself" if p["auto"] else "when asked",
+            p["id"],
+            p["root"],
+        )
         for p in found["projects"]
     ]
     empty = "no project is followed; follow one with: cortex init PATH"
-    names = ("name", "files", "insights", "watched by", "id", "folder")
+    names = ("name", "files", "insights", "watched by", "resolved", "id", "folder")
     show_table("Projects", names, rows, empty=empty)
     for file in found["broken"]:
         print(visible(f"cannot read {file['path']}: {file['reason']}"))
@@ -91,6 +107,24 @@ def remove(
         show_json(found)
         return
     print(f"no longer following {found['name']} ({found['id']})")
+
+
+def auto(
+    project: Annotated[str, typer.Argument(help="A project's folder, name or id.")],
+    state: Annotated[str, typer.Argument(metavar="on|off", callback=one_of("on", "off"))],
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+) -> None:
+    """Have a project's instruction files written whenever something new is known, or not."""
+    found = Client(home).call("set_auto", project=meant(project), on=state == "on")
+    if as_json:
+        show_json(found)
+        return
+    again = "" if found["new"] else " already"
+    if found["auto"]:
+        print(f"{found['name']} is{again} resolved by itself; see: cortex runs --kind resolver")
+    else:
+        print(f"{found['name']} is{again} resolved only when you ask: cortex resolve")
 
 
 def scan(

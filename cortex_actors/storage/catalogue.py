@@ -98,6 +98,11 @@ def said_under(path: str) -> ColumnElement[bool]:
     return or_(places == path, _begins(places, path.rstrip("/") + "/"))
 
 
+def holds(column: ColumnElement[str], word: str) -> ColumnElement[bool]:
+    """Return the condition that a text holds a word."""
+    return column.like(f"%{_escaped(word)}%", escape=_ESCAPE)
+
+
 _ORDER: dict[InsightSort, tuple[Any, ...]] = {
     InsightSort.SURE: (insights.c.confidence.desc(),),
     InsightSort.NEWEST: (insights.c.first_seen_at.desc(),),
@@ -124,18 +129,13 @@ def _filters(wanted: Wanted) -> list[ColumnElement[bool]]:
         found.append(insights.c.confidence >= wanted.least)
     if wanted.path is not None:
         found.append(insights.c.id.in_(_said_in(wanted.path)))
-    return [*found, *(_holds(word) for word in wanted.words)]
+    return [*found, *(holds(insights.c.content, word) for word in wanted.words)]
 
 
 def _said_in(path: str) -> Select[tuple[str]]:
     """Return the query for ids of insights that a file, or a file in a folder, says."""
     query = select(insight_sources.c.insight_id).where(insight_sources.c.withdrawn_at.is_(None))
     return query.where(said_under(path))
-
-
-def _holds(word: str) -> ColumnElement[bool]:
-    """Return the condition that a text holds a word."""
-    return insights.c.content.like(f"%{_escaped(word)}%", escape=_ESCAPE)
 
 
 def _begins(column: ColumnElement[str], start: str) -> ColumnElement[bool]:

@@ -31,6 +31,9 @@ class Run:
     path: str | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
     error: str | None = None
+    #: Of a resolution: for whom it was, and whether it was only to be looked at.
+    agent: str | None = None
+    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,9 @@ def record(connection: Connection, run: Run) -> None:
         "counts": dict(run.counts),
         "error": run.error,
     }
+    if run.agent is not None or run.dry_run:
+        # Only a resolution has one; the others leave both columns as they are by default.
+        row |= {"agent": run.agent, "dry_run": int(run.dry_run)}
     connection.execute(insert(runs).values(row))
 
 
@@ -95,4 +101,6 @@ def _run(row: Row[Any]) -> Run:
         path=row.path,
         counts=row.counts,
         error=row.error,
+        agent=row.agent,
+        dry_run=bool(row.dry_run),
     )

@@ -27,35 +27,51 @@ ROWS: tuple[frozenset[str], ...] = (
             "logrecord",
             "peer",
             "modelfiles",
+            "mounts",
+            "refusals",
         }
     ),
     frozenset({"domain"}),
-    frozenset({"rules", "parsers", "formatters"}),
-    frozenset({"topics", "sections", "modelsections", "settings", "ignores"}),
+    frozenset({"rules", "parsers"}),
+    frozenset({"formatters"}),
+    frozenset(
+        {"topics", "sections", "flowsections", "modelsections", "settings", "ignores", "origins"}
+    ),
     frozenset({"runtime"}),
-    frozenset({"endpoint"}),
+    frozenset({"endpoint", "writing"}),
     frozenset({"bus", "logs", "follower"}),
     frozenset({"storage"}),
     frozenset({"embedding", "judging", "pipeline", "memory", "federation", "watching", "schedule"}),
     frozenset({"checkup"}),
     frozenset(
         {
+            "blaming",
             "calibrated",
             "calibrationverbs",
             "contradictionverbs",
             "cortex",
             "deskparts",
+            "distilled",
             "groupverbs",
             "insightverbs",
             "judgeverbs",
             "learned",
             "letters",
+            "linkverbs",
             "lookup",
             "modelverbs",
+            "principleverbs",
             "publishing",
+            "resolveverbs",
+            "reviewverbs",
+            "takeback",
+            "trails",
+            "trustverbs",
             "verbs",
+            "waiting",
             "workverbs",
             "wants",
+            "whatif",
             "whys",
         }
     ),
@@ -66,6 +82,7 @@ ROWS: tuple[frozenset[str], ...] = (
             "byname",
             "incumbent",
             "parts",
+            "pipelineparts",
             "scribe",
             "world",
             "frontdesk",
@@ -101,8 +118,8 @@ _ROW = {unit: number for number, row in enumerate(ROWS) for unit in row}
 
 #: Folders of the package; the other units are single files.
 _FOLDERS = frozenset(
-    "domain rules parsers formatters runtime endpoint bus storage embedding judging pipeline "
-    "memory federation watching schedule checkup gateways cli".split()
+    "domain rules parsers formatters runtime endpoint writing bus storage embedding judging "
+    "pipeline memory federation watching schedule checkup gateways cli".split()
 )
 
 #: Library -> where it may be imported; elsewhere its name would spread through the product.
@@ -132,6 +149,7 @@ DOORS: dict[str, tuple[str, ...]] = {
     "tokenizers": ("cortex_actors/embedding/",),
     "pydantic": (
         "cortex_actors/sections.py",
+        "cortex_actors/flowsections.py",
         "cortex_actors/modelsections.py",
         "cortex_actors/settings.py",
         "cortex_actors/judging/answers.py",

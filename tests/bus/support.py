@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 #: The branches with consumers, as the tree has them.
 BRANCHES = {
-    "pipeline": ("accumulator", "reconciler", "organiser"),
+    "pipeline": ("accumulator", "reconciler", "organiser", "resolver"),
     "watching": ("watchlist",),
 }
 

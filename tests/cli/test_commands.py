@@ -49,6 +49,7 @@ _ANSWERS: dict[str, dict[str, Any]] = {
                 "files": 3,
                 "insights": 14,
                 "watch_mode": "poll",
+                "auto": False,
             }
         ],
         "broken": [{"path": "/a/X.md", "reason": "no text"}],

@@ -132,7 +132,7 @@ class TestErrors:
             (["publish", "custom:x"], 69, 'start one with "cortex start"'),
             (["recall", "x"], 69, 'start one with "cortex start"'),
             (["tree"], 69, 'start one with "cortex start"'),
-            (["demo", "--from", "/nonexistent"], 1, "no projects are in /nonexistent"),
+            (["demo", "--from", "/nonexistent"], 66, "there is no folder /nonexistent"),
         ],
     )
     def test_one_line(

@@ -27,13 +27,14 @@ _SHOWN = {
     "contradictions resolve con_1 --keep b": ["con_1234567890: resolved, b holds", "still said"],
     "contradictions dismiss con_1": ["con_1234567890: dismissed"],
     "insights --explain ins_a": [
-        "id        ins_aaaaaaaabbbb",
+        "id         ins_aaaaaaaabbbb",
         "goes to the first in the alphabet",
         "seen once  0.50  base",
         "weighed anew",
         "confidence        --  0.50 of 0.70, 0.20 to go",
-        "same as   ins_cccccccc  Use spaces.",
-        "cluster   clu_12345678, 3 insights",
+        "same as    ins_cccccccc  Use spaces.",
+        "cluster    clu_12345678, 3 insights",
+        "principle  pri_aaaaaaaa · heuristic · rank 0.50 · active",
     ],
     "insights --approve ins_a": ["approved ins_aaaaaaaabbbb; it is active now"],
     "eligible ins_a": [

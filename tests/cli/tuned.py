@@ -59,6 +59,9 @@ _INSIGHT = {
     "represented_by": None,
     "contradictions": [{**PAIR, "other": _OTHER}],
     "cluster": {"id": "clu_12345678", "size": 3, "coherence": 0.9},
+    "principles": [
+        {"id": "pri_aaaaaaaabbbb", "category": "heuristic", "rank": 0.5, "status": "active"}
+    ],
     "why": {
         "category": {
             "decided_by": "keywords",
@@ -113,6 +116,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "promotions": {
         "looked_at": 9,
         "eligible": 1,
+        "reasons": {"ready": 1, "not_promoted": 2, "confidence": 6, "age": 0},
         "insights": [{**_INSIGHT, "missing": CHECKS[1:]}],
     },
     "clusters": {

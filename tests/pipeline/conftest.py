@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.pipeline.resolving import PYTEST, TABS, Resolving
 from tests.pipeline.support import Embedder, Office, opened
 
 if TYPE_CHECKING:
@@ -38,3 +39,13 @@ async def project(office: Office, tmp_path: Path) -> Project:
 async def accumulator(office: Office, embed: Embedder) -> None:
     """Have an accumulator at work."""
     await office.employ("accumulator", office.accumulator(embed))
+
+
+@pytest.fixture
+async def desk(office: Office, embed: Embedder, tmp_path: Path) -> AsyncIterator[Resolving]:
+    """Give a resolver that is at work, and two principles."""
+    found = Resolving(office, tmp_path, embed)
+    await found.know(PYTEST, TABS)
+    await found.hire()
+    yield found
+    await embed.close()

@@ -1,0 +1,245 @@
+"""`resolve`: bring what is known into instruction files, and take it back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cortex_actors.cli.blocks import counted, joined
+from cortex_actors.cli.differences import show_diff
+from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json
+from cortex_actors.cli.section import show_section
+from cortex_actors.client import Client
+from cortex_actors.domain.resolution import Edits
+from cortex_actors.errors import Refused, UsageError
+from cortex_actors.formatters import registry
+from cortex_actors.logrecord import visible
+
+if TYPE_CHECKING:
+    from cortex_actors.client import Answer
+
+#: Seconds that many files may take, each waited for until nobody saves it.
+TIMEOUT = 600.0
+
+#: What is said of how a file's resolution ended.
+_SAID = {
+    "written": "wrote",
+    "unchanged": "nothing to change in",
+    "shown": "would write",
+}
+
+#: The same of a file that has nothing left to be given, and of the line that begins our section.
+_SAID_EMPTIED = {"written": "took the section out of", "shown": "would take the section out of"}
+_TAKEN_OUT = "\n-<!-- cortex:begin "
+
+#: Endings in which nothing was done that was asked for.
+_NOT_DONE = frozenset({"edited", "refused"})
+
+PathArgument = Annotated[
+    str | None,
+    typer.Argument(metavar="[PATH]", help="A file, a project's folder or its name (this folder)."),
+]
+AgentOption = Annotated[
+    str | None,
+    typer.Option("--agent", "-a", help=f"One of {', '.join(registry.names())} (who has a file)."),
+]
+
+
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", "-n", help="Show what would change, and write nothing.")
+]
+AllOption = Annotated[bool, typer.Option("--all", help="The files of every followed project.")]
+StdoutOption = Annotated[
+    bool, typer.Option("--stdout", help="Print the section, and write nothing.")
+]
+OutputOption = Annotated[
+    Path | None, typer.Option("--output", help="Write the section to this new file of yours.")
+]
+CreateOption = Annotated[bool, typer.Option("--create", help="Make the file where there is none.")]
+AdoptOption = Annotated[
+    bool, typer.Option("--adopt", help="Replace a resolved section that has no marks.")
+]
+EditedOption = Annotated[
+    Edits | None,
+    typer.Option(
+        help="What becomes of edits inside our section: keep moves them above it, discard drops "
+        "them."
+    ),
+]
+MetadataOption = Annotated[
+    bool, typer.Option("--include-metadata", help="With confidence and rank of each.")
+]
+UndoOption = Annotated[
+    bool, typer.Option("--undo", help="Take the newest write into the file back.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        "resolve",
+        epilog=examples(
+            "cortex resolve --dry-run",
+            "cortex resolve ~/code/atlas-api",
+            "cortex resolve AGENTS.md --include-metadata",
+            "cortex resolve atlas-api --agent cursor --create",
+            "cortex resolve CLAUDE.md --edited keep",
+            "cortex resolve --agent chatgpt --output prompt.txt",
+            "cortex resolve CLAUDE.md --undo",
+        ),
+    )(resolve)
+
+
+def resolve(
+    path: PathArgument = None,
+    *,
+    agent: AgentOption = None,
+    dry_run: DryRunOption = False,
+    everything: AllOption = False,
+    stdout: StdoutOption = False,
+    output: OutputOption = None,
+    create: CreateOption = False,
+    adopt: AdoptOption = False,
+    edited: EditedOption = None,
+    metadata: MetadataOption = False,
+    undo: UndoOption = False,
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+) -> int:
+    """Bring what other projects taught us into instruction files, in a section of its own.
+
+    Only files that are there are written, and nothing outside of the section is touched. What
+    cannot be written safely is left alone, with the reason (exit code 77).
+    """
+    _check(output, prints=dry_run or stdout or as_json)
+    client, where = Client(home), _meant(path, everything=everything)
+    if undo:
+        more = any((agent, dry_run, stdout, output, create, adopt, edited, metadata))
+        return _undone(client, where, as_json=as_json, alone=not more)
+    found = _asked(
+        client,
+        path=where,
+        agent=agent,
+        dry_run=dry_run,
+        everything=everything,
+        create=create,
+        adopt=adopt,
+        edited=edited,
+        metadata=metadata,
+        text_only=stdout or output is not None,
+    )
+    if as_json:
+        show_json(found)
+    elif stdout or output is not None or _is_text(found):
+        return _text(found, output)
+    else:
+        _show(found, dry_run=dry_run)
+    return _exit_code(found)
+
+
+def _check(output: Path | None, *, prints: bool) -> None:
+    """Raise `UsageError` where a file is to be written, and nothing but printed."""
+    if output is not None and prints:
+        raise UsageError(
+            "--output writes a file: give it without --dry-run, --stdout and --json, which print; "
+            "see: cortex resolve --help"
+        )
+
+
+def _meant(path: str | None, *, everything: bool) -> str | None:
+    """Return the path that is meant; None for all."""
+    if everything and path is not None:
+        raise UsageError("give a path or --all, not both; see: cortex resolve --help")
+    return None if everything else _absolute(path)
+
+
+def _asked(client: Client, **wish: object) -> Answer:
+    """Return what came of a wish; files are waited for until nobody saves them."""
+    return client.call("resolve", timeout=TIMEOUT, **wish)
+
+
+def _absolute(path: str | None) -> str:
+    """Return what the daemon is asked for: a path of the caller's whole, or a project's name."""
+    given = path or "."
+    is_path = path is None or "/" in given or given in {".", ".."} or Path(given).exists()
+    is_file = registry.of_place(given) is not None
+    return str(Path(given).absolute()) if is_path or is_file else given
+
+
+def _is_text(found: Answer) -> bool:
+    """Tell whether the answer is a text that belongs in no file."""
+    return any(not each["path"] for each in found["files"])
+
+
+def _text(found: Answer, output: Path | None) -> int:
+    """Print the section, or write it to a new file of the user's; raises `Refused`."""
+    refused = [each for each in found["files"] if each["state"] in _NOT_DONE]
+    if refused:
+        raise Refused(refused[0]["reason"])
+    show_section(found, output)
+    return 0
+
+
+def _undone(client: Client, where: str | None, *, as_json: bool, alone: bool) -> int:
+    """Take a write back; `alone` says that nothing else was asked for."""
+    if not alone:
+        raise UsageError("--undo stands alone; see: cortex resolve --help")
+    if where is None:
+        raise UsageError("--undo takes back one write: give a file, not --all")
+    found = client.call("undo_resolution", timeout=TIMEOUT, path=where)
+    if as_json:
+        show_json(found)
+        return 0
+    print(visible(f"took the last write into {found['path']} back; what you wrote since stays"))
+    show_diff(found["diff"])
+    return 0
+
+
+def _show(found: Answer, *, dry_run: bool) -> None:
+    """Print what came of each file."""
+    for each in found["files"]:
+        print(visible(_line(each)))
+        if dry_run or each["state"] == "edited":
+            show_diff(each["diff"])
+    for each in found["left"]:
+        print(visible(f"left alone: {each['reason']}"))
+    if not found["files"] and not found["left"]:
+        print("there is no instruction file to write; --create makes one")
+
+
+def _line(each: Answer) -> str:
+    """Return a file's line."""
+    place, counts = f"{each['path']} ({each['agent']})", each["counts"]
+    if each["state"] in _NOT_DONE:
+        return str(each["reason"])
+    facts = [
+        counted(counts.get("principles_resolved", 0), "note"),
+        f"{each['tokens']} tokens" if each["tokens"] else None,
+        _some(counts, "conflicts_detected", "contradicted by the project"),
+        _some(counts, "already_said", "said there already"),
+        _some(counts, "not_near", "not near enough (resolution.least)"),
+        _some(counts, "over_budget", "without room"),
+    ]
+    return f"{_said(each)} {place}: {joined(facts)}"
+
+
+def _said(each: Answer) -> str:
+    """Return what became of a file's section."""
+    state, diff = each["state"], each["diff"]
+    if not each["section"] and _TAKEN_OUT in diff and state in _SAID_EMPTIED:
+        return _SAID_EMPTIED[state]
+    return _SAID["unchanged" if state == "shown" and not diff else state]
+
+
+def _some(counts: Answer, name: str, words: str) -> str | None:
+    """Return how many there were of something; nothing for none."""
+    return f"{counts[name]} {words}" if counts.get(name) else None
+
+
+def _exit_code(found: Answer) -> int:
+    """Return 77 when something was asked for and not done."""
+    states = {each["state"] for each in found["files"]}
+    is_done = not states & _NOT_DONE and bool(found["files"] or not found["left"])
+    return 0 if is_done else Refused.exit_code

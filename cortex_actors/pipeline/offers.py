@@ -1,0 +1,62 @@
+"""Offers: the principles that files may be given now, and the name of all that a choice depends on.
+
+A file is written anew only where that name differs from the one it was last written under, so that
+nothing happens while nothing changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING
+
+from cortex_actors.pipeline.choosing import Offer
+from cortex_actors.storage import links, principles
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from cortex_actors.domain.principle import Principle
+    from cortex_actors.storage.records import Connection
+
+#: Which form of choosing and of writing this is: raised when the same inputs give another section.
+FORM = 2
+
+
+def offer(connection: Connection, model: str) -> Offer:
+    """Return what files may be given; of two that contradict each other the higher ranked alone.
+
+    In a read transaction, on its thread: 5 ms for each hundred principles.
+    """
+    found, rows = principles.given(connection, model)
+    wanted = _peaceful(found, links.opposed(connection))
+    kept = [number for number, each in enumerate(found) if each.id in wanted]
+    some = [found[number] for number in kept]
+    left = rows if len(kept) == len(found) else rows[kept]
+    return Offer(some, left, name_of(connection, model))
+
+
+def name_of(connection: Connection, model: str) -> str:
+    """Return the name of what files may be given now: a sixth of the cost of reading that."""
+    opposed = links.opposed(connection)
+    text = json.dumps([principles.name_of_given(connection, model), opposed])
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def named(given: Offer, *parts: str) -> str:
+    """Return the name of all that a choice is made of: an offer, and what else there is."""
+    text = json.dumps([FORM, given.name, *parts])
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _peaceful(found: Sequence[Principle], opposed: Iterable[tuple[str, str]]) -> set[str]:
+    """Return the ids of principles of which no two contradict each other, the best ranked first."""
+    against: dict[str, set[str]] = {}
+    for one, other in opposed:
+        against.setdefault(one, set()).add(other)
+        against.setdefault(other, set()).add(one)
+    kept: set[str] = set()
+    for each in sorted(found, key=lambda principle: (-principle.rank, principle.id)):
+        if kept.isdisjoint(against.get(each.id, ())):
+            kept.add(each.id)
+    return kept

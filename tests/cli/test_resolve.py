@@ -1,0 +1,245 @@
+"""What `resolve` and `project auto` ask for, and what they print."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cortex_actors.cli import entry
+from cortex_actors.cli.differences import show_diff
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+#: Text that would act on a terminal if it were not shown as it is.
+ODD = "Use [bold]tabs[/bold].\x1b]0;title\x07"
+
+DIFF = f"--- a\n+++ b\n@@ -1 +1,2 @@\n Human.\n-Old.\n+{ODD}"
+
+WRITTEN: dict[str, Any] = {
+    "path": "/code/atlas/CLAUDE.md",
+    "agent": "claude",
+    "state": "written",
+    "reason": None,
+    "refusal": None,
+    "diff": DIFF,
+    "section": "## Ours\n\n- Use tabs.\n",
+    "bullets": [{"id": "pri_1", "text": "- Use tabs.", "conflict": None}],
+    "tokens": 74,
+    "counts": {
+        "principles_resolved": 1,
+        "conflicts_detected": 1,
+        "already_said": 2,
+        "not_near": 7,
+        "over_budget": 0,
+    },
+}
+
+EDITED = {**WRITTEN, "state": "edited", "reason": "refused to write it: edited; keep or discard"}
+
+LEFT = {"path": "GEMINI.md", "agent": "gemini", "reason": "GEMINI.md is not there; --create makes"}
+
+
+class Daemon:
+    """What a daemon would answer, and what it was asked."""
+
+    def __init__(self) -> None:
+        self.answer: dict[str, Any] = {"files": [WRITTEN], "left": []}
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+
+    def call(self, method: str, /, **params: Any) -> dict[str, Any]:
+        """Answer a call."""
+        self.asked.append((method, params))
+        return self.answer
+
+
+@pytest.fixture
+def daemon(monkeypatch: pytest.MonkeyPatch, tmp_home: Path, tmp_path: Path) -> Daemon:
+    """Give a daemon that answers every call, and a folder to stand in."""
+    found = Daemon()
+    monkeypatch.setenv("CORTEX_HOME", str(tmp_home))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(
+        "cortex_actors.client.Client.call",
+        lambda _, method, /, **params: found.call(method, **params),
+    )
+    return found
+
+
+def run(words: str) -> int:
+    """Run a command."""
+    return entry.main(words.split())
+
+
+class TestAsked:
+    def test_path(self, daemon: Daemon, tmp_path: Path) -> None:
+        """A path of the caller's is asked for whole, a word that is none as a name."""
+        (tmp_path / "atlas").mkdir()
+        for words in ("resolve", "resolve atlas", "resolve AGENTS.md", "resolve harbor"):
+            run(words)
+
+        assert [str(tmp_path), f"{tmp_path}/atlas", f"{tmp_path}/AGENTS.md", "harbor"] == [
+            params["path"] for _, params in daemon.asked
+        ]
+
+    def test_options(self, daemon: Daemon) -> None:
+        """Options are asked for by their names."""
+        run("resolve x -a cursor -n --create --adopt --edited keep --include-metadata")
+        run("resolve --all")
+
+        first, second = (params for _, params in daemon.asked)
+        wanted = {"agent": "cursor", "edited": "keep", "metadata": True, "text_only": False}
+        assert wanted.items() <= first.items()
+        assert first["dry_run"]
+        assert first["create"]
+        assert first["adopt"]
+        assert (None, True) == (second["path"], second["everything"])
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            "resolve x --all",
+            "resolve --all --undo",
+            "resolve x --undo -n",
+            "resolve x --undo -a claude",
+            "resolve x -n --output f",
+            "resolve x --stdout --output f",
+            "resolve x --json --output f",
+            "resolve --what",
+        ],
+    )
+    def test_wrong(self, daemon: Daemon, words: str) -> None:
+        """Words that cannot be meant together are refused, and nobody is asked."""
+        assert 64 == run(words)
+        assert [] == daemon.asked
+
+    def test_auto(self, daemon: Daemon, capsys: pytest.CaptureFixture[str]) -> None:
+        """A project is told to be written by itself, or not to be; any other word is refused."""
+        daemon.answer = {"name": "atlas", "auto": True, "new": False}
+
+        assert [0, 64] == [run(f"project auto atlas {word}") for word in ("on", "maybe")]
+        assert [("set_auto", {"project": "atlas", "on": True})] == daemon.asked
+        assert "atlas is already resolved by itself" in capsys.readouterr().out
+
+
+class TestShown:
+    def test_written(self, daemon: Daemon, capsys: pytest.CaptureFixture[str]) -> None:
+        """What was written is told in a line, with what was left out."""
+        assert 0 == run("resolve")
+
+        wanted = (
+            "1 note · 74 tokens · 1 contradicted by the project · 2 said there already · "
+            "7 not near enough (resolution.least)"
+        )
+        assert f"wrote /code/atlas/CLAUDE.md (claude): {wanted}\n" == capsys.readouterr().out
+
+    def test_dry_run(self, daemon: Daemon, capsys: pytest.CaptureFixture[str]) -> None:
+        """A dry run shows the diff, and no text of it acts on the terminal."""
+        daemon.answer = {"files": [{**WRITTEN, "state": "shown"}], "left": []}
+
+        assert 0 == run("resolve -n")
+        shown = capsys.readouterr().out
+        assert shown.startswith("would write /code/atlas/CLAUDE.md")
+        assert "+Use [bold]tabs[/bold]." in shown
+        assert "\x1b" not in shown
+        daemon.answer = {"files": [{**WRITTEN, "state": "shown", "diff": ""}], "left": []}
+        assert 0 == run("resolve -n")
+        assert capsys.readouterr().out.startswith("nothing to change in /code/atlas/CLAUDE.md")
+
+    def test_taken_out(self, daemon: Daemon, capsys: pytest.CaptureFixture[str]) -> None:
+        """A section that has nothing left to say is told to be taken out, not to be written."""
+        diff = "--- a\n+++ b\n@@ -1,2 +1 @@\n Human.\n-<!-- cortex:begin v1 sha256=0 -->"
+        emptied = {**WRITTEN, "diff": diff, "section": "", "tokens": 0, "counts": {}}
+        for state, words in (("shown", "resolve -n"), ("written", "resolve")):
+            daemon.answer = {"files": [{**emptied, "state": state}], "left": []}
+            assert 0 == run(words)
+
+        shown = [each for each in capsys.readouterr().out.splitlines() if " of /code" in each]
+        assert ["would take the section", "took the section"] == [
+            each.partition(" out of ")[0] for each in shown
+        ]
+
+    def test_not_done(self, daemon: Daemon, capsys: pytest.CaptureFixture[str]) -> None:
+        """What was refused, or left alone, is told with its reason and ends with 77."""
+        daemon.answer = {"files": [EDITED], "left": [LEFT]}
+
+        assert 77 == run("resolve")
+        shown = capsys.readouterr().out
+        assert "edited; keep or discard\n--- a" in shown
+        assert "left alone: GEMINI.md is not there" in shown
+        daemon.answer = {"files": [], "left": [LEFT]}
+        assert 77 == run("resolve")
+        daemon.answer = {"files": [WRITTEN], "left": [LEFT]}
+        assert 0 == run("resolve")
+
+    def test_json(self, daemon: Daemon, capsys: pytest.CaptureFixture[str]) -> None:
+        """With `--json` the answer is printed whole, with the same exit code."""
+        daemon.answer = {"files": [EDITED], "left": []}
+
+        assert 77 == run("resolve --json")
+        assert daemon.answer == json.loads(capsys.readouterr().out)
+
+    def test_undo(self, daemon: Daemon, capsys: pytest.CaptureFixture[str]) -> None:
+        """A write that was taken back is told, with what that changed."""
+        daemon.answer = WRITTEN
+
+        assert 0 == run("resolve CLAUDE.md --undo")
+        assert "took the last write into /code/atlas/CLAUDE.md back" in capsys.readouterr().out
+
+    def test_colours(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """Where nobody watches a diff has no colours, and an empty one is nothing."""
+        show_diff("")
+        show_diff("+added\n-taken")
+
+        assert "+added\n-taken\n" == capsys.readouterr().out
+
+
+class TestText:
+    def test_printed(self, daemon: Daemon, capsys: pytest.CaptureFixture[str]) -> None:
+        """The section alone is printed as it is, and so is that of an agent without a file."""
+        assert 0 == run("resolve --stdout")
+        assert WRITTEN["section"] == capsys.readouterr().out
+        daemon.answer = {"files": [{**WRITTEN, "path": "", "state": "shown"}], "left": []}
+        assert 0 == run("resolve -a chatgpt")
+        assert WRITTEN["section"] == capsys.readouterr().out
+
+    def test_output(
+        self, daemon: Daemon, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """It is written to a new file of the caller's, and once more where it is the same."""
+        path = tmp_path / "prompt.txt"
+        for _ in range(2):
+            assert 0 == run(f"resolve --output {path}")
+
+        assert WRITTEN["section"] == path.read_text()
+        assert [f"wrote 1 note to {path}", f"nothing to change in {path}"] == (
+            capsys.readouterr().out.splitlines()
+        )
+
+    @pytest.mark.parametrize("before", ["", "## My own\n", f"{WRITTEN['section']}My own.\n"])
+    def test_over(self, daemon: Daemon, tmp_path: Path, before: str) -> None:
+        """A file that says anything else stays as it is, also one that was written before."""
+        path = tmp_path / "prompt.txt"
+        path.write_text(before)
+
+        assert 77 == run(f"resolve --output {path}")
+        assert before == path.read_text()
+
+    def test_no_file(
+        self, daemon: Daemon, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Where no file can be is told, and nothing is followed to where a link leads."""
+        (tmp_path / "link").symlink_to(tmp_path / "away")
+
+        codes = [run(f"resolve --output {tmp_path}/{name}") for name in ("", "gone/f", "link")]
+        assert [65, 65, 77] == codes
+        assert "it is a folder" in capsys.readouterr().err
+        assert not (tmp_path / "away").exists()
+
+    def test_refused(self, daemon: Daemon) -> None:
+        """A file that is no text has no section."""
+        daemon.answer = {"files": [{**EDITED, "state": "refused"}], "left": []}
+
+        assert 77 == run("resolve --stdout")

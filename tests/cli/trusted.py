@@ -1,0 +1,130 @@
+"""What a daemon answers to the verbs about trust."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.cli.tuned import CHECKS, ODD
+
+_REVIEW: dict[str, Any] = {
+    "id": "ins_aaaaaaaabbbb",
+    "content": ODD,
+    "category": "warning",
+    "confidence": 0.5,
+    "observations": 3,
+    "projects": ["atlas"],
+    "sources": [{"path": "/a/CLAUDE.md", "line_start": 3}],
+    "asks": "promotion",
+    "because": "1 of 2 independent projects say it",
+    "trust": ["remote"],
+}
+_WHOLE = {
+    **_REVIEW,
+    "status": "active",
+    "decision": "approved",
+    "decided_at": 0,
+    "note": "as we do",
+    "principles": [],
+    "places": [
+        {
+            "project": "atlas",
+            "path": "/a/CLAUDE.md",
+            "line_start": 3,
+            "trust": "import",
+            "first_at": 0,
+            "withdrawn_at": 1,
+        }
+    ],
+    "promotion": {"checks": CHECKS},
+}
+_LINE = {**_WHOLE["places"][0], "said_id": "ins_aaaaaaaabbbb"}
+CHAIN: dict[str, Any] = {
+    "asked": {"kind": "principle", "id": "pri_aaaaaaaabbbb"},
+    "insights": [
+        {
+            "id": "ins_aaaaaaaabbbb",
+            "content": ODD,
+            "status": "active",
+            "lines": [_LINE] * 12,
+        }
+    ],
+    "principles": [
+        {
+            "id": "pri_aaaaaaaabbbb",
+            "content": ODD,
+            "category": "heuristic",
+            "status": "active",
+            "rank": 0.5,
+            "created_at": 0,
+            "made_of": [{"id": "ins_aaaaaaaabbbb", "weight": 0.75}],
+        }
+    ],
+    "reviews": [
+        {"insight_id": "ins_aaaaaaaabbbb", "decision": "approved", "at": 0, "note": "as we do"}
+    ],
+    "revocations": [{"key": "pri_aaaaaaaabbbb", "ended_at": None}],
+    "files": [
+        {"path": "/b/CLAUDE.md", "agent": "claude"},
+        {"path": "/c/AGENTS.md", "agent": "codex"},
+    ],
+}
+BULLET = {
+    "path": "/b/CLAUDE.md",
+    "agent": "claude",
+    "text": f"- {ODD}",
+    "principle": "pri_aaaaaaaabbbb",
+}
+TAKEN: dict[str, Any] = {
+    "kind": "project",
+    "key": "prj_1",
+    "name": "atlas",
+    "revoked": ["prj_1"],
+    "places": 7,
+    "gone": 12,
+    "texts": [{"id": "ins_aaaaaaaabbbb", "content": ODD}],
+    "freed": [{"id": "ins_ccccccccdddd", "content": "Use spaces."}],
+    "principles": [{"id": "pri_aaaaaaaabbbb", "content": ODD}],
+    "weaker": [],
+    "files": [{"path": "/b/CLAUDE.md", "agent": "claude"}],
+    "checkouts": ["/copy/of/atlas"],
+    "dry_run": False,
+}
+ANSWERS: dict[str, dict[str, Any]] = {
+    "reviews": {
+        "total": 2,
+        "use": 1,
+        "promotion": 1,
+        "approved": 4,
+        "rejected": 1,
+        "reviews": [_REVIEW, {**_REVIEW, "asks": "use", "because": "hidden characters"}],
+    },
+    "review": _WHOLE,
+    "approve": _WHOLE,
+    "reject": {**_WHOLE, "decision": "rejected"},
+    "revoke": TAKEN,
+    "lift": {"kind": "project", "key": "prj_1", "name": "atlas", "read_again": True},
+    "revoked": {
+        "revoked": [
+            {
+                "kind": "insight",
+                "key": "ins_aaaaaaaabbbb",
+                "name": "ins_aaaaaaaabbbb",
+                "content": ODD,
+                "note": "wrong",
+                "at": 0,
+            }
+        ],
+        "left_over": [
+            {
+                "path": "/b/CLAUDE.md",
+                "agent": "claude",
+                "bullet": f"- {ODD}",
+                "reason": "edited by hand",
+            }
+        ],
+    },
+    "blame": {
+        "asked": {"path": "/b/CLAUDE.md", "line": 9, "text": f"- {ODD}", "ours": True},
+        "matches": [{**CHAIN, "bullet": BULLET}],
+    },
+}

@@ -1,0 +1,221 @@
+"""Which principles a file gets: the best scores, what it does not say, what it contradicts last."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cortex_actors.domain.judgement import Claim
+from cortex_actors.pipeline.page import Line, Page, Placed
+from tests.pipeline.choosing import (
+    FILE,
+    at,
+    blind,
+    choose,
+    elsewhere,
+    offer,
+    placed,
+    ranked,
+    texts,
+)
+from tests.storage.distilled import principle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PYTEST = "Always run pytest before you push."
+TABS = "Use tabs for indentation."
+SPACES = "Use spaces for indentation."
+EVAL = "Never use eval in production code."
+SQUASH = "Squash commits before merging."
+
+
+class TestScore:
+    def test_order(self) -> None:
+        """The best score comes first; what scores less than the least is left out."""
+        given = offer(
+            ranked("Name queues in lower case.", 0.2, 0.3, 1),  # 0.21
+            ranked("Keep the changelog current.", 0.9, 0.1, 2),  # 0.32
+            ranked("Pin the base image.", 0.5, 0.9, 3),  # 0.60
+        )
+
+        found = choose(given, placed())
+
+        assert ["Pin the base image.", "Keep the changelog current."] == texts(found)
+        assert 1 == found.not_near
+
+    def test_least_counts(self) -> None:
+        """A score of exactly the least is enough."""
+        given = offer((principle(PYTEST, rank=1.0), at(0.0)))
+
+        assert [PYTEST] == texts(choose(given, placed(), least=0.3))
+        assert [] == texts(choose(given, placed(), least=0.31))
+
+    def test_domains(self) -> None:
+        """A domain that the file has, too, counts a fifth."""
+        shared = principle(PYTEST, rank=0.5, domains=("python",))
+        other = principle(EVAL, rank=0.5, domains=("rust",))
+        given = offer((other, at(0.0, 2)), (shared, at(0.0, 3)))
+
+        assert [PYTEST] == texts(choose(given, placed(domains=("python", "go"))))
+
+    def test_most(self) -> None:
+        """A file gets so many at most, of those nearest to it."""
+        things = "logs cookies queues caches icons fonts mails".split()
+        rules = [
+            ranked(f"Name {each} after birds.", 0.5, 0.9, n) for n, each in enumerate(things, 1)
+        ]
+        given = offer(*rules)
+
+        assert 7 == len(choose(given, placed()).chosen)
+        assert 4 == len(choose(given, placed(), most=4).chosen)
+        assert 2 == len(choose(given, placed(), nearest=2).chosen)
+
+    def test_ties(self) -> None:
+        """Equal scores are ordered by id, whatever the order in which they are offered."""
+        pair = [ranked(text, 0.5, 0.9, side) for side, text in enumerate((PYTEST, EVAL), 1)]
+
+        assert texts(choose(offer(*pair), placed())) == texts(choose(offer(*pair[::-1]), placed()))
+
+
+class TestAlreadySaid:
+    def test_same_words(self) -> None:
+        """What a statement says in the same words is not given."""
+        found = choose(offer(ranked(PYTEST, 0.9, 0.5, 1)), placed(PYTEST))
+
+        assert ([], 1) == (texts(found), found.already_said)
+
+    def test_same_claim(self) -> None:
+        """Nor is what a statement says in other words, where the rules find one claim in both."""
+        other = "Run pytest before you push, always."
+        given = offer(ranked(PYTEST, 0.9, 0.5, 1))
+        near = {other: at(0.5, 1)}
+
+        assert [] == texts(choose(given, placed(other, near=near)))
+
+    @pytest.mark.parametrize(("cosine", "left"), [(0.85, 0), (0.84, 1)])
+    def test_near_a_section(self, cosine: float, left: int) -> None:
+        """Nor is what a section as a whole is as near to as 0.85."""
+        given = offer((principle(EVAL, rank=0.9), at(1.0)))
+        file = placed(near={"# Safety\n...": at(cosine, 5)})
+
+        assert left == len(choose(given, file).chosen)
+
+    def test_polarity_first(self) -> None:
+        """A statement that says the opposite is a conflict, however near it and its section are."""
+        given = offer((principle(EVAL, rank=0.9), at(1.0)))
+        opposite = "Always use eval in production code."
+        file = placed(opposite, near={opposite: at(0.99), "# Safety\n...": at(0.99)})
+        found = choose(given, file)
+
+        assert ([EVAL], 1, 0) == (texts(found), found.conflicts, found.already_said)
+
+    def test_repeats(self) -> None:
+        """A reader who sees none of the files is told all the same."""
+        given = offer(ranked(PYTEST, 0.9, 0.5, 1))
+
+        assert [PYTEST] == texts(choose(given, placed(PYTEST), repeats=True))
+
+
+class TestConflicts:
+    def test_last(self) -> None:
+        """What the file contradicts comes behind all others, with what the file says."""
+        given = offer(ranked(TABS, 0.9, 0.9, 1), ranked(PYTEST, 0.3, 0.5, 2))
+        found = choose(given, placed(SPACES, near={SPACES: at(0.8, 1)}))
+
+        assert [PYTEST, TABS] == texts(found)
+        assert [None, SPACES] == [
+            each.found.against.claim.text if each.found.against else None for each in found.chosen
+        ]
+
+    def test_slot(self) -> None:
+        """Statements that take a stand on one thing are compared however unlike they look."""
+        given = offer(ranked(TABS, 0.9, 0.9, 1))
+
+        assert 1 == choose(given, placed(SPACES)).conflicts
+
+    def test_elsewhere(self) -> None:
+        """What the file says of some of its folders alone is no conflict."""
+        line = Line(Claim(SPACES, None, "legacy/**"), SPACES)
+        file = Placed(Page(FILE, lines=(line,)), {FILE: at(1.0), SPACES: at(0.9, 1)})
+        found = choose(offer(ranked(TABS, 0.9, 0.9, 1)), file)
+
+        assert ([TABS], 0) == (texts(found), found.conflicts)
+
+    @pytest.mark.parametrize("sees", [placed, blind])
+    def test_other_file(self, sees: Callable[[], Placed]) -> None:
+        """What the project says in another of its files is one, even where this file is as near."""
+        line = Line(Claim("Do not squash commits before merging."), "#", file="CLAUDE.md")
+        file = elsewhere(sees(), line)
+        found = choose(offer(ranked(SQUASH, 0.9, 0.9, 1)), file)
+
+        assert [line] == [each.found.against for each in found.chosen]
+
+    def test_own_file_first(self) -> None:
+        """What the file says itself counts first: it is not given what it says already."""
+        line = Line(Claim("Do not squash commits before merging."), "#", file="CLAUDE.md")
+        found = choose(offer(ranked(SQUASH, 0.9, 0.9, 1)), elsewhere(placed(SQUASH), line))
+
+        assert ([], 1) == (texts(found), found.already_said)
+
+    def test_said_elsewhere(self) -> None:
+        """What another file says as well is given: an agent may read this one alone."""
+        found = choose(
+            offer(ranked(SQUASH, 0.9, 0.9, 1)), elsewhere(placed(), Line(Claim(SQUASH), "#"))
+        )
+
+        assert [SQUASH] == texts(found)
+
+    def test_example(self) -> None:
+        """An example is neither for a principle nor against it."""
+        line = Line(Claim(SPACES), SPACES, is_example=True)
+        file = Placed(Page(FILE, lines=(line,)), {FILE: at(1.0), SPACES: at(0.9, 1)})
+
+        assert 0 == choose(offer(ranked(TABS, 0.9, 0.9, 1)), file).conflicts
+
+
+class TestRivals:
+    @pytest.mark.parametrize("ranks", [(0.9, 0.5), (0.5, 0.9)])
+    def test_higher_ranked(self, ranks: tuple[float, float]) -> None:
+        """Of two that contradict each other the higher ranked one is given, whatever its score."""
+        given = offer(ranked(TABS, ranks[0], 0.9, 1), ranked(SPACES, ranks[1], 0.7, 1))
+        found = choose(given, placed())
+
+        assert [TABS if ranks[0] > ranks[1] else SPACES] == texts(found)
+        assert 1 == found.opposed
+
+
+class TestWithoutVectors:
+    def test_fallback(self) -> None:
+        """Without vectors rank and domains decide, and the rules still find what is said."""
+        given = offer(
+            (principle(PYTEST, rank=0.9), None),
+            (principle(EVAL, rank=0.6), None),
+            (principle("Smile.", rank=0.2), None),
+        )
+
+        assert [EVAL] == texts(choose(given, blind(PYTEST)))
+
+    def test_conflict(self) -> None:
+        """A contradiction that the texts themselves show is found without them, too."""
+        given = offer((principle(TABS, rank=0.9), None))
+
+        assert 1 == choose(given, blind(SPACES)).conflicts
+
+    def test_late(self) -> None:
+        """A principle whose vector is not there yet is scored without it, beside others."""
+        given = offer((principle(PYTEST, rank=0.9), None), ranked(EVAL, 0.5, 0.9, 2))
+
+        assert [EVAL, PYTEST] == texts(choose(given, placed()))
+
+    def test_silent(self) -> None:
+        """To a file that says nothing nothing is near: only the very highest rank is enough."""
+        given = offer(ranked(PYTEST, 1.0, 0.9, 1), (principle(EVAL, rank=0.9), None))
+        found = choose(given, Placed(Page()))
+
+        assert ([PYTEST], 1) == (texts(found), found.not_near)
+
+    def test_nothing(self) -> None:
+        """Where nothing is known nothing is given."""
+        assert [] == texts(choose(offer(), placed(PYTEST)))
