@@ -115,8 +115,8 @@ def resolve(
     """
     _check(output, prints=dry_run or stdout or as_json)
     client, where = Client(home), _meant(path, everything=everything)
+    more = any((agent, dry_run, stdout, output, create, adopt, edited, metadata))
     if undo:
-        more = any((agent, dry_run, stdout, output, create, adopt, edited, metadata))
         return _undone(client, where, as_json=as_json, alone=not more)
     found = _asked(
         client,
@@ -130,12 +130,14 @@ def resolve(
         metadata=metadata,
         text_only=stdout or output is not None,
     )
-    if as_json:
-        show_json(found)
-    elif stdout or output is not None or _is_text(found):
+    if not as_json and (stdout or output is not None or _is_text(found)):
         return _text(found, output)
-    else:
-        _show(found, dry_run=dry_run)
+    return _answered(found, as_json=as_json, dry_run=dry_run)
+
+
+def _answered(found: Answer, *, as_json: bool, dry_run: bool) -> int:
+    """Print what came of it, and return the exit code."""
+    show_json(found) if as_json else _show(found, dry_run=dry_run)
     return _exit_code(found)
 
 

@@ -12,6 +12,7 @@ from cortex_actors.cli.checks import check_line, gap
 from cortex_actors.domain.listing import PrincipleSort
 from cortex_actors.rules.promotion import Need
 from cortex_actors.whys import BLOCKS
+from tests.cli.answering import answering
 from tests.cli.principled import ANSWERS
 from tests.cli.test_figures import WELL
 
@@ -78,15 +79,8 @@ _SHOWN = {
 @pytest.fixture(autouse=True)
 def asked(monkeypatch: pytest.MonkeyPatch, tmp_home: Path) -> list[tuple[str, dict[str, Any]]]:
     """Answer every call from the table; give what was asked."""
-    asked: list[tuple[str, dict[str, Any]]] = []
-
-    def call(_: object, method: str, /, **params: object) -> dict[str, Any]:
-        asked.append((method, params))
-        return ANSWERS[method]
-
     monkeypatch.setenv("CORTEX_HOME", str(tmp_home))
-    monkeypatch.setattr("cortex_actors.client.Client.call", call)
-    return asked
+    return answering(monkeypatch, ANSWERS)
 
 
 class TestPrinting:

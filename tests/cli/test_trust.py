@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from cortex_actors.cli import entry
+from tests.cli.answering import answering
 from tests.cli.trusted import ANSWERS, BULLET, CHAIN, TAKEN
 
 _SHOWN = {
@@ -54,15 +55,8 @@ _SHOWN = {
 @pytest.fixture(autouse=True)
 def asked(monkeypatch: pytest.MonkeyPatch, tmp_home: Path) -> list[tuple[str, dict[str, Any]]]:
     """Answer every call from the table above; give what was asked."""
-    calls: list[tuple[str, dict[str, Any]]] = []
-
-    def call(_: object, method: str, /, **params: object) -> dict[str, Any]:
-        calls.append((method, params))
-        return ANSWERS[method]
-
     monkeypatch.setenv("CORTEX_HOME", str(tmp_home))
-    monkeypatch.setattr("cortex_actors.client.Client.call", call)
-    return calls
+    return answering(monkeypatch, ANSWERS)
 
 
 class TestPrinting:

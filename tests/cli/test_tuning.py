@@ -11,6 +11,7 @@ from rich.console import Console
 from cortex_actors.cli import blocks, entry, progress
 from cortex_actors.cli.blocks import Block, show_blocks, show_facts
 from cortex_actors.cli.checks import check_line
+from tests.cli.answering import answering
 from tests.cli.tuned import ANSWERS, CHECKS, PAIR
 
 if TYPE_CHECKING:
@@ -56,15 +57,8 @@ _SHOWN = {
 @pytest.fixture(autouse=True)
 def asked(monkeypatch: pytest.MonkeyPatch, tmp_home: Path) -> list[tuple[str, dict[str, Any]]]:
     """Answer every call from the table above; give what was asked."""
-    asked: list[tuple[str, dict[str, Any]]] = []
-
-    def call(_: object, method: str, /, **params: object) -> dict[str, Any]:
-        asked.append((method, params))
-        return ANSWERS[method]
-
     monkeypatch.setenv("CORTEX_HOME", str(tmp_home))
-    monkeypatch.setattr("cortex_actors.client.Client.call", call)
-    return asked
+    return answering(monkeypatch, ANSWERS)
 
 
 class TestPrinting:

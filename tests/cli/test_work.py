@@ -10,6 +10,7 @@ import pytest
 from cortex_actors.cli import entry
 from cortex_actors.clock import SECOND
 from cortex_actors.testing import EPOCH
+from tests.cli.answering import answering
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,15 +92,8 @@ _SHOWN = {
 @pytest.fixture(autouse=True)
 def asked(monkeypatch: pytest.MonkeyPatch, tmp_home: Path) -> list[tuple[str, dict[str, Any]]]:
     """Answer every call from the table above; give what was asked."""
-    asked: list[tuple[str, dict[str, Any]]] = []
-
-    def call(_: object, method: str, /, **params: object) -> dict[str, Any]:
-        asked.append((method, params))
-        return _ANSWERS[method]
-
     monkeypatch.setenv("CORTEX_HOME", str(tmp_home))
-    monkeypatch.setattr("cortex_actors.client.Client.call", call)
-    return asked
+    return answering(monkeypatch, _ANSWERS)
 
 
 class TestPrinting:
