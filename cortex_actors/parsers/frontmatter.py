@@ -1,4 +1,4 @@
-"""The metadata on top of a file: how far it reaches, and which files it says the rest is for.
+"""The metadata on top of a file: how far it reaches, which files the rest is for, its tags.
 
 Only a few keys matter, and their values are often no YAML (`globs: *.ts` is an alias there), so
 that a YAML library would refuse half of the files that name globs.
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 #: Keys that hold globs, as Cursor, Copilot and Claude Code call them.
 _GLOBS = frozenset({"globs", "applyto", "paths"})
+
+#: Keys that hold what a document is filed under.
+_TAGS = frozenset({"tags", "tag", "keywords"})
 
 #: Globs of one file, and characters of a line of them; a person writes fewer.
 _MOST, _LONGEST = 64, 4_000
@@ -51,17 +54,23 @@ def globs(content: str) -> tuple[str, ...]:
 
     Empty when it is for all files: none is named, or `**` and its like are.
     """
-    found = tuple(dict.fromkeys(_named(content.split("\n"))))[:_MOST]
+    found = tuple(dict.fromkeys(_named(content.split("\n"), _GLOBS)))[:_MOST]
     return () if any(each in {"*", "**", "**/*"} for each in found) else found
 
 
-def _named(lines: Sequence[str]) -> Iterator[str]:
-    """Yield the globs as they are written, without quotation marks."""
+def tags(content: str) -> tuple[str, ...]:
+    """Return the tags that a front matter gives its file, each once, as they are written."""
+    found = dict.fromkeys(each.lstrip("#") for each in _named(content.split("\n"), _TAGS))
+    return tuple(each for each in found if each)[:_MOST]
+
+
+def _named(lines: Sequence[str], keys: frozenset[str]) -> Iterator[str]:
+    """Yield the values of some keys as they are written, without quotation marks."""
     listed = False
     for line in lines:
         entry, item = _ENTRY.match(line), _ITEM.match(line)
         if entry is not None:
-            listed = entry[1].lower() in _GLOBS
+            listed = entry[1].lower() in keys
             values = entry[2] if listed else ""
         else:
             values = item[1] if item is not None and listed else ""

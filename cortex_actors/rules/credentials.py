@@ -121,11 +121,12 @@ def fingerprint(value: str, key: bytes) -> str:
 def _found(text: str) -> list[Secret]:
     """Return what the rules find, in the order of the rules."""
     lowered = text.lower()
+    there = {anchor for anchor in _ANCHORS if anchor in lowered}
     return [
         Secret(shape.kind, *match.span("value"), match["value"])
         for shapes, admits in _RULES
         for shape in shapes
-        if any(anchor in lowered for anchor in shape.anchors)
+        if not there.isdisjoint(shape.anchors)
         for match in shape.pattern.finditer(text)
         if shape.follows(text, match.start()) and admits(match)
     ]
@@ -186,3 +187,6 @@ _RULES: tuple[tuple[tuple[Shape, ...], Callable[[re.Match[str]], bool]], ...] = 
     (UNSURE, _is_no_checksum),
     (IN_ADDRESSES, _is_password),
 )
+
+#: Words, one of which stands wherever a shape matches: asked for once, whatever shapes share them.
+_ANCHORS = frozenset(anchor for shapes, _ in _RULES for one in shapes for anchor in one.anchors)

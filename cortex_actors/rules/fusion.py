@@ -3,6 +3,9 @@
 Reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009): an item is worth the sum of
 weight / (k + rank) over the lists that hold it. Scores are not looked at, because a cosine, a BM25
 value and another store's number share no scale.
+
+What a place is worth (`worth`) is said here once: the lists of one search are fused by it, and the
+answers of several stores are (`storefusion`).
 """
 
 from __future__ import annotations
@@ -86,6 +89,21 @@ class Fused:
     ranks: Mapping[str, int]
 
 
+def worth(rank: int, *, best: float, weight: float = 1.0) -> float:
+    """Return what a place is worth: weight / (k + rank), where `best` is k + 1.
+
+    `best` is what the first place is divided by. With it as the weight, too, the first place is
+    worth exactly 1 and every other one its share of that.
+    """
+    return weight / (best + rank - 1)
+
+
+def check(name: str, weight: float) -> None:
+    """Raise `ValueError` for a weight that is negative or not finite."""
+    if not math.isfinite(weight) or weight < 0:
+        raise ValueError(f"cannot fuse list {name!r} with weight {weight}: give 0 or more")
+
+
 def fuse(
     lists: Mapping[str, Sequence[Ranked]],
     *,
@@ -105,7 +123,7 @@ def fuse(
     """
     shares = _shares(lists, weights or {}, k=k, limit=limit)
     best = k + first
-    worst = 0.0 if absent is None else best / (best + absent - 1)
+    worst = 0.0 if absent is None else worth(absent, best=best, weight=best)
     ranks: dict[str, dict[str, int]] = {}
     for name in sorted(shares):
         for rank, item in enumerate(lists[name], start=1):
@@ -125,7 +143,7 @@ def _score(
     Summed exactly, so that the order of the lists cannot turn a tie into a difference.
     """
     parts = (
-        share * (best / (best + places[name] - 1) if name in places else worst)
+        share * (worth(places[name], best=best, weight=best) if name in places else worst)
         for name, share in shares.items()
     )
     return min(math.fsum(parts), 1.0)
@@ -143,7 +161,6 @@ def _shares(
         raise ValueError(f"cannot fuse with k={k} and limit={limit}: neither may be negative")
     given = {name: weights.get(name, 1.0) for name in lists}
     for name, weight in given.items():
-        if not math.isfinite(weight) or weight < 0:
-            raise ValueError(f"cannot fuse list {name!r} with weight {weight}: give 0 or more")
+        check(name, weight)
     total = math.fsum(given.values())
     return {name: weight / total for name, weight in given.items() if weight}

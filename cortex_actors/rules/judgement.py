@@ -15,6 +15,7 @@ from cortex_actors.domain.judgement import Claim, Conflict, Decider, Judgement, 
 from cortex_actors.rules.conflicts import apart, clashes
 from cortex_actors.rules.lexicon import standard
 from cortex_actors.rules.reading import read
+from cortex_actors.rules.reordering import reordered
 from cortex_actors.rules.sameness import differ, same
 from cortex_actors.rules.traits import alike
 
@@ -74,7 +75,7 @@ def judge(
     shared = _shared(one, other)
     if places is None and (score >= thresholds.judged or cosine is None):
         why = _same(one, other, score, thresholds, tables)
-        if why is not None:
+        if why is not None and reordered(first.text, second.text) is None:
             return _said(Relation.SAME, why)
     if score >= thresholds.floor or shared:
         return _said(Relation.RELATED, _related(places, shared, score))
@@ -105,6 +106,7 @@ def believed(
     tables = lexicon or standard()
     one, other = (read(each, tables) for each in sorted((left, right)))
     why = apart(one, other) or differ(one, other, lexicon=tables)
+    why = why or reordered(left.text, right.text)
     if why is None:
         return said
     return Judgement(Relation.RELATED, said.decider, f"{said.reason}; but {why}")

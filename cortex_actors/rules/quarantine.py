@@ -14,6 +14,7 @@ import re
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ SPELLED = 60
 
 #: Tags are ASCII moved up by this much, and nothing draws them.
 _TAGS, TAG = 0xE0000, "tag"
+
+#: Letters of which is kept whether they are suspicious: more than most languages have.
+_LETTERS = 8_192
 
 #: Control characters that text files hold: tab, line feed, form feed, carriage return.
 _PLAIN = frozenset("\t\n\f\r")
@@ -152,6 +156,7 @@ def told(found: Sequence[Hidden]) -> str:
     return f"{len(found)} hidden: {', '.join(said)}"
 
 
+@lru_cache(maxsize=_LETTERS)
 def _is_suspect(letter: str) -> bool:
     """Tell whether a letter has to be looked at where it stands."""
     if letter in _PLAIN or letter in _DRAWN:

@@ -50,7 +50,7 @@ def overlap(left: Reading, right: Reading) -> tuple[float, float]:
 
 def differ(left: Reading, right: Reading, *, lexicon: Lexicon) -> str | None:
     """Return what keeps two statements apart however alike they are, or None."""
-    return _facts_differ(left, right) or _stands_differ(left, right) or _words(left, right, lexicon)
+    return _facts_differ(left, right) or stands(left, right) or _words(left, right, lexicon)
 
 
 def _facts_differ(left: Reading, right: Reading) -> str | None:
@@ -69,7 +69,7 @@ def _facts_differ(left: Reading, right: Reading) -> str | None:
     return "one says before, the other after" if left.order * right.order < 0 else None
 
 
-def _stands_differ(left: Reading, right: Reading) -> str | None:
+def stands(left: Reading, right: Reading) -> str | None:
     """Return what one statement is against, excepts or wants, and the other does not."""
     stand = settled(left, right)
     if left.denying is not right.denying and not (

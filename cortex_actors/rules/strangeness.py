@@ -17,6 +17,9 @@ NOT_KNOWN = "nothing that is known holds these words; what is shown is the neare
 NO_WORDS = "the question holds no word that could be looked for"
 _MEANING_ONLY = "what is shown is the nearest in meaning only"
 
+#: What tells how a search went, of which no part was left out.
+_REMARKS = frozenset({NOT_KNOWN, NO_WORDS, f"{NO_WORDS}; {_MEANING_ONLY}"})
+
 
 def is_strange(*, named: int, nearest: float | None) -> bool:
     """Tell whether no text holds a word of the question and none is near it.
@@ -30,3 +33,8 @@ def is_strange(*, named: int, nearest: float | None) -> bool:
 def without_words(*, nearest: float | None) -> str:
     """Return what is said of a question without a word, whatever its vector is near."""
     return NO_WORDS if nearest is None else f"{NO_WORDS}; {_MEANING_ONLY}"
+
+
+def is_gap(said: str) -> bool:
+    """Tell whether what was said of a search means that a part of it was left out."""
+    return said not in _REMARKS

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -80,6 +81,10 @@ _OPENING = frozenset('.:!?;()\u2014|"*-')
 #: Letters that a stem keeps at least.
 _SHORTEST = 3
 
+#: Words whose stems are remembered: those of a language that are said often; and texts whose words
+#: are: a text is compared with several others, by more than one rule.
+_STEMS, _TEXTS = 20_000, 256
+
 
 @dataclass(frozen=True, slots=True)
 class Word:
@@ -115,7 +120,13 @@ class Wording:
 
 def wording(text: str) -> Wording:
     """Return the words of a text, at most the first `MOST` characters of it."""
-    pieces, code = _pieces(text[:MOST])
+    return _wording(text[:MOST])
+
+
+@lru_cache(maxsize=_TEXTS)
+def _wording(text: str) -> Wording:
+    """Return the words of a text."""
+    pieces, code = _pieces(text)
     cased = "".join(pieces)
     plain = cased.lower()
     if len(plain) != len(cased):
@@ -123,6 +134,7 @@ def wording(text: str) -> Wording:
     return Wording(plain, tuple(_words(plain, cased, code)))
 
 
+@lru_cache(maxsize=_STEMS)
 def stem(word: str) -> str:
     """Return a word without its inflection: tests, tested and testing have one stem.
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.rules.strangeness import NO_WORDS, UNRELATED, is_strange, without_words
+from cortex_actors.rules.strangeness import (
+    NO_WORDS,
+    NOT_KNOWN,
+    UNRELATED,
+    is_gap,
+    is_strange,
+    without_words,
+)
 
 
 class TestStrange:
@@ -26,3 +33,11 @@ class TestStrange:
         """A question without a word is told what its hits are worth, where there are any."""
         assert NO_WORDS == without_words(nearest=None)
         assert "nearest in meaning only" in without_words(nearest=0.9)
+
+    @pytest.mark.parametrize(
+        "said", [NOT_KNOWN, without_words(nearest=None), without_words(nearest=0.9)]
+    )
+    def test_no_gap(self, said: str) -> None:
+        """What is said of a question's strangeness means that nothing was left out."""
+        assert not is_gap(said)
+        assert is_gap("what is near in meaning was not looked for: the embedder is down")

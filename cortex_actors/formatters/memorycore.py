@@ -1,0 +1,212 @@
+"""MemoryCore's JSON (format version 1.0), as Neo-Cortex writes and reads it: a record at a time.
+
+It holds what may be found now and nothing of how it came about: states, lineage, beliefs and
+changes have no place in it. What others write is read generously: metadata beside the record or in
+it, lists that are lists or JSON in a text, times as ISO 8601 or in seconds.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from cortex_actors.domain.caller import shown
+from cortex_actors.domain.crumb import Crumb, CrumbType, Priority
+from cortex_actors.domain.memory import Realm
+from cortex_actors.errors import BadInput
+from cortex_actors.rules import crumbtext
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: What the head of a file says.
+VERSION: Final = "1.0"
+
+#: The collection of crumbs.
+CRUMBS: Final = "cortex_crumbs"
+
+#: Realm -> the collection its memories lie in.
+COLLECTIONS: Final[Mapping[str, str]] = {
+    str(Realm.PRIVATE): "cortex_private",
+    str(Realm.VILLAGE): "cortex_village",
+    str(Realm.BRIDGE): "cortex_bridges",
+}
+
+#: Collection -> the realm of a record in it that does not say; also as later releases call them.
+_REALMS: Final = {
+    **{collection: realm for realm, collection in COLLECTIONS.items()},
+    "cortex_shared": "village",
+    "cortex_threads": "bridge",
+    "cortex_sensory": "private",
+}
+
+#: What a realm was called elsewhere.
+_SAID: Final = {"shared": "village", "thread": "bridge"}
+
+#: Collections of crumbs, likewise.
+_CRUMBS: Final = frozenset({CRUMBS, "cortex_sessions"})
+
+_FIRST: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+#: Microseconds in a second.
+_SECOND: Final = 1_000_000
+
+
+def given(record: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the collection of one of our records, and the record as MemoryCore has it."""
+    if record["kind"] == "crumb":
+        return CRUMBS, _given_crumb(record)
+    return COLLECTIONS[record["realm"]], {
+        "id": record["id"],
+        "content": record["text"],
+        "agent_id": record["agent"],
+        "visibility": record["realm"],
+        "layer": record["layer"],
+        "message_type": record["type"],
+        "responding_to": record.get("responding_to", []),
+        "conversation_thread": record.get("thread", ""),
+        "related_agents": record.get("related_agents", []),
+        "tags": record.get("tags", []),
+        "created_at": _iso(record["created_at"]),
+        "posted_at": _iso(record["created_at"]),
+        "promoted_at": _iso(record.get("promoted_at")),
+        "access_count": record.get("access_count", 0),
+        "last_accessed_ts": _seconds(record.get("accessed_at")),
+        "attention_weight": record.get("attention", 1.0),
+        "role": record.get("role", ""),
+        "abstract": record.get("abstract", ""),
+        "summary": record.get("summary", ""),
+    }
+
+
+def taken(collection: str, found: object) -> dict[str, Any]:
+    """Return a record of MemoryCore's as one of ours, still to be checked. Raises `BadInput`."""
+    if not isinstance(found, dict):
+        raise BadInput("it is no JSON object")
+    inside = found.get("metadata")
+    said = {**(inside if isinstance(inside, dict) else {}), **found}
+    if collection in _CRUMBS or "crumb_type" in said:
+        return _taken_crumb(said)
+    realm = said.get("visibility") or _REALMS.get(collection)
+    if realm is None:
+        raise BadInput(
+            f"the collection {shown(collection)} is not known, and the record has no visibility; "
+            f"there are {', '.join(sorted({*_REALMS, *_CRUMBS}))}"
+        )
+    return {
+        "kind": "memory",
+        "id": said.get("id"),
+        "text": said.get("content", said.get("text")),
+        "agent": said.get("agent_id"),
+        "realm": _SAID.get(str(realm), realm),
+        "layer": said.get("layer"),
+        "type": said.get("message_type"),
+        "thread": said.get("conversation_thread"),
+        "role": said.get("role"),
+        "abstract": said.get("abstract"),
+        "summary": said.get("summary"),
+        "tags": _list(said, "tags"),
+        "related_agents": _list(said, "related_agents"),
+        "responding_to": _list(said, "responding_to"),
+        "created_at": _moment(said, "created_at", "posted_at", "timestamp"),
+        "promoted_at": _moment(said, "promoted_at", empty=True),
+        "access_count": said.get("access_count") or 0,
+        "accessed_at": _moment(said, "last_accessed_ts", empty=True),
+        "attention": said.get("attention_weight", 1.0),
+    }
+
+
+def _given_crumb(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a crumb: as the text it is shown as, and in its parts."""
+    crumb = Crumb(
+        id=record["id"],
+        agent_id=record["agent"],
+        session_id=record["session"],
+        summary=record["summary"],
+        left_at=record["left_at"],
+        type=CrumbType(record["type"]),
+        priority=Priority(record["priority"]),
+        discoveries=tuple(record["discoveries"]),
+        emotional_state=record["emotional_state"],
+        unfinished=tuple(record["unfinished"]),
+        references={kind: tuple(some) for kind, some in record["references"].items()},
+        if_disoriented=tuple(record["if_disoriented"]),
+    )
+    return {
+        "id": crumb.id,
+        "content": crumbtext.render(crumb),
+        "agent_id": crumb.agent_id,
+        "session_id": crumb.session_id,
+        "crumb_type": str(crumb.type),
+        "priority": str(crumb.priority),
+        "timestamp": _iso(crumb.left_at),
+        "has_unfinished": crumb.has_unfinished,
+    }
+
+
+def _taken_crumb(said: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a crumb; its parts are read from its text."""
+    text = said.get("content")
+    if not isinstance(text, str):
+        raise BadInput("content is no text")
+    crumb = crumbtext.parse(text)
+    return {
+        "kind": "crumb",
+        "id": said.get("id"),
+        "agent": said.get("agent_id") or crumb.agent_id,
+        "session": said.get("session_id") or crumb.session_id,
+        "type": str(said.get("crumb_type") or crumb.type),
+        "priority": str(said.get("priority") or crumb.priority),
+        "summary": crumb.summary,
+        "discoveries": list(crumb.discoveries),
+        "unfinished": list(crumb.unfinished),
+        "emotional_state": dict(crumb.emotional_state),
+        "references": {kind: list(some) for kind, some in crumb.references.items()},
+        "if_disoriented": list(crumb.if_disoriented),
+        "left_at": crumb.left_at,
+    }
+
+
+def _list(said: Mapping[str, Any], field: str) -> list[Any]:
+    """Return a list, whether it is one, JSON in a text, or words between commas."""
+    value = said.get(field)
+    if isinstance(value, str):
+        try:
+            value = json.loads(value) if value.lstrip().startswith("[") else value.split(",")
+        except ValueError as error:
+            raise BadInput(f"{field} {shown(value)} is no list") from error
+        value = [each.strip() if isinstance(each, str) else each for each in value]
+        return [each for each in value if each != ""]
+    if not isinstance(value, list | None):
+        raise BadInput(f"{field} {shown(value)} is no list")
+    return value or []
+
+
+def _moment(said: Mapping[str, Any], *names: str, empty: bool = False) -> int | None:
+    """Return the first moment that is said, in microseconds: ISO 8601, or seconds since 1970."""
+    name, value = next(
+        ((each, said[each]) for each in names if said.get(each) not in {None, ""}), (names[0], None)
+    )
+    if value is None or (empty and value == 0):
+        if empty:
+            return None
+        raise BadInput(f"{name} is missing")
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return round(value * _SECOND)
+    try:
+        when = datetime.fromisoformat(str(value))
+    except ValueError as error:
+        raise BadInput(f"{name} {shown(value)} is no time (ISO 8601)") from error
+    return ((when if when.tzinfo else when.replace(tzinfo=UTC)) - _FIRST) // _MICROSECOND
+
+
+def _iso(at: int | None) -> str | None:
+    """Return a moment as ISO 8601 text that keeps all of it."""
+    return None if at is None else (_FIRST + timedelta(microseconds=at)).isoformat()
+
+
+def _seconds(at: int | None) -> float | None:
+    """Return a moment in seconds since 1970."""
+    return None if at is None else at / _SECOND

@@ -1,0 +1,71 @@
+"""What an agent says, before anything keeps it: its size, its letters, and what must not be in it.
+
+Nothing is changed in silence. A secret, or something that nobody can see, is refused with its kind
+and its place; where that is wanted it is masked instead, or written out.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from cortex_actors.domain.caller import shown
+from cortex_actors.errors import BadInput, Refused
+from cortex_actors.rules.clearing import cleared
+from cortex_actors.rules.quarantine import hidden, told, visible
+
+#: Bytes of a text that is kept: twenty pages; what is longer is a document, and is read in.
+LONGEST: Final = 65_536
+
+#: Characters of a thread's name, of a role, and of an agent's own abstract.
+THREAD, ROLE, ABSTRACT = 256, 64, 1_000
+
+
+def admitted(content: object, *, what: str = "the memory", redact: bool = False) -> str:
+    """Return a text that may be kept, without the blanks around it.
+
+    Raises `BadInput` for what is no text, empty, too long or half a character, and `Refused` for a
+    secret or for what cannot be seen; with `redact` both are kept in another form instead.
+    """
+    if not isinstance(content, str):
+        raise BadInput(f"{what} must be a text, not {shown(content)}")
+    text = content.replace("\r\n", "\n").strip()
+    if not text:
+        raise BadInput(f"{what} is empty; say something to be kept")
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as error:
+        message = f"{what} is no valid text at character {error.start + 1}: half a character"
+        raise BadInput(message) from None
+    if size > LONGEST:
+        message = (
+            f"{what} has {size:,} bytes, and at most {LONGEST:,} are kept in one piece; say it in "
+            "parts, or have it read as a document: cortex knowledge ingest"
+        )
+        raise BadInput(message)
+    return cleared(_seen(text, what=what, redact=redact), what=what, redact=redact)
+
+
+def named(given: object, *, what: str, most: int) -> str:
+    """Return a name of one line: of a thread, of a role; an empty one is none."""
+    if not isinstance(given, str):
+        raise BadInput(f"{what} must be a text, not {shown(given)}")
+    name = " ".join(given.split())
+    if len(name) > most:
+        raise BadInput(f"{what} has {len(name)} characters, and at most {most} are kept")
+    return admitted(name, what=what) if name else ""
+
+
+def _seen(text: str, *, what: str, redact: bool) -> str:
+    """Return a text in which everything can be seen."""
+    found = hidden(text)
+    if not found:
+        return text
+    if redact:
+        return visible(text)
+    first = found[0].start
+    line, column = text.count("\n", 0, first) + 1, first - text.rfind("\n", 0, first)
+    message = (
+        f"refused to keep {what}: it holds what nobody sees, in line {line} at character {column} "
+        f"first ({told(found)}); take it out, or have it written out with --redact (redact=true)"
+    )
+    raise Refused(message)

@@ -1,0 +1,237 @@
+"""What the file of a Seren Corpus Callosum says, as far as it means something here.
+
+A file that somebody wrote for another program is read leniently: an entry that is no store is left
+out, and said to be; of two stores of one name the first counts. No reason ever repeats a value,
+which may be a token.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from cortex_actors.errors import BadInput
+from cortex_actors.rules.tokenkeys import TOKEN_KEYS, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: Entries that a file may have: more is not a list that anybody has written.
+MOST_STORES: Final = 256
+
+#: Letters of a key or a name that a reason shows.
+_SHOWN: Final = 64
+
+#: Ways to fuse that mean the same in both programs.
+_MODES: Final = ("rrf", "percentile", "rrf_pct")
+
+#: Knobs that both programs have, and what they may be here: whole numbers, or any.
+_WHOLE: Final = {
+    "n_results": (1, 200),
+    "fetch_multiplier": (1, 20),
+    "min_per_store": (0, 200),
+    "edge_budget": (0, 100),
+    "satellite_budget": (0, 100),
+    "hops": (1, 4),
+    "hop_terms": (1, 20),
+    "hop_budget": (0, 100),
+}
+_NUMBERS: Final = {
+    "k": (1, 1_000_000),
+    # More than nothing: a store that has no time never answers.
+    "per_store_timeout_s": (math.ulp(0.0), 30),
+    "authority_margin": (0, 1),
+}
+
+#: What of such a file means nothing here, and what does instead.
+_ELSEWHERE: Final = {
+    "server": "our own door is [http] in cortex.toml",
+    "tls": "it is [tls] in cortex.toml",
+    "mcp": "our own tools are not set up by such a file",
+    "updates": "cortex does not look for newer versions of itself",
+    "budget_tokens": "give it with a question: cortex recall --budget-tokens",
+}
+
+#: Keys of an entry that are not an adapter's.
+_OWN: Final = frozenset(
+    {"name", "type", "url", "weight", "floor", "enabled", "options", "managed", *TOKEN_KEYS}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A store as such a file describes it."""
+
+    name: str
+    type: str
+    url: str
+    weight: float = 1.0
+    floor: float = 0.0
+    enabled: bool = True
+    options: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    token: str = field(default="", repr=False)
+    token_keyring: str = ""
+    token_env: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Callosum:
+    """What a file says.
+
+    Attributes:
+        stores: in the file's order.
+        knobs: of the fan, under our names.
+        left_out: (what, why), without values.
+
+    """
+
+    stores: tuple[Listed, ...] = ()
+    knobs: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    left_out: tuple[tuple[str, str], ...] = ()
+
+
+def read(document: object) -> Callosum:
+    """Return what a file says: a whole one, its `federation`, or the list of stores alone.
+
+    Raises `BadInput` for what is none of these.
+    """
+    sections = document if isinstance(document, Mapping) else {}
+    federation = sections if "stores" in sections else sections.get("federation")
+    if isinstance(document, list):
+        federation = {"stores": document}
+    if not isinstance(federation, Mapping):
+        message = "it has no `federation` with `stores`, as a Callosum's file has"
+        raise BadInput(f"cannot import stores: {message}; give such a file, or a list of stores")
+    entries = federation.get("stores") or []
+    if not isinstance(entries, list) or len(entries) > MOST_STORES:
+        message = f"`stores` is not a list of at most {MOST_STORES} stores"
+        raise BadInput(f"cannot import stores: {message}; write each as an entry with a dash")
+    stores, wrong = _stores(entries)
+    knobs, strange = _knobs(federation)
+    others = [] if federation is sections else _others(sections)
+    return Callosum(tuple(stores), knobs, (*wrong, *strange, *others))
+
+
+def _stores(entries: list[Any]) -> tuple[list[Listed], list[tuple[str, str]]]:
+    """Return the stores of a list, and the entries that are none."""
+    stores: dict[str, Listed] = {}
+    wrong: list[tuple[str, str]] = []
+    for number, entry in enumerate(entries, start=1):
+        what = _what(number, entry)
+        try:
+            store = _store(entry)
+        except BadInput as error:
+            wrong.append((what, str(error)))
+            continue
+        if store.name in stores:
+            wrong.append((what, "a store of that name stands above it"))
+        stores.setdefault(store.name, store)
+    return list(stores.values()), wrong
+
+
+def _store(entry: object) -> Listed:
+    """Return the store of one entry; raises `BadInput` that says what is wrong with it."""
+    if not isinstance(entry, Mapping) or not all(isinstance(key, str) for key in entry):
+        raise BadInput("it is no table of keys and values")
+    said = plain({key: value for key, value in entry.items() if value is not None})
+    options = said.get("options", {})
+    if not isinstance(options, Mapping):
+        raise BadInput("`options` is no table of keys and values")
+    if not isinstance(said.get("enabled", True), bool):
+        raise BadInput("`enabled` is neither true nor false")
+    extra = {key: value for key, value in said.items() if key not in _OWN}
+    return Listed(
+        name=_text(said, "name", needed=True),
+        type=_text(said, "type", needed=True),
+        url=_text(said, "url", needed=True).rstrip("/"),
+        weight=_number(said.get("weight", 1.0), "`weight`", 0, 1_000),
+        floor=_number(said.get("floor", 0.0), "`floor`", 0, 1),
+        enabled=said.get("enabled", True),
+        options={**extra, **options},
+        token=_text(said, "token"),
+        token_keyring=_text(said, "token_keyring"),
+        token_env=_text(said, "token_env"),
+    )
+
+
+def _knobs(federation: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """Return what a file says about the fan under our names, and what of it is not taken."""
+    knobs: dict[str, Any] = {}
+    strange: list[tuple[str, str]] = []
+    for key, value in federation.items():
+        if key == "stores" or value is None:
+            continue
+        try:
+            knobs.update(_knob(key, value))
+        except BadInput as error:
+            strange.append((shown(key), str(error)))
+    # Off is off, whatever the budget beside it says.
+    if federation.get("satellite_edges_enabled") is False:
+        knobs["satellite_budget"] = 0
+    return knobs, strange
+
+
+def _knob(key: object, value: object) -> dict[str, Any]:
+    """Return what one key means; raises `BadInput` for what means nothing here."""
+    if key == "satellite_edges_enabled":
+        return {}
+    if key == "edges_enabled" and isinstance(value, bool):
+        return {"edges_enabled": value}
+    if key == "fusion_mode" and value in _MODES:
+        return {"fusion_mode": value}
+    if key in _WHOLE and isinstance(key, str):
+        number = _number(value, "it", *_WHOLE[key])
+        if number.is_integer():
+            return {key: int(number)}
+        raise BadInput("it is no whole number")
+    if key in _NUMBERS and isinstance(key, str):
+        return {key: _number(value, "it", *_NUMBERS[key])}
+    if key == "fusion_mode":
+        raise BadInput(f"it is none of {', '.join(_MODES)}")
+    if key == "edges_enabled":
+        raise BadInput("it is neither true nor false")
+    raise BadInput(_ELSEWHERE.get(str(key), "it means nothing here"))
+
+
+def _others(sections: Mapping[Any, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the other parts of a file, none of which is taken."""
+    for key in sections:
+        if key != "federation":
+            yield shown(key), _ELSEWHERE.get(str(key), "it means nothing here")
+
+
+def _what(number: int, entry: object) -> str:
+    """Return what an entry is called where it is left out."""
+    name = entry.get("name") if isinstance(entry, Mapping) else None
+    return shown(name) if isinstance(name, str) and name.strip() else f"entry {number}"
+
+
+def shown(key: object) -> str:
+    """Return a key or a name on one line, cut to a length."""
+    text = " ".join(str(key).split())
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+
+
+def _text(said: Mapping[str, Any], key: str, *, needed: bool = False) -> str:
+    """Return a text, or a number that stands where a text is meant; raises `BadInput`."""
+    value = said.get(key, "")
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise BadInput(f"`{key}` is no text")
+    text = str(value).strip()
+    if needed and not text:
+        raise BadInput(f"{key} is required")
+    return text
+
+
+def _number(value: object, what: str, least: float, most: float) -> float:
+    """Return a number that lies between two; raises `BadInput`."""
+    try:
+        number = math.nan if isinstance(value, bool) else float(str(value))
+    except ValueError:
+        number = math.nan
+    if not least <= number <= most:
+        low = "more than 0" if least == math.ulp(0.0) else f"{least:g}"
+        raise BadInput(f"{what} is no number from {low} to {most:,g}")
+    return number

@@ -1,0 +1,194 @@
+"""Leaving a crumb: what was given becomes a crumb, or an error that says what cannot stay so. Pure.
+
+Texts are kept as they are but for line ends and the white space around them; entries that say
+nothing are left out. Words from closed sets must be of these: a priority that nobody knows would be
+found by no filter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from cortex_actors.domain.caller import shown
+from cortex_actors.domain.crumb import Crumb, CrumbType, Priority, default_type
+from cortex_actors.errors import BadInput
+from cortex_actors.rules.admitting import LONGEST, admitted
+from cortex_actors.rules.crumbtext import plain, render
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from enum import StrEnum
+
+T = TypeVar("T", bound="StrEnum")
+
+#: Entries of one of its lists.
+ENTRIES = 100
+
+#: Characters of a session's name, and of the name of a feeling or of a kind of reference.
+SESSION_LIMIT, NAME_LIMIT = 128, 64
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What somebody wants to leave, as a request has it: nothing of it was looked at yet.
+
+    Attributes:
+        type: None takes `task` where something is unfinished, else `orientation`.
+        session_id: None takes one made of agent and time.
+        redact: let secrets be taken out, where they else refuse the crumb.
+
+    """
+
+    summary: object
+    discoveries: object = ()
+    emotional_state: object = field(default_factory=dict)
+    unfinished: object = ()
+    references: object = field(default_factory=dict)
+    if_disoriented: object = ()
+    priority: object = Priority.MEDIUM
+    type: object = None
+    session_id: object = None
+    redact: bool = False
+
+
+def crumb(given: Given, *, agent: str, name: str, at: int, saved_by: str, session: str) -> Crumb:
+    """Return a crumb called `name`, left at a time (UTC microseconds).
+
+    `session` is what the session is called where nobody says so. Raises `BadInput`, and `Refused`
+    for a secret.
+    """
+    unfinished = tuple(_entries(given.unfinished, "unfinished_business", given))
+    made = Crumb(
+        id=name,
+        agent_id=agent,
+        session_id=_session(given.session_id, session),
+        summary=_text(given.summary, "session_summary", given),
+        left_at=at,
+        type=_word(given.type, CrumbType, "crumb_type") or default_type(unfinished),
+        priority=_word(given.priority, Priority, "priority") or Priority.MEDIUM,
+        discoveries=tuple(_entries(given.discoveries, "key_discoveries", given)),
+        emotional_state=_feelings(given),
+        unfinished=unfinished,
+        references=_references(given),
+        if_disoriented=tuple(_entries(given.if_disoriented, "if_disoriented", given)),
+        saved_by=saved_by,
+    )
+    size = len(render(made).encode())
+    if size > LONGEST:
+        message = (
+            f"cannot leave the crumb: it has {size:,} bytes, the limit is {LONGEST:,}; say less"
+        )
+        raise BadInput(message)
+    return made
+
+
+def again(crumb: Crumb, *, redact: bool) -> Given:
+    """Return a crumb as it was given, so that it is looked at like any other."""
+    return Given(
+        summary=crumb.summary,
+        discoveries=crumb.discoveries,
+        emotional_state=crumb.emotional_state,
+        unfinished=crumb.unfinished,
+        references=crumb.references,
+        if_disoriented=crumb.if_disoriented,
+        priority=crumb.priority,
+        type=crumb.type,
+        session_id=crumb.session_id,
+        redact=redact,
+    )
+
+
+def priority_of(word: object) -> Priority | None:
+    """Return a priority; None for None. Raises `BadInput` naming those there are."""
+    return _word(word, Priority, "priority")
+
+
+def type_of(word: object) -> CrumbType | None:
+    """Return a type of crumbs; None for None. Raises `BadInput` naming those there are."""
+    return _word(word, CrumbType, "type")
+
+
+def _word(word: object, known: type[T], name: str) -> T | None:
+    """Return a word of a closed set, in whatever case it was written."""
+    if word is None:
+        return None
+    for each in known:
+        if isinstance(word, str) and word.strip().lower() == each.lower():
+            return each
+    message = f"no {name} of a crumb is called {shown(word)}; there are {', '.join(known)}"
+    raise BadInput(message)
+
+
+def _text(value: object, name: str, given: Given) -> str:
+    """Return a text that says something, without secrets and what nobody sees."""
+    text = plain(value) if isinstance(value, str) else value
+    return admitted(text, what=f"the crumb's {name}", redact=given.redact)
+
+
+def _entries(values: object, name: str, given: Given) -> Iterator[str]:
+    """Yield the entries of a list that say something."""
+    some = [] if values is None else values
+    if not isinstance(some, list | tuple) or any(not isinstance(each, str) for each in some):
+        raise BadInput(f"cannot leave the crumb: {name} must be a list of texts")
+    if len(some) > ENTRIES:
+        message = f"cannot leave the crumb: {name} has {len(some)} entries, the limit is {ENTRIES}"
+        raise BadInput(message)
+    for number, each in enumerate(some, 1):
+        if each.strip():
+            yield _text(each, f"{name} ({number})", given)
+
+
+def _feelings(given: Given) -> dict[str, str]:
+    """Return feelings with what they are like; a number is written out."""
+    found = {}
+    for name, value in _named(given.emotional_state, "emotional_state"):
+        if isinstance(value, int | float) or (isinstance(value, str) and value.strip()):
+            found[name] = _text(str(value), f"emotional_state ({name})", given)
+        else:
+            message = f"cannot leave the crumb: emotional_state ({name}) must be a text or a number"
+            raise BadInput(message)
+    return found
+
+
+def _references(given: Given) -> dict[str, tuple[str, ...]]:
+    """Return what to look up, by kind; one thing may stand without a list."""
+    found = {}
+    for kind, value in _named(given.references, "references"):
+        some = [value] if isinstance(value, str) else value
+        found[kind] = tuple(dict.fromkeys(_entries(some, f"references ({kind})", given)))
+    return {kind: some for kind, some in found.items() if some}
+
+
+def _named(values: object, name: str) -> Iterator[tuple[str, object]]:
+    """Yield what a mapping says, by names that can stand before a colon."""
+    some = {} if values is None else values
+    if not isinstance(some, Mapping):
+        raise BadInput(f"cannot leave the crumb: {name} must be an object")
+    if len(some) > ENTRIES:
+        message = f"cannot leave the crumb: {name} has {len(some)} entries, the limit is {ENTRIES}"
+        raise BadInput(message)
+    for key, value in some.items():
+        word = plain(str(key))
+        if not 0 < len(word) <= NAME_LIMIT or ":" in word or "\n" in word:
+            message = (
+                f"cannot leave the crumb: {name} cannot be called {shown(key)}: a name is one line "
+                f"of 1 to {NAME_LIMIT} characters without a colon"
+            )
+            raise BadInput(message)
+        yield admitted(word, what=f"a name in the crumb's {name}"), value
+
+
+def _session(given: object, default: str) -> str:
+    """Return what a session is called."""
+    if given is None:
+        return default
+    found = plain(given) if isinstance(given, str) else ""
+    if not 0 < len(found) <= SESSION_LIMIT or "\n" in found:
+        message = (
+            f"cannot leave the crumb: {shown(given)} is no session's id: it is one line of 1 to "
+            f"{SESSION_LIMIT} characters"
+        )
+        raise BadInput(message)
+    return admitted(found, what="the crumb's session_id")

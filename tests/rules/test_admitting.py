@@ -1,0 +1,50 @@
+"""What an agent says, before anything keeps it."""
+
+from __future__ import annotations
+
+import pytest
+
+from cortex_actors.errors import BadInput, Refused
+from cortex_actors.rules.admitting import LONGEST, admitted, named
+
+#: A key in the shape of an issuer's, and nobody's.
+KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+
+class TestAdmitted:
+    def test_plain(self) -> None:
+        """A text is kept as it is, without the blanks around it."""
+        assert "Redis is here.\n- so" == admitted("  Redis is here.\r\n- so\n")
+
+    @pytest.mark.parametrize("content", ["", " \n", None, 7, "a\ud800b", "x" * (LONGEST + 1)])
+    def test_bad(self, content: object) -> None:
+        """What is no text, empty, half a character or too long is refused."""
+        with pytest.raises(BadInput):
+            admitted(content)
+
+    def test_secret(self) -> None:
+        """A secret is refused by its kind and place and never shown, or masked where wanted."""
+        with pytest.raises(Refused, match="github-token") as caught:
+            admitted(f"the token is {KEY}")
+
+        assert KEY not in str(caught.value)
+        assert "the token is [secret: github-token]" == admitted(f"the token is {KEY}", redact=True)
+
+    def test_hidden(self) -> None:
+        """What nobody sees is refused with its place, or written out where wanted."""
+        with pytest.raises(Refused, match="line 2 at character 3"):
+            admitted("one\ntw\u200bo")
+
+        assert "tw\\u{200b}o" == admitted("tw\u200bo", redact=True)
+
+
+class TestNamed:
+    def test_line(self) -> None:
+        """A name is one line; none is none."""
+        assert "a b" == named(" a \n b ", what="the thread", most=10)
+        assert "" == named("  ", what="the thread", most=10)
+
+    def test_long(self) -> None:
+        """One that is too long is refused."""
+        with pytest.raises(BadInput, match="the thread has 11"):
+            named("x" * 11, what="the thread", most=10)

@@ -1,0 +1,28 @@
+"""The two spellings of where a store's token comes from."""
+
+from __future__ import annotations
+
+from cortex_actors.rules.tokenkeys import TOKEN_KEYS, plain
+
+
+class TestPlain:
+    def test_both(self) -> None:
+        """Each key may begin with `bearer_`, and means the same."""
+        for key in TOKEN_KEYS:
+            assert {key: "x"} == plain({f"bearer_{key}": "x"}) == plain({key: "x"})
+
+    def test_which_wins(self) -> None:
+        """Where both say something the short one holds, whichever stands first."""
+        assert {"token_env": "A"} == plain({"token_env": "A", "bearer_token_env": "B"})
+        assert {"token_env": "A"} == plain({"bearer_token_env": "B", "token_env": "A"})
+
+    def test_empty(self) -> None:
+        """One that says nothing does not hide the other."""
+        assert {"token": "B"} == plain({"token": "", "bearer_token": "B"})
+        assert {"token": "B"} == plain({"bearer_token": "B", "token": ""})
+
+    def test_others(self) -> None:
+        """What names no token is kept as it is, in its order."""
+        entry = {"name": "a", "bearer_of_news": 1, "bearer_": 2, "url": "b"}
+
+        assert list(entry.items()) == list(plain(entry).items())
