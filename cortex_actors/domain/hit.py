@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+#: What is known here, and what another program said.
+LOCAL, REMOTE = "local", "remote"
+
 
 @dataclass(frozen=True, slots=True)
 class Hit:
@@ -20,6 +23,13 @@ class Hit:
             because rounding puts the cosine of equal vectors a little above 1.
         store: the collection or remote store that answered.
         extra: what else a store has to say; plain JSON values.
+        store_rank: its place in its store's own list, from 1; 0 where it has none.
+        base_relevance: 0 to 1, what its store's floor is held against: 1 / (1 + distance).
+        raw_distance: what its store measured, in that store's own space; compared with nothing.
+        native_score: the score its store gave it; compared with nothing.
+        trust: `local`, or `remote` for what another program said.
+        fused_score: what the fusion over stores made of its place, as the formula gives it; its own
+            score where there was nothing to fuse. None in a store's own answer.
 
     Raises `ValueError` for a score that is not a number.
 
@@ -35,6 +45,12 @@ class Hit:
     line_end: int | None = None
     heading: str | None = None
     extra: Mapping[str, object] = field(default_factory=dict, hash=False)
+    store_rank: int = 0
+    base_relevance: float = 1.0
+    raw_distance: float | None = None
+    native_score: float | None = None
+    trust: str = LOCAL
+    fused_score: float | None = None
 
     def __post_init__(self) -> None:
         """Bring the score into [0, 1]."""
@@ -54,6 +70,11 @@ class Recall:
             the same as knowing nothing.
         skipped: (store, reason) of stores that were not asked.
         took_ms: milliseconds from question to answer.
+        beside: what was found beside the answer, by topic or by way of a hit: no part of the
+            ranking, and over and above what was asked for.
+        asked: the stores that answered.
+        tokens: what the hits cost a reader; 0 when nobody asked for a budget.
+        budget_tokens: what they were allowed to cost.
 
     """
 
@@ -62,3 +83,7 @@ class Recall:
     failed: tuple[tuple[str, str], ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
     took_ms: float = 0.0
+    beside: tuple[Hit, ...] = ()
+    asked: tuple[str, ...] = ()
+    tokens: int = 0
+    budget_tokens: int | None = None

@@ -81,3 +81,12 @@ class ContradictionSort(StrEnum):
     OLDEST = "oldest"
     #: What is most alike, and so most likely about one thing.
     ALIKE = "alike"
+
+
+class MemorySort(StrEnum):
+    """What comes first in a list of memories, behind those that are pinned."""
+
+    NEWEST = "newest"
+    OLDEST = "oldest"
+    #: What was read most often.
+    READ = "read"

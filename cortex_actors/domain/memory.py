@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from cortex_actors.domain.trust import Trust
+
 
 class Realm(StrEnum):
     """Who may read a memory, apart from the owner of the daemon, who reads everything."""
@@ -37,12 +39,44 @@ class MemoryType(StrEnum):
     AGENT_PROFILE = "agent_profile"
 
 
+class ChangeKind(StrEnum):
+    """What was done with a memory, apart from remembering and reading it."""
+
+    MERGE = "merge"
+    #: One of two that say the same was made part of the other, by hand.
+    CONSOLIDATE = "consolidate"
+    #: A merge was taken apart.
+    SPLIT = "split"
+    SUPERSEDE = "supersede"
+    ARCHIVE = "archive"
+    RESTORE = "restore"
+    #: Saved on purpose: from the first layer to the next.
+    SAVE = "save"
+    PROMOTE = "promote"
+    CRYSTALLIZE = "crystallize"
+    PIN = "pin"
+    UNPIN = "unpin"
+    #: The only one that cannot be undone.
+    FORGET = "forget"
+
+
+class Convergence(StrEnum):
+    """How many agents say the same (Neo-Cortex's words)."""
+
+    #: Two.
+    HARMONY = "HARMONY"
+    #: Three and more.
+    CONSENSUS = "CONSENSUS"
+
+
 class MemoryStatus(StrEnum):
-    """Where a memory stands; nothing is deleted, it changes its status."""
+    """Where a memory stands; only an active one is found, and every other can come back."""
 
     ACTIVE = "active"
     #: It has become part of another one.
     MERGED = "merged"
+    #: Another one says what holds now.
+    SUPERSEDED = "superseded"
     #: Taken out by hand or by decay; it can come back.
     ARCHIVED = "archived"
 
@@ -53,6 +87,7 @@ class Memory:
 
     Attributes:
         agent_id: who said it.
+        text: as it is found and compared: behind "role: " where somebody of a conversation spoke.
         abstract: one sentence, for lists; may be empty.
         summary: a few sentences; may be empty.
         created_at: UTC microseconds.
@@ -62,6 +97,14 @@ class Memory:
         layer_since: UTC microseconds since it came to its layer; 0 for as long as it exists.
         attention: 0 to 2, as it was last weighed.
         accessed_at: UTC microseconds when it was last read; None until then.
+        role: who spoke, in a conversation; empty for none.
+        saved_by: `owner`, or the agent whose token it was.
+        said_from: UTC microseconds when what it tells of began; None where nobody said so.
+        said_until: UTC microseconds when that ended.
+        promoted_at: UTC microseconds when it last came to a deeper layer; None until then.
+        pinned_at: UTC microseconds since it is kept as it is; None for one that is not.
+        replaced_by: the memory that says what holds now.
+        merge_due: whether it has still to be compared with the others: it had no vector.
 
     """
 
@@ -83,6 +126,15 @@ class Memory:
     attention: float = 1.0
     access_count: int = 0
     accessed_at: int | None = None
+    role: str = ""
+    saved_by: str = "owner"
+    trust: Trust = Trust.AGENT
+    said_from: int | None = None
+    said_until: int | None = None
+    promoted_at: int | None = None
+    pinned_at: int | None = None
+    replaced_by: str | None = None
+    merge_due: bool = False
 
     @property
     def readers(self) -> frozenset[str] | None:

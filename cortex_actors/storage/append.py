@@ -51,6 +51,12 @@ def store(connection: Connection, said: Iterable[Event[Payload]]) -> list[Event[
     return [_numbered(each, seq) for each, seq in zip(events, seqs, strict=True)]
 
 
+def is_stored(connection: Connection, event_id: str) -> bool:
+    """Tell whether an event of that id was written already."""
+    driver = driver_of(connection)
+    return bool(_number(driver, "SELECT count(*) FROM events WHERE id = ?", event_id))
+
+
 def _numbered(event: Event[Payload], seq: int) -> Event[Payload]:
     """Return an event with its number; `replace` would take twice as long."""
     return Event(event.id, event.topic, event.payload, event.at, event.source, seq)

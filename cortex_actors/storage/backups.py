@@ -137,6 +137,11 @@ def age(folder: Path, now: int) -> float | None:
     return None if newest is None else max(0.0, (now - newest.at) / SECOND)
 
 
+def written(ledger: Path) -> int:
+    """Return when a ledger was last written, UTC microseconds; 0 where there is none."""
+    return (_written(ledger) or 0) // 1_000
+
+
 def note_check(folder: Path, at: int) -> None:
     """Remember that the whole ledger was found sound then."""
     prepare(folder)

@@ -68,10 +68,18 @@ def embedded(path: str) -> Any:
     return chromadb.PersistentClient(path=path, settings=_settings())
 
 
-def remote(host: str, port: int, *, tls: bool, here: bool) -> Any:
-    """Return a client on a server; raises `ServerAway` when none answers there."""
+def remote(host: str, port: int, *, tls: bool, here: bool, system_store: bool = False) -> Any:
+    """Return a client on a server; raises `ServerAway` when none answers there.
+
+    `system_store` has the operating system's certificates count, from then on in this process:
+    Chroma's client has no place for a context of ours.
+    """
     import chromadb  # noqa: PLC0415 - see load
 
+    if tls and system_store:
+        import truststore  # noqa: PLC0415 - most homes never need it
+
+        truststore.inject_into_ssl()
     if here:
         os.environ["NO_PROXY"] = "*"  # what is on this machine is not asked through a proxy
     with server_faults():

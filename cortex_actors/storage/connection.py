@@ -35,6 +35,9 @@ STEPS = 50_000
 #: Bytes that are read and written at once.
 CHUNK = 1_048_576
 
+#: What agents say stands in the parameters of a statement: no error shows them, and so no log.
+HIDE = True
+
 #: Of every connection. `synchronous=FULL`: with NORMAL, half of the simulated power cuts lost
 #: commits that had been acknowledged.
 _PRAGMAS = (
@@ -43,6 +46,8 @@ _PRAGMAS = (
     "PRAGMA mmap_size = 0",
     "PRAGMA trusted_schema = OFF",
     "PRAGMA cell_size_check = ON",
+    # What is deleted is overwritten: a memory that was forgotten is in the file no more.
+    "PRAGMA secure_delete = ON",
     # A query goes on when there is no room for temporary files.
     "PRAGMA temp_store = MEMORY",
 )
@@ -54,7 +59,10 @@ def writing(path: Path, busy: float = BUSY) -> Engine:
     `busy` is how many seconds it waits for a lock that another process holds.
     """
     engine = create_engine(
-        f"sqlite:///{path}", poolclass=StaticPool, connect_args={"check_same_thread": False}
+        f"sqlite:///{path}",
+        poolclass=StaticPool,
+        connect_args={"check_same_thread": False},
+        hide_parameters=HIDE,
     )
     event.listen(engine, "connect", partial(_prepare_writer, busy))
     event.listen(engine, "begin", _begin_immediate)
@@ -67,7 +75,9 @@ def reading(path: Path, over: Callable[[dict[str, Any]], bool] | None = None) ->
     `over` is asked, with the connection's `info`, whether the query that runs has had its time.
     """
     url = f"sqlite:///file:{quote(str(path))}?mode=ro&uri=true"
-    engine = create_engine(url, poolclass=QueuePool, pool_size=READERS, max_overflow=0)
+    engine = create_engine(
+        url, poolclass=QueuePool, pool_size=READERS, max_overflow=0, hide_parameters=HIDE
+    )
     event.listen(engine, "connect", partial(_prepare_reader, over))
     event.listen(engine, "begin", _begin)
     return engine

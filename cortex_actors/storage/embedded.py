@@ -6,6 +6,7 @@ changed: one that was damaged on the disk is dropped, and made again.
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from sqlalchemy.dialects.sqlite import insert
 from cortex_actors.domain.passage import PAIRED, Place
 from cortex_actors.storage import blobs
 from cortex_actors.storage.chunks import chunks
+from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.schema import index_ops, passages, vectors
 
 if TYPE_CHECKING:
@@ -39,6 +41,18 @@ _FEW = 2_000
 
 #: Changes at either end that are looked at where it need not be known how many texts wait.
 _PROBE = 100
+
+#: Statements that every search runs go to the driver itself: building them would cost more.
+_STORED = "SELECT text_hash, vector FROM vectors WHERE model = ? AND text_hash IN"
+_ENDS = (
+    "SELECT item_id FROM index_ops ORDER BY seq LIMIT ?",
+    "SELECT item_id FROM index_ops ORDER BY seq DESC LIMIT ?",
+)
+_BARE = (
+    "SELECT id, text_hash FROM passages WHERE item_id IN (SELECT value FROM json_each(?2))"
+    " AND NOT EXISTS (SELECT 1 FROM vectors"
+    " WHERE model = ?1 AND vectors.text_hash = passages.text_hash)"
+)
 
 #: The collection of the index that a passage lies in.
 INDEX: ColumnElement[str] = case(
@@ -63,11 +77,10 @@ def stored_vectors(
     connection: Connection, model: str, digests: Sequence[bytes]
 ) -> dict[bytes, Matrix]:
     """Return the vectors the ledger has for texts, by hash; those that are damaged are left out."""
-    query = select(vectors.c.text_hash, vectors.c.vector).where(vectors.c.model == model)
-    found: dict[bytes, bytes] = {}
+    driver, found = driver_of(connection), dict[bytes, bytes]()
     for some in chunks(digests):
-        rows = connection.execute(query.where(vectors.c.text_hash.in_(some)))
-        found.update((digest, blob) for digest, blob in rows)
+        marks = ", ".join("?" * len(some))
+        found.update(driver.execute(f"{_STORED} ({marks})", (model, *some)))
     usual = blobs.usual_length(found.values())
     return {
         digest: np.frombuffer(blob, np.float32)
@@ -104,21 +117,28 @@ def count_unembedded(connection: Connection, model: str) -> int:
     return int(connection.execute(select(func.count()).select_from(query.subquery())).scalar_one())
 
 
-def some_unembedded(connection: Connection, model: str) -> tuple[int, bool]:
+def some_unembedded(
+    connection: Connection, model: str, among: Select[Any] | CompoundSelect[Any] | None = None
+) -> tuple[int, bool]:
     """Return how many texts have no vector among the oldest and the newest changes, in 1 ms.
 
     And whether these are all: texts are embedded in the order in which they wait, so that one
-    without a vector is among them if there is any.
+    without a vector is among them if there is any. `among` selects the numbers of the passages that
+    count; None for all.
     """
     ids: set[str] = set()
     is_all = False
-    for order in (index_ops.c.seq, index_ops.c.seq.desc()):
-        query = select(index_ops.c.item_id).order_by(order).limit(_PROBE)
-        found = connection.execute(query).scalars().all()
+    driver = driver_of(connection)
+    for query in _ENDS:
+        found = driver.execute(query, (_PROBE,)).fetchall()
         is_all |= len(found) < _PROBE
-        ids.update(found)
-    rows = connection.execute(_missing(model).where(passages.c.item_id.in_(sorted(ids))))
-    return len({row.text_hash for row in rows}), is_all
+        ids.update(each for (each,) in found)
+    rows = dict(driver.execute(_BARE, (model, json.dumps(sorted(ids)))).fetchall())
+    if rows and among is not None:
+        mine = select(passages.c.id).where(passages.c.id.in_(list(rows)))
+        kept = set(connection.execute(mine.where(passages.c.id.in_(among))).scalars())
+        rows = {number: digest for number, digest in rows.items() if number in kept}
+    return len(set(rows.values())), is_all
 
 
 def embedded_text(heading: str | None, content: str) -> str:

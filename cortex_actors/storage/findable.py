@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, select
 
-from cortex_actors.storage import insights, knowledge, memories, passages
+from cortex_actors.storage import crumbs, insights, knowledge, memories, passages
 from cortex_actors.storage.schema import insights as insight_rows
 from cortex_actors.storage.schema import passages as passage_rows
 
@@ -36,6 +36,8 @@ def refill(connection: Connection) -> int:
     found += _remade(connection, realms, memories.active_ids(connection), memories.remake)
     pieces = knowledge.active_ids(connection)
     found += _remade(connection, (knowledge.COLLECTION,), pieces, knowledge.remake)
+    left = crumbs.all_ids(connection)
+    found += _remade(connection, (crumbs.COLLECTION,), left, crumbs.remake)
     return found
 
 

@@ -67,7 +67,8 @@ class Generations:
         folder = self._folder / state.folder
         if self._settings.index == "embedded":
             return Place(state.generation, folder, "", None, self.collections)
-        server = Server.of(self._settings.index_url)
+        settings = self._settings
+        server = Server.of(settings.index_url, system_store=settings.trust_system_store)
         suffix = _suffix(state.folder)
         return Place(state.generation, folder, suffix, server, self.collections)
 

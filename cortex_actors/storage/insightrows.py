@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Select
 
+#: How files end that are one person's own.
+PRIVATE = ".local.md"
+
 #: Ends a name among several: a folder's name may hold a comma, but never this.
 _END = "/"
 
@@ -56,6 +59,25 @@ def of_project(project_id: str) -> Select[tuple[str]]:
     return select(insight_sources.c.insight_id).where(
         insight_sources.c.project_id == project_id, insight_sources.c.withdrawn_at.is_(None)
     )
+
+
+def public(path: ColumnElement[str]) -> ColumnElement[bool]:
+    """Return the condition that a file is for more than one person to read."""
+    return path.not_like(f"%{PRIVATE}")
+
+
+def shared() -> ColumnElement[bool]:
+    """Return the condition that a file for more than one person says an insight as it is shown.
+
+    That is its own words, and under the heading that it has: both may stand in private alone.
+    """
+    says: Select[Any] = select(insight_sources.c.id).where(
+        insight_sources.c.said_id == insights.c.id,
+        insight_sources.c.withdrawn_at.is_(None),
+        insight_sources.c.heading.is_not_distinct_from(insights.c.heading),
+        public(insight_sources.c.path),
+    )
+    return says.correlate(insights).exists()
 
 
 def places() -> Select[Any]:

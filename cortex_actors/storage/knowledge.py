@@ -22,6 +22,7 @@ from cortex_actors.storage.schema import knowledge_chunks
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from cortex_actors.domain.document import Document
     from cortex_actors.domain.passage import Passage
 
 #: The collection of the vector index that pieces of documents lie in.
@@ -89,6 +90,14 @@ def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Chunk]:
         for some in chunks(dict.fromkeys(ids))
         for row in connection.execute(query.where(_ROWS.id.in_(some)))
     }
+
+
+def read_at(connection: Connection, document: Document) -> list[Chunk]:
+    """Return the pieces of a document as it was last read, whether they may be found or not."""
+    query = select(knowledge_chunks).where(
+        _ROWS.source == document.source, _ROWS.read_at == document.read_at
+    )
+    return [_chunk(row) for row in connection.execute(query.order_by(_ROWS.ordinal))]
 
 
 def _require_of(source: str, some: Sequence[Chunk]) -> None:

@@ -47,10 +47,11 @@ _NEW = (
     " WHERE p.id > ? AND v.model = ? ORDER BY p.id"
 )
 
-#: Vectors that came later than their passages.
+#: Vectors that came later than their passages. `+` keeps SQLite from the index of the model, in
+#: which it would go through all of its vectors for each change.
 _LATE = (
     f"{_COLUMNS} FROM vectors AS v CROSS JOIN passages AS p ON p.text_hash = v.text_hash"
-    " WHERE v.seq > ? AND v.model = ? AND p.id <= ? ORDER BY v.seq, p.id"
+    " WHERE v.seq > ? AND +v.model = ? AND p.id <= ? ORDER BY v.seq, p.id"
 )
 
 #: The newest of either, looked up and not searched for; and whose the ledger is: another owner may

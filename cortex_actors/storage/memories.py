@@ -8,17 +8,18 @@ from them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, select
 
 from cortex_actors.domain.memory import Memory, MemoryStatus, Realm
-from cortex_actors.storage import agents, memoryrows, passages
+from cortex_actors.domain.probe import PROBE
+from cortex_actors.storage import agents, beliefs, memoryrows, passages, precedence
 from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.schema import memories, memory_agents
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from cortex_actors.domain.passage import Passage
 
@@ -30,27 +31,21 @@ COLLECTIONS = {
 }
 
 
-def save(connection: Connection, some: Sequence[Memory]) -> None:
+def save(connection: Connection, some: Sequence[Memory], at: int | None = None) -> None:
     """Write memories with their passages; agents that are not known yet become so.
 
-    What follows them in their threads is paired with them from now on.
+    What follows them in their threads is paired with them from now on. The active ones are believed
+    since `at`, without it since each was said.
     """
     if not some:
         return
     for each in some:
         agents.know(connection, (each.agent_id, *each.related), at=each.created_at)
     memoryrows.write(connection, some)
+    for each in some:
+        if each.status is MemoryStatus.ACTIVE:
+            beliefs.begin(connection, [each.id], each.created_at if at is None else at)
     settle(connection, [each.id for each in some])
-
-
-def archive(connection: Connection, ids: Sequence[str]) -> None:
-    """Take active memories out of what is found; their rows stay, so that they can come back."""
-    _move(connection, ids, MemoryStatus.ACTIVE, MemoryStatus.ARCHIVED)
-
-
-def bring_back(connection: Connection, ids: Sequence[str]) -> None:
-    """Let archived memories be found again."""
-    _move(connection, ids, MemoryStatus.ARCHIVED, MemoryStatus.ACTIVE)
 
 
 def settle(connection: Connection, ids: Sequence[str]) -> None:
@@ -58,20 +53,24 @@ def settle(connection: Connection, ids: Sequence[str]) -> None:
 
     Whoever changes a memory's status, text, realm or thread calls this in the same transaction.
     """
-    changed = memoryrows.read(connection, ids, MemoryStatus)
-    followers = [each for memory in _earliest(changed) for each in _after(connection, memory)]
-    remake(connection, [*ids, *followers])
+    remake(connection, [*ids, *followers(connection, ids)])
+
+
+def followers(connection: Connection, ids: Sequence[str]) -> list[str]:
+    """Return the active memories that are, or may be, found with one of those in front of them."""
+    return precedence.following(connection, ids)
 
 
 def remake(connection: Connection, ids: Iterable[str]) -> int:
     """Make the passages of memories from their rows; return how many of them may be found."""
     wanted = list(dict.fromkeys(ids))
     live = by_id(connection, wanted)
+    before = precedence.before(connection, live)
     for some in chunks(wanted):
         mine = [live[each] for each in some if each in live]
         for realm, collection in COLLECTIONS.items():
             of_realm = [each for each in mine if each.realm is realm]
-            made = [passage for each in of_realm for passage in _passages(connection, each)]
+            made = [one for each in of_realm for one in _passages(each, before.get(each.id))]
             passages.replace(connection, collection, some, made)
     return len(live)
 
@@ -90,13 +89,28 @@ def count(connection: Connection, realm: Realm | None = None) -> int:
     return int(connection.execute(query).scalar_one())
 
 
+def count_shared(connection: Connection) -> dict[str, int]:
+    """Return how many active memories everybody may read, by layer."""
+    query = select(memories.c.layer, func.count()).where(
+        memories.c.status == MemoryStatus.ACTIVE, shared()
+    )
+    return {
+        str(row[0]): int(row[1]) for row in connection.execute(query.group_by(memories.c.layer))
+    }
+
+
 def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Memory]:
     """Return the active memories among those ids."""
     return memoryrows.read(connection, ids, (MemoryStatus.ACTIVE,))
 
 
-def readable(reader: str) -> ColumnElement[bool]:
-    """Return the condition on a row of `memories` that an agent may read it."""
+def readable(reader: str | None) -> ColumnElement[bool]:
+    """Return the condition on a row of `memories` that an agent may read it; None is the owner.
+
+    The owner reads everything but what the daemon tries itself with.
+    """
+    if reader is None:
+        return memories.c.agent_id != PROBE
     named = exists().where(
         memory_agents.c.memory_id == memories.c.id, memory_agents.c.agent_id == reader
     )
@@ -107,78 +121,13 @@ def readable(reader: str) -> ColumnElement[bool]:
     )
 
 
-def _passages(connection: Connection, memory: Memory) -> list[Passage]:
-    """Return the texts by which a memory is found."""
+def shared() -> ColumnElement[bool]:
+    """Return the condition on a row of `memories` that every agent may read it."""
+    return and_(memories.c.realm == Realm.VILLAGE, memories.c.agent_id != PROBE)
+
+
+def _passages(memory: Memory, before: str | None) -> list[Passage]:
+    """Return the texts by which a memory is found; `before` is its predecessor's text."""
     return passages.of_item(
-        memory.text,
-        collection=COLLECTIONS[memory.realm],
-        item_id=memory.id,
-        before=_before(connection, memory),
+        memory.text, collection=COLLECTIONS[memory.realm], item_id=memory.id, before=before
     )
-
-
-def _before(connection: Connection, memory: Memory) -> str | None:
-    """Return the text of a memory's predecessor; None without one."""
-    if not memory.thread:
-        return None
-    query = (
-        select(memories.c.text)
-        .where(_beside(memory), _moment() < tuple_(memory.created_at, memory.id))
-        .where(*(readable(reader) for reader in sorted(memory.readers or ())))
-        .order_by(memories.c.created_at.desc(), memories.c.id.desc())
-        .limit(1)
-    )
-    return connection.execute(query).scalar()
-
-
-def _after(connection: Connection, memory: Memory) -> list[str]:
-    """Return the active memories whose predecessor a memory may be, or have been.
-
-    On a bridge that can be any later one: which memory comes before another depends on who may
-    read it.
-    """
-    if not memory.thread:
-        return []
-    query = (
-        select(memories.c.id)
-        .where(_beside(memory), _moment() > tuple_(memory.created_at, memory.id))
-        .order_by(memories.c.created_at, memories.c.id)
-    )
-    if memory.realm is Realm.PRIVATE:
-        query = query.where(memories.c.agent_id == memory.agent_id)
-    if memory.realm is not Realm.BRIDGE:
-        query = query.limit(1)
-    return list(connection.execute(query).scalars())
-
-
-def _moment() -> Any:
-    """Return when a memory was said: several may share a microsecond, and their ids decide."""
-    return tuple_(memories.c.created_at, memories.c.id)
-
-
-def _beside(memory: Memory) -> ColumnElement[bool]:
-    """Return the condition that a memory is active in the same thread and realm."""
-    return and_(
-        memories.c.thread == memory.thread,
-        memories.c.realm == memory.realm,
-        memories.c.status == MemoryStatus.ACTIVE,
-    )
-
-
-def _earliest(changed: Mapping[str, Memory]) -> list[Memory]:
-    """Return the memories whose followers are looked for: of each bridge only the first."""
-    found: dict[tuple[str, ...], Memory] = {}
-    for each in sorted(changed.values(), key=lambda memory: (memory.created_at, memory.id)):
-        bridge = each.realm is Realm.BRIDGE
-        found.setdefault((each.thread,) if bridge else (each.thread, each.id), each)
-    return list(found.values())
-
-
-def _move(
-    connection: Connection, ids: Sequence[str], before: MemoryStatus, after: MemoryStatus
-) -> None:
-    """Change the status of memories that have one, and what is found with it."""
-    for some in chunks(ids):
-        statement = update(memories).where(memories.c.id.in_(some), memories.c.status == before)
-        connection.execute(statement.values({"status": after}))
-    settle(connection, ids)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import Connection, Row, Table, insert, select
+from sqlalchemy import Connection, Table, insert
 
 from cortex_actors.domain.memory import Layer, Memory, MemoryStatus, MemoryType, Realm
+from cortex_actors.domain.trust import Trust
+from cortex_actors.rules.tagging import MOST
 from cortex_actors.storage.chunks import chunks
+from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.schema import (
     memories,
     memory_agents,
@@ -16,12 +20,58 @@ from cortex_actors.storage.schema import (
     memory_replies,
     memory_tags,
 )
+from cortex_actors.storage.tables.columns import given_text
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Iterable, Mapping, Sequence
 
 #: Tables of which a memory has several rows -> the column with what is linked.
 _LINKS = {memory_tags: "tag", memory_agents: "agent_id", memory_replies: "replied_id"}
+
+
+class _Row(NamedTuple):
+    """What the ledger has of a memory, in the columns' own names."""
+
+    id: str
+    realm: str
+    agent_id: str
+    thread: str
+    layer: str
+    type: str
+    text: str
+    abstract: str
+    summary: str
+    status: str
+    created_at: int
+    layer_since: int
+    role: str
+    saved_by: str
+    trust: str
+    said_from: int | None
+    said_until: int | None
+    promoted_at: int | None
+    pinned_at: int | None
+    replaced_by: str | None
+    merge_due: int
+    attention: float | None
+    access_count: int | None
+    accessed_at: int | None
+
+
+#: Whoever remembers or asks runs these: building them each time would cost more than they do.
+_READ = (
+    f"SELECT {', '.join(_Row._fields)} FROM memories"  # noqa: S608 - names of the schema
+    " LEFT JOIN memory_attention ON memory_attention.memory_id = memories.id"
+    " WHERE memories.id IN (SELECT value FROM json_each(?))"
+)
+_LINKED = {
+    table: (
+        f"SELECT memory_id, {column} FROM {table.name}"  # noqa: S608 - names of the schema
+        f" WHERE memory_id IN (SELECT value FROM json_each(?)) ORDER BY {column}"
+    )
+    for table, column in _LINKS.items()
+}
 
 
 def write(connection: Connection, some: Sequence[Memory]) -> None:
@@ -33,18 +83,29 @@ def write(connection: Connection, some: Sequence[Memory]) -> None:
     _link(connection, memory_replies, {each.id: each.replies_to for each in some})
 
 
+def tagged(connection: Connection, memory: Memory, tags: Sequence[str]) -> tuple[str, ...]:
+    """Give a memory those tags that it has not, as many as one may have; return which."""
+    new = [each for each in dict.fromkeys(tags) if each not in memory.tags]
+    new = new[: max(MOST - len(memory.tags), 0)]
+    if new:
+        rows = [{"memory_id": memory.id, "tag": each} for each in new]
+        connection.execute(insert(memory_tags), rows)
+    return tuple(new)
+
+
 def read(
     connection: Connection, ids: Iterable[str], states: Iterable[MemoryStatus]
 ) -> dict[str, Memory]:
     """Return those of the memories that are in one of those states."""
-    kept = list(states)
-    query = select(memories, memory_attention).outerjoin(memory_attention)
-    query = query.where(memories.c.status.in_(kept))
+    kept, driver = frozenset(states), driver_of(connection)
     found: dict[str, Memory] = {}
     for some in chunks(dict.fromkeys(ids)):
-        links = {table: _linked(connection, table, some) for table in _LINKS}
-        for row in connection.execute(query.where(memories.c.id.in_(some))):
-            found[row.id] = _memory(row, links)
+        wanted = json.dumps(some)
+        links = {table: _linked(driver, table, wanted) for table in _LINKS}
+        for values in driver.execute(_READ, (wanted,)):
+            row = _Row._make([given_text(e) if isinstance(e, bytes) else e for e in values])
+            if row.status in kept:
+                found[row.id] = _memory(row, links)
     return found
 
 
@@ -64,6 +125,15 @@ def _row(memory: Memory) -> dict[str, Any]:
         "status": memory.status,
         "created_at": memory.created_at,
         "layer_since": memory.layer_since or memory.created_at,
+        "role": memory.role,
+        "saved_by": memory.saved_by,
+        "trust": memory.trust,
+        "said_from": memory.said_from,
+        "said_until": memory.said_until,
+        "promoted_at": memory.promoted_at,
+        "pinned_at": memory.pinned_at,
+        "merge_due": int(memory.merge_due),
+        "archived_at": memory.created_at if memory.status is MemoryStatus.ARCHIVED else None,
     }
 
 
@@ -90,17 +160,15 @@ def _link(connection: Connection, table: Table, linked: Mapping[str, Iterable[st
         connection.execute(insert(table), rows)
 
 
-def _linked(connection: Connection, table: Table, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def _linked(driver: sqlite3.Connection, table: Table, ids: str) -> dict[str, tuple[str, ...]]:
     """Return what memories are linked with, in order."""
-    column = table.c[_LINKS[table]]
-    query = select(table.c.memory_id, column).where(table.c.memory_id.in_(ids)).order_by(column)
     found: dict[str, tuple[str, ...]] = {}
-    for memory_id, each in connection.execute(query):
-        found[memory_id] = (*found.get(memory_id, ()), each)
+    for memory_id, each in driver.execute(_LINKED[table], (ids,)):
+        found[memory_id] = (*found.get(memory_id, ()), given_text(each) or "")
     return found
 
 
-def _memory(row: Row[Any], links: Mapping[Table, Mapping[str, tuple[str, ...]]]) -> Memory:
+def _memory(row: _Row, links: Mapping[Table, Mapping[str, tuple[str, ...]]]) -> Memory:
     """Return a row and what is linked with it as a memory."""
     return Memory(
         id=row.id,
@@ -121,4 +189,13 @@ def _memory(row: Row[Any], links: Mapping[Table, Mapping[str, tuple[str, ...]]])
         attention=1.0 if row.attention is None else row.attention,
         access_count=row.access_count or 0,
         accessed_at=row.accessed_at,
+        role=row.role,
+        saved_by=row.saved_by,
+        trust=Trust(row.trust),
+        said_from=row.said_from,
+        said_until=row.said_until,
+        promoted_at=row.promoted_at,
+        pinned_at=row.pinned_at,
+        replaced_by=row.replaced_by,
+        merge_due=bool(row.merge_due),
     )

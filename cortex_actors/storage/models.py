@@ -12,16 +12,16 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, Exists, and_, delete, exists, func, select, update
+from sqlalchemy import Connection, delete, exists, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.errors import NotFound, Refused
-from cortex_actors.storage import indexing
+from cortex_actors.storage import embeddable, indexing
 from cortex_actors.storage.files import beside, reader, size
-from cortex_actors.storage.schema import embedding_models, passages, vectors
+from cortex_actors.storage.schema import embedding_models, vectors
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection
     from pathlib import Path
 
     from sqlalchemy import Select
@@ -49,23 +49,6 @@ class Retired:
 
     model_id: str
     since: int
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How many distinct texts there are to be found, and how many have a vector of a model."""
-
-    total: int
-    done: int
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """A passage's text that has no vector of a model yet."""
-
-    passage: int
-    text: str
-    digest: bytes
 
 
 def chosen(path: Path, *, state: str = "active") -> Chosen | None:
@@ -163,28 +146,6 @@ def retarget(connection: Connection, model: Chosen, at: int, *, instead_of: str)
         _set(connection, model, "coming", at=at)
 
 
-def progress(connection: Connection, model_id: str) -> Progress:
-    """Return how far a model's vectors are; reads two keys of each text (25 ms at 100,000)."""
-    texts = select(passages.c.text_hash).distinct().subquery()
-    has = exists().where(vectors.c.model == model_id, vectors.c.text_hash == texts.c.text_hash)
-    done = select(func.count()).select_from(texts).where(has)
-    total = select(func.count()).select_from(texts)
-    return Progress(
-        int(connection.execute(total).scalar_one()), int(connection.execute(done).scalar_one())
-    )
-
-
-def without(connection: Connection, model_id: str, *, after: int, limit: int) -> list[Waiting]:
-    """Return the next texts that have no vector of a model, by passage, past a passage."""
-    query = (
-        select(passages.c.id, passages.c.text, passages.c.text_hash)
-        .where(passages.c.id > after, ~_has(model_id))
-        .order_by(passages.c.id)
-        .limit(limit)
-    )
-    return [Waiting(*row) for row in connection.execute(query)]
-
-
 def switch(connection: Connection, model_id: str, *, but: Collection[bytes], at: int) -> int:
     """Let the coming model answer, if every text has its vector but those of these hashes.
 
@@ -195,7 +156,7 @@ def switch(connection: Connection, model_id: str, *, but: Collection[bytes], at:
     found = coming(connection)
     if found is None or found.model_id != model_id:
         raise NotFound(f"cannot switch to {model_id}: no migration to it is under way any more")
-    missing = set(_missing(connection, model_id, len(but) + 1)) - set(but)
+    missing = set(embeddable.missing(connection, model_id, len(but) + 1)) - set(but)
     if missing:
         return len(missing)
     states = embedding_models.c.state
@@ -245,19 +206,6 @@ def strangers(connection: Connection) -> list[str]:
         if last is not None and last not in known:
             found.append(last)
     return found
-
-
-def _missing(connection: Connection, model_id: str, limit: int) -> Sequence[bytes]:
-    """Return hashes of texts that have no vector of a model."""
-    query = select(passages.c.text_hash).distinct().where(~_has(model_id)).limit(limit)
-    return connection.execute(query).scalars().all()
-
-
-def _has(model_id: str) -> Exists:
-    """Return the condition that a passage's text has a vector of a model."""
-    return exists().where(
-        and_(vectors.c.model == model_id, vectors.c.text_hash == passages.c.text_hash)
-    )
 
 
 def _in_state(connection: Connection, state: str) -> Chosen | None:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from cortex_actors.storage.blobs import Matrix
 
 __all__ = [
+    "COLLECTION",
     "WHOLE",
     "add",
     "by_ids",
@@ -57,6 +58,9 @@ __all__ = [
     "unembedded",
     "without_source",
 ]
+
+#: The name under which principles are asked; they are found without passages.
+COLLECTION = "cortex_principles"
 
 #: Share that a principle owes to the one insight it was made of.
 WHOLE = 1.0
@@ -80,7 +84,8 @@ _LOST = (
 )
 
 #: Principles that are given to projects: active, taken back by nobody, and some file that more than
-#: one person may read says one of the insights they come of, which no person has turned down.
+#: one person may read says one of the insights they come of, which no person has turned down. What
+#: was only imported, or came from another store, is given when a person has approved of it.
 _GIVEN = (
     "SELECT p.id FROM principles AS p WHERE p.status = 'active'"  # noqa: S608 - ours
     " AND NOT EXISTS (SELECT 1 FROM revocations AS r WHERE r.kind = 'principle' AND r.key = p.id"
@@ -90,6 +95,8 @@ _GIVEN = (
     " JOIN insight_sources AS s ON s.insight_id = i.id"
     " WHERE d.principle_id = p.id AND i.status IN ('active', 'contradicted')"
     " AND s.withdrawn_at IS NULL AND s.path NOT LIKE '%.local.md'"
+    " AND (s.trust IN ('file', 'agent') OR EXISTS (SELECT 1 FROM reviews AS w"
+    " WHERE w.insight_id IN (i.id, said.id) AND w.decision = 'approved'))"
     " AND NOT EXISTS (SELECT 1 FROM reviews AS v"
     " WHERE v.insight_id IN (i.id, said.id) AND v.decision = 'rejected')"
     f" AND (i.status = 'active' OR NOT {_LOST}))"
@@ -210,7 +217,7 @@ def still_given(connection: Connection, principle_ids: Iterable[str]) -> set[str
 def unembedded(connection: Connection, model: str, limit: int) -> dict[bytes, str]:
     """Return texts that have no vector of a model, by hash: a model wrote them, and no file.
 
-    Whatever a file says is embedded because it is found; these are found by nobody.
+    Whatever a file says is embedded because it has a passage; these have none.
     """
     rows = driver_of(connection).execute(_UNEMBEDDED, (model, limit))
     return {digest: given_text(text) or "" for digest, text in rows}

@@ -10,6 +10,12 @@ from __future__ import annotations
 
 from cortex_actors.storage.tables.agent import agents, crumbs
 from cortex_actors.storage.tables.alert import alerts
+from cortex_actors.storage.tables.belief import (
+    beliefs,
+    memory_apart,
+    memory_changes,
+    memory_conflicts,
+)
 from cortex_actors.storage.tables.columns import Text, metadata
 from cortex_actors.storage.tables.event import dead_letters, deliveries, events
 from cortex_actors.storage.tables.file import file_states, file_writes
@@ -22,7 +28,7 @@ from cortex_actors.storage.tables.insight import (
     insights,
     observations,
 )
-from cortex_actors.storage.tables.knowledge import knowledge_chunks
+from cortex_actors.storage.tables.knowledge import documents, knowledge_chunks
 from cortex_actors.storage.tables.memory import (
     memories,
     memory_agents,
@@ -43,6 +49,7 @@ from cortex_actors.storage.tables.vector import (
     index_state,
     vectors,
 )
+from cortex_actors.storage.tables.village import convergence_memories, convergences, posts_due
 from cortex_actors.storage.version import SCHEMA_VERSION
 
 __all__ = [
@@ -50,13 +57,17 @@ __all__ = [
     "Text",
     "agents",
     "alerts",
+    "beliefs",
     "cluster_insights",
     "clusters",
     "contradictions",
+    "convergence_memories",
+    "convergences",
     "crumbs",
     "dead_letters",
     "deliveries",
     "derivations",
+    "documents",
     "embedding_models",
     "events",
     "file_states",
@@ -71,7 +82,10 @@ __all__ = [
     "leases",
     "memories",
     "memory_agents",
+    "memory_apart",
     "memory_attention",
+    "memory_changes",
+    "memory_conflicts",
     "memory_replies",
     "memory_tags",
     "meta",
@@ -79,6 +93,7 @@ __all__ = [
     "observations",
     "owner",
     "passages",
+    "posts_due",
     "principle_links",
     "principles",
     "projects",

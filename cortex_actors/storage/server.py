@@ -25,16 +25,18 @@ class Server:
     host: str
     port: int
     tls: bool
+    #: Whether the operating system's certificates count.
+    system_store: bool = False
 
     @classmethod
-    def of(cls, url: str) -> Self:
+    def of(cls, url: str, *, system_store: bool = False) -> Self:
         """Return the server of an address; raises `ConfigurationError` for one we do not use."""
         if why := addresses.problem(url):
             raise _refusal(url, why)
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
         tls = parts.scheme == "https"
-        return cls(host, PORTS[parts.scheme] if port is None else port, tls)
+        return cls(host, PORTS[parts.scheme] if port is None else port, tls, system_store)
 
     @property
     def url(self) -> str:

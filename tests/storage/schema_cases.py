@@ -159,6 +159,52 @@ REFUSED = {
     "memories.agent_id -> agents": "UPDATE memories SET agent_id = 'NOBODY'",
     "memories.merged_into -> memories": "UPDATE memories SET merged_into = 'mem_0'"
     " WHERE status = 'merged'",
+    "memories.saved_by_is_not_empty": "UPDATE memories SET saved_by = ''",
+    "memories.trust_is_known": "UPDATE memories SET trust = 'blind'",
+    "memories.said_from_is_not_behind_until": "UPDATE memories SET said_from = 2, said_until = 1",
+    "memories.superseded_says_by_what": "UPDATE memories SET replaced_at = 1",
+    "memories.replaced_by_another": "UPDATE memories"
+    " SET status = 'superseded', replaced_by = id, replaced_at = 2 WHERE status = 'active'",
+    "memories.archived_says_when": "UPDATE memories SET archived_at = 1",
+    "memories.merge_due_is_yes_or_no": "UPDATE memories SET merge_due = 2",
+    "memories.replaced_by -> memories": "UPDATE memories"
+    " SET status = 'superseded', replaced_by = 'mem_0', replaced_at = 2 WHERE status = 'active'",
+    "beliefs.began_is_not_behind_ended": "UPDATE beliefs SET ended_at = 0",
+    "beliefs(memory_id)": "INSERT INTO beliefs (memory_id, began_at)"
+    " SELECT memory_id, began_at + 1 FROM beliefs WHERE ended_at IS NULL",
+    "beliefs.memory_id -> memories": "UPDATE beliefs SET memory_id = 'mem_0'"
+    " WHERE memory_id = (SELECT max(memory_id) FROM beliefs)",
+    "memory_changes.kind_is_known": "UPDATE memory_changes SET kind = 'lose'",
+    "memory_changes.memory_id_is_not_empty": "UPDATE memory_changes SET memory_id = ''",
+    "memory_changes.by_is_not_empty": "UPDATE memory_changes SET by = ''",
+    "memory_changes.reason_is_not_empty": "UPDATE memory_changes SET reason = ''",
+    "memory_changes.undone_says_by_whom": "UPDATE memory_changes SET undone_at = 3",
+    "memory_apart.left_is_the_lesser": "UPDATE memory_apart"
+    " SET left_id = right_id, right_id = left_id",
+    "memory_apart.reason_is_not_empty": "UPDATE memory_apart SET reason = ''",
+    "memory_apart.left_id -> memories": "UPDATE memory_apart SET left_id = 'mem_'",
+    "memory_apart.right_id -> memories": "UPDATE memory_apart SET right_id = 'mem_z'",
+    "memory_conflicts.left_is_the_lesser": "UPDATE memory_conflicts"
+    " SET left_id = right_id, right_id = left_id",
+    "memory_conflicts.decided_by_is_known": "UPDATE memory_conflicts SET decided_by = 'dice'",
+    "memory_conflicts.reason_is_not_empty": "UPDATE memory_conflicts SET reason = ''",
+    "memory_conflicts.left_id -> memories": "UPDATE memory_conflicts SET left_id = 'mem_'",
+    "memory_conflicts.right_id -> memories": "UPDATE memory_conflicts SET right_id = 'mem_z'",
+    "posts_due.memory_id -> memories": "UPDATE posts_due SET memory_id = 'mem_0'",
+    "convergences.kind_is_known": "UPDATE convergences SET kind = 'CHORUS'",
+    "convergences.likeness_is_a_cosine": "UPDATE convergences SET likeness = 1.1",
+    "convergence_memories.convergence_id -> convergences": "UPDATE convergence_memories"
+    " SET convergence_id = 2",
+    "convergence_memories.memory_id -> memories": "UPDATE convergence_memories"
+    " SET memory_id = 'mem_0'",
+    "documents.source_is_not_empty": "UPDATE documents SET source = ''",
+    "documents.content_hash_is_a_digest": "UPDATE documents SET content_hash = x'00'",
+    "documents.read_as_is_at_least_1": "UPDATE documents SET read_as = 0",
+    "documents.size_is_at_least_0": "UPDATE documents SET size = -1",
+    "documents.redacted_is_at_least_0": "UPDATE documents SET redacted = -1",
+    "documents.saved_by_is_not_empty": "UPDATE documents SET saved_by = ''",
+    "documents.trust_is_known": "UPDATE documents SET trust = 'blind'",
+    "crumbs.saved_by_is_not_empty": "UPDATE crumbs SET saved_by = ''",
     "memory_tags.tag_is_not_empty": "UPDATE memory_tags SET tag = ''",
     "memory_tags.memory_id -> memories": "UPDATE memory_tags SET memory_id = 'mem_0'",
     "memory_agents.memory_id -> memories": "UPDATE memory_agents SET memory_id = 'mem_0'",
@@ -200,7 +246,12 @@ ALLOWED = {
     " realm = iif(id GLOB '*1', 'village', 'private')",
     "the same fact in another thread": "UPDATE memories SET text_hash = zeroblob(32), thread = id",
     "a fact once more, after the first was archived": "UPDATE memories SET"
-    " text_hash = zeroblob(32), status = 'archived' WHERE status = 'active'",
+    " text_hash = zeroblob(32), status = 'archived', archived_at = 2 WHERE status = 'active'",
+    "the same fact on two bridges": "UPDATE memories SET text_hash = zeroblob(32),"
+    " realm = 'bridge'",
+    "a memory that another one replaced": "UPDATE memories SET status = 'superseded',"
+    " replaced_by = substr(id, 1, 29) || iif(id GLOB '*1', '0', '1'),"
+    " replaced_at = 2 WHERE status = 'active'",
     "what depends on a lesser id": "UPDATE principle_links"
     " SET type = 'depends_on', source_id = target_id, target_id = source_id",
     "a pair that is linked twice, in two ways": "INSERT INTO principle_links SELECT source_id,"

@@ -138,6 +138,25 @@ ROWS: Mapping[str, Sequence[Mapping[str, object]]] = {
     "memory_agents": [{"memory_id": MEMORIES[0], "agent_id": "VAJRA"}],
     "memory_replies": [{"memory_id": MEMORIES[1], "replied_id": MEMORIES[0]}],
     "memory_attention": [{"memory_id": MEMORIES[0], "attention": 1.0, "weighed_at": 1}],
+    "beliefs": [
+        {"memory_id": MEMORIES[number], "began_at": 1, "ended_at": 2 if number > 1 else None}
+        for number in range(4)
+    ],
+    "memory_changes": [
+        {"id": 1, "kind": "merge", "memory_id": MEMORIES[0], "by": "CLAUDE", "at": 2}
+    ],
+    "memory_apart": [{"left_id": MEMORIES[0], "right_id": MEMORIES[1], "at": 1}],
+    "memory_conflicts": [
+        {"left_id": MEMORIES[0], "right_id": MEMORIES[1], "decided_by": "rules"}
+        | {"reason": "opposites", "found_at": 1}
+    ],
+    "posts_due": [{"memory_id": MEMORIES[0]}],
+    "convergences": [{"id": 1, "kind": "HARMONY", "likeness": 0.9, "found_at": 1}],
+    "convergence_memories": [{"convergence_id": 1, "memory_id": MEMORIES[0]}],
+    "documents": [
+        {"source": "guide.md", "content_hash": DIGESTS[0], "read_as": 1, "topic": "guide"}
+        | {"title": "Guide", "size": 7, "read_at": 1}
+    ],
     "knowledge_chunks": [
         {"id": f"kb_{number}", "source": "guide.md", "ordinal": number, "topic": "guide"}
         | {"title": "Guide", "text": "how to", "text_hash": DIGESTS[0], "read_at": 1}

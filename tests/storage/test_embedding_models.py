@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.errors import NotFound, Refused
-from cortex_actors.storage import indexing, models, passages
-from cortex_actors.storage.models import Chosen, Progress, Retired
+from cortex_actors.storage import embeddable, indexing, memories, memorystates, models, passages
+from cortex_actors.storage.embeddable import Progress
+from cortex_actors.storage.models import Chosen, Retired
 from tests.storage.support import opened, text_hash, unit
+from tests.storage.things import mem, memory
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -126,18 +128,30 @@ class TestProgress:
         passages.put(home, found)
         embeds(home, NEW, "b", "nobody says this")
 
-        assert Progress(total=2, done=1) == models.progress(home, NEW.model_id)
+        assert Progress(total=2, done=1) == embeddable.progress(home, NEW.model_id)
 
     def test_next(self, home: Connection) -> None:
         """What has no vector comes in the order of its passages, past where one was."""
         says(home, "c")
         embeds(home, NEW, "b")
-        found = models.without(home, NEW.model_id, after=0, limit=10)
-        later = models.without(home, NEW.model_id, after=found[0].passage, limit=10)
+        found = embeddable.without(home, NEW.model_id, after=0, limit=10)
+        later = embeddable.without(home, NEW.model_id, after=found[0].row, limit=10)
 
         assert ["a", "c"] == [each.text for each in found]
         assert [text_hash("c")] == [each.digest for each in later]
-        assert ["a"] == [e.text for e in models.without(home, NEW.model_id, after=0, limit=1)]
+        assert ["a"] == [e.text for e in embeddable.without(home, NEW.model_id, after=0, limit=1)]
+
+    def test_inactive(self, home: Connection) -> None:
+        """What a memory says counts once, and still does when it is found by no passage."""
+        memories.save(home, [memory("said", id="a")])
+        before = embeddable.progress(home, NEW.model_id)
+        memorystates.archive(home, [mem("a")], 5)
+        left = embeddable.unheard(home, NEW.model_id, after=0, limit=10)
+
+        assert Progress(total=3, done=0) == before == embeddable.progress(home, NEW.model_id)
+        assert [("said", text_hash("said"))] == [(each.text, each.digest) for each in left]
+        assert [] == embeddable.unheard(home, NEW.model_id, after=left[0].row, limit=10)
+        assert 3 == models.switch(home, NEW.model_id, but={text_hash("c")}, at=6) + 1
 
 
 class TestSwitch:
@@ -187,7 +201,7 @@ class TestSwitch:
         models.switch(home, NEW.model_id, but=(), at=5)
         models.begin(home, OLD, 6)
 
-        assert Progress(2, 2) == models.progress(home, OLD.model_id)
+        assert Progress(2, 2) == embeddable.progress(home, OLD.model_id)
         assert 0 == models.switch(home, OLD.model_id, but=(), at=7)
         assert OLD == models.active(home)
 
@@ -200,7 +214,7 @@ class TestForget:
 
         assert [1, 1, 0] == [models.forget(home, OLD.model_id, 1) for _ in range(3)]
         assert [] == models.retired(home)
-        assert Progress(2, 2) == models.progress(home, NEW.model_id)
+        assert Progress(2, 2) == embeddable.progress(home, NEW.model_id)
 
     @pytest.mark.parametrize("model", [OLD, NEW])
     def test_in_use(self, home: Connection, model: Chosen) -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.domain.memory import Layer, Memory, MemoryStatus, MemoryType, Realm
-from cortex_actors.storage import memories
+from cortex_actors.storage import memories, memorystates
+from cortex_actors.testing import EPOCH
 from tests.storage.things import found_by, mem, memory
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class TestRows:
     def test_counts(self, tables: Tables) -> None:
         """Active memories are counted, in all and by realm."""
         save(tables, memory("a"), memory("b", realm=Realm.VILLAGE), memory("c", 1))
-        tables.write(lambda c: memories.archive(c, [mem("c")]))
+        tables.write(lambda c: memorystates.archive(c, [mem("c")], EPOCH))
 
         assert 2 == tables.read(memories.count)
         assert 1 == tables.read(lambda c: memories.count(c, Realm.VILLAGE))
@@ -144,7 +145,7 @@ class TestBridges:
             memory("three", 2, **bridge),
         ]
         save(tables, *some)
-        tables.write(lambda c: memories.archive(c, [mem("two")]))
+        tables.write(lambda c: memorystates.archive(c, [mem("two")], EPOCH))
 
         assert "one\nthree" == (found_by(tables, mem("three")))["paired"]
 
@@ -153,7 +154,7 @@ class TestStatus:
     def test_archived(self, tables: Tables) -> None:
         """An archived memory is found no more, not by what follows it either."""
         save(tables, memory("one"), memory("two", 1), memory("three", 2))
-        tables.write(lambda c: memories.archive(c, [mem("two")]))
+        tables.write(lambda c: memorystates.archive(c, [mem("two")], EPOCH))
 
         assert {} == found_by(tables, mem("two"))
         assert "one\nthree" == (found_by(tables, mem("three")))["paired"]
@@ -163,8 +164,8 @@ class TestStatus:
         """Brought back it stands where it stood."""
         save(tables, memory("one"), memory("two", 1), memory("three", 2))
         before = tables.rows("SELECT item_id, place, text FROM passages ORDER BY 1, 2")
-        tables.write(lambda c: memories.archive(c, [mem("two")]))
-        tables.write(lambda c: memories.bring_back(c, [mem("two")]))
+        tables.write(lambda c: memorystates.archive(c, [mem("two")], EPOCH))
+        tables.write(lambda c: memorystates.restore(c, [mem("two")], EPOCH))
 
         assert before == tables.rows("SELECT item_id, place, text FROM passages ORDER BY 1, 2")
 
@@ -176,8 +177,8 @@ class TestStatus:
         save(tables, memory("two", 1))
         values = (mem("two"), mem("one"))
         tables.write(lambda c: c.exec_driver_sql(f"{merged} WHERE id = ?", values))
-        tables.write(lambda c: memories.bring_back(c, [mem("one")]))
-        tables.write(lambda c: memories.archive(c, [mem("one")]))
+        tables.write(lambda c: memorystates.restore(c, [mem("one")], EPOCH))
+        tables.write(lambda c: memorystates.archive(c, [mem("one")], EPOCH))
 
         rows = tables.rows(f"SELECT status FROM memories WHERE id = '{mem('one')}'")  # noqa: S608
         assert [(MemoryStatus.MERGED,)] == rows
@@ -187,7 +188,7 @@ class TestRemake:
     def test_from_rows(self, tables: Tables) -> None:
         """The passages can be made of the rows alone, and are the same then."""
         save(tables, memory("one"), memory("two", 1), memory("gone", 2))
-        tables.write(lambda c: memories.archive(c, [mem("gone")]))
+        tables.write(lambda c: memorystates.archive(c, [mem("gone")], EPOCH))
         query = "SELECT collection, item_id, place, text FROM passages ORDER BY 2, 3"
         before = tables.rows(query)
         ids = [mem("one"), mem("two"), mem("gone"), mem("unknown")]

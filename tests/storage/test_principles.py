@@ -192,6 +192,18 @@ class TestGiven:
         await store.write(lambda c: revocations.begin(c, SourceKind.PRINCIPLE, found.id, at=1))
         assert [] == await given(store)
 
+    @pytest.mark.parametrize("trust", ["import", "remote"])
+    async def test_of_elsewhere(self, store: Store, insight: Insight, trust: str) -> None:
+        """What was only imported, or came from another store, is given when a person approved."""
+        found = await made(store, insight)
+        statement = f"UPDATE insight_sources SET trust = '{trust}'"  # noqa: S608 - the test's own
+        await store.write(partial(_run, statement=statement))
+        assert [] == await given(store)
+
+        approved = Review(insight.id, Decision.APPROVED, 1)
+        await store.write(lambda c: reviews.decide(c, approved))
+        assert [found.id] == await given(store)
+
 
 class TestMerits:
     async def test_standing(self, store: Store, insight: Insight) -> None:

@@ -33,7 +33,7 @@ def room(tables: Tables) -> Room:
 def things() -> list[Memory]:
     """Return memories of two agents in all realms."""
     return [
-        memory(f"{WORD} mine", 10, tags=("x", "y"), attention=0.2),
+        memory(f"{WORD} mine", 10, tags=("x", "y"), access_count=3),
         memory(f"{WORD} theirs", 20, agent_id="B", layer=Layer.LONG_TERM),
         memory(f"{WORD} village", 30, realm=Realm.VILLAGE, type=MemoryType.FACT, tags=("x",)),
         memory(f"{WORD} bridge", 40, realm=Realm.BRIDGE, agent_id="B", related=("A",), thread="q"),
@@ -58,7 +58,7 @@ class TestWhere:
             ({"layers": (Layer.LONG_TERM, Layer.CORTEX)}, {"theirs"}),
             ({"types": (MemoryType.FACT,)}, {"village"}),
             ({"thread": "q"}, {"bridge"}),
-            ({"attention": 0.5}, MEMORIES - {"mine"}),
+            ({"attention": 1.3}, {"mine"}),
             ({"tags": ("x",)}, {"mine", "village", "code"}),
             ({"tags": ("x", "y")}, {"mine"}),
             ({"since": EPOCH + 50}, {"harbor", "closed", "prose"}),

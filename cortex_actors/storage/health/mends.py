@@ -14,12 +14,14 @@ from sqlalchemy import delete, exists, select
 
 from cortex_actors.domain.diagnosis import Repair
 from cortex_actors.domain.passage import Place, index_of
-from cortex_actors.storage import embedded, indexing, insights, knowledge, memories
+from cortex_actors.storage import crumbs, embedded, indexing, insights, knowledge, memories
 from cortex_actors.storage import passages as passage_rows
+from cortex_actors.storage.health import believed
 from cortex_actors.storage.health import passages as health_of_passages
 from cortex_actors.storage.health import vectors as health_of_vectors
 from cortex_actors.storage.schema import embedding_models, passages, vectors
 from cortex_actors.storage.schema import insights as insight_rows
+from cortex_actors.storage.schema import memories as memory_rows
 from cortex_actors.storage.schema import principles as principle_rows
 from cortex_actors.storage.tables.passage import WORDS
 
@@ -38,6 +40,7 @@ _REMAKE: Mapping[str, Callable[[Connection, Sequence[str]], int]] = {
     "cortex_village": memories.remake,
     "cortex_bridges": memories.remake,
     "cortex_knowledge": knowledge.remake,
+    "cortex_crumbs": crumbs.remake,
 }
 
 
@@ -51,6 +54,16 @@ class Mend:
     #: Does some of it, in the transaction of the connection.
     work: Callable[[Connection, str, Sequence[Any]], None]
     slice: int = SLICE
+
+
+def _disagreeing(opened: Connection, _model: str) -> list[str]:
+    """Return the memories whose beliefs are not as they should be."""
+    return believed.disagreeing(opened)
+
+
+def _believe(connection: Connection, _model: str, ids: Sequence[str]) -> None:
+    """Make the beliefs of some memories agree with their states."""
+    believed.mend(connection, ids)
 
 
 def _ill(opened: Connection, _model: str) -> list[tuple[str, str]]:
@@ -105,7 +118,8 @@ def _drop_orphans(connection: Connection, model: str, seqs: Sequence[int]) -> No
     found = exists().where(passages.c.text_hash == vectors.c.text_hash)
     stood_for = select(insight_rows.c.text_hash).where(insight_rows.c.superseded_by.is_not(None))
     sentences = exists().where(principle_rows.c.text_hash == vectors.c.text_hash)
-    needed = found | vectors.c.text_hash.in_(stood_for) | sentences
+    said = exists().where(memory_rows.c.text_hash == vectors.c.text_hash)
+    needed = found | vectors.c.text_hash.in_(stood_for) | sentences | said
     strange = (vectors.c.model != model) & vectors.c.model.not_in(known)
     connection.execute(delete(vectors).where(vectors.c.seq.in_(seqs), ~needed | strange))
 
@@ -123,6 +137,7 @@ def _reindex(connection: Connection, model: str, _one: Sequence[str]) -> None:
 #: What mends what, in the order in which that has to be done.
 MENDS: Mapping[Repair, Mend] = {
     Repair.WORDS: Mend("lists of words were made anew from the passages", _lists, _reword),
+    Repair.BELIEFS: Mend("memories got their beliefs right", _disagreeing, _believe),
     Repair.PASSAGES: Mend("items got their passages anew", _ill, _remake),
     Repair.DAMAGED: Mend("damaged vectors were dropped, to be made again", _damaged, _drop_damaged),
     Repair.FORGOTTEN: Mend(

@@ -28,6 +28,12 @@ KINDS: Mapping[str, str] = {
         "SELECT 'cortex_knowledge' AS collection, id, text_hash FROM knowledge_chunks "
         "WHERE status = 'active'"
     ),
+    # A crumb is never changed, and has no hash of its own: that it has a passage is all.
+    "crumbs": (
+        "SELECT 'cortex_crumbs' AS collection, c.id, coalesce((SELECT p.text_hash FROM passages "
+        "AS p WHERE p.collection = 'cortex_crumbs' AND p.item_id = c.id AND p.place = 'both'), "
+        "zeroblob(32)) AS text_hash FROM crumbs AS c"
+    ),
 }
 
 #: An item's own passage, which is missing, or is that of another text; and the two of an item that

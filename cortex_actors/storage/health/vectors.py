@@ -54,12 +54,13 @@ _FORGOTTEN = (
 #: Of texts that nobody has any more, or of a model that the ledger has never heard of. What a
 #: retired model made is kept, for a way back, until somebody has it forgotten; and so are texts
 #: for which another one stands, because they may have to stand for themselves again. Sentences that
-#: a model wrote for principles are found by nobody, and are compared.
+#: a model wrote for principles have no passage, and are compared; memories of every state can
+#: come back, and are asked for as of a date.
 _ORPHANS = (
     "FROM vectors AS v WHERE (NOT EXISTS (SELECT 1 FROM passages AS p "
     "WHERE p.text_hash = v.text_hash) AND v.text_hash NOT IN "
     "(SELECT text_hash FROM insights WHERE superseded_by IS NOT NULL) AND v.text_hash NOT IN "
-    "(SELECT text_hash FROM principles)) "
+    "(SELECT text_hash FROM principles) AND v.text_hash NOT IN (SELECT text_hash FROM memories)) "
     "OR (v.model <> ? AND v.model NOT IN (SELECT id FROM embedding_models))"
 )
 

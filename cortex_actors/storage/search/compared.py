@@ -113,10 +113,12 @@ class Held:
     def compare(self, vector: Matrix, all_of: Wanted, ids: NDArray[np.int64]) -> Compared:
         """Compare with all rows at once, or gather those that count, whichever is quicker."""
         view = self._view
-        table = np.array([all_of.get(part, 0) for part in view.known], np.uint8)
-        wanted = ((table[view.parts] & view.lists) != 0) & ~view.gone
-        wanted[view.find(ids)] = True
-        places = np.flatnonzero(wanted)
+        places: NDArray[np.intp] = np.unique(view.find(ids))
+        if all_of:  # else no more than the list is gone through, however many rows there are
+            table = np.array([all_of.get(part, 0) for part in view.known], np.uint8)
+            wanted = ((table[view.parts] & view.lists) != 0) & ~view.gone
+            wanted[places] = True
+            places = np.flatnonzero(wanted)
         cosines = self._cosines(vector, places)
         return Compared(view.ids[places], view.lists[places], cosines)
 

@@ -117,11 +117,11 @@ class Dense:
         self,
         connection: Connection,
         asked: Asked,
-        allowed: Select[Any] | CompoundSelect[Any] | None,
+        allowed: Select[Any] | CompoundSelect[Any] | NDArray[np.int64] | None,
     ) -> Answer:
         """Return the nearest (in a read transaction, on its thread).
 
-        `allowed` selects the numbers of the passages that may be found; None for all.
+        `allowed` selects the numbers of the passages that may be found, or is these; None for all.
         """
         rows = self._rows(connection, asked.model)
         if allowed is not None:
@@ -258,8 +258,12 @@ def _best(rows: list[Row], depth: int) -> list[Near]:
     return [Near(row.part.collection, row.item_id, row.cosine) for row in rows[:depth]]
 
 
-def _ids(connection: Connection, allowed: Select[Any] | CompoundSelect[Any]) -> NDArray[np.int64]:
+def _ids(
+    connection: Connection, allowed: Select[Any] | CompoundSelect[Any] | NDArray[np.int64]
+) -> NDArray[np.int64]:
     """Return the numbers of passages that a query selects."""
+    if isinstance(allowed, np.ndarray):
+        return allowed
     return np.array(connection.execute(allowed).scalars().all(), np.int64)
 
 

@@ -6,25 +6,28 @@ whichever list named it.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cortex_actors.clock import iso
 from cortex_actors.domain.hit import Hit
-from cortex_actors.storage import insights, knowledge, memories
+from cortex_actors.storage import crumbs, insightrows, insights, knowledge, memories, principles
+from cortex_actors.storage.search import distilled
+from cortex_actors.storage.search.remembered import remembered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
+    from cortex_actors.domain.crumb import Crumb
     from cortex_actors.domain.insight import Insight, InsightSource
     from cortex_actors.domain.knowledge import Chunk
-    from cortex_actors.domain.memory import Memory
-    from cortex_actors.storage.search.query import Where
+    from cortex_actors.storage.search.query import Query
 
 
 def shown(
-    connection: Connection, items: Mapping[str, str], scores: Mapping[str, float], where: Where
+    connection: Connection, items: Mapping[str, str], scores: Mapping[str, float], query: Query
 ) -> dict[str, Hit]:
     """Return the answers by id; `items` names each one's collection."""
     by_kind: dict[str, list[str]] = {}
@@ -32,22 +35,35 @@ def shown(
         by_kind.setdefault(items[item_id], []).append(item_id)
     found: dict[str, Hit] = {}
     for collection, ids in by_kind.items():
-        for hit in _KINDS[collection](connection, ids, scores, where):
+        for hit in _KINDS[collection](connection, ids, scores, query):
             found[hit.id] = hit
     return found
 
 
 def _insights(
-    connection: Connection, ids: Sequence[str], scores: Mapping[str, float], where: Where
+    connection: Connection, ids: Sequence[str], scores: Mapping[str, float], query: Query
 ) -> list[Hit]:
     """Return insights with where they were read; places in the project that was named lead."""
     known = insights.by_id(connection, ids)
-    places = insights.sources(connection, ids, first=where.project_id)
+    places = insights.sources(connection, ids, first=query.where.project_id)
+    if query.where.outward:
+        places = {each: _shared(some) for each, some in places.items()}
+        known = {each: _said_there(one, places.get(each, [])) for each, one in known.items()}
     return [
         _insight(known[each], places[each], scores[each])
         for each in ids
-        if each in known and each in places
+        if each in known and places.get(each)
     ]
+
+
+def _shared(places: list[InsightSource]) -> list[InsightSource]:
+    """Return the places in files that are for more than one person."""
+    return [each for each in places if not each.path.lower().endswith(insightrows.PRIVATE)]
+
+
+def _said_there(insight: Insight, places: list[InsightSource]) -> Insight:
+    """Return an insight that only the projects of those places say."""
+    return replace(insight, projects=tuple(sorted({each.project for each in places})))
 
 
 def _insight(insight: Insight, places: list[InsightSource], score: float) -> Hit:
@@ -67,44 +83,8 @@ def _insight(insight: Insight, places: list[InsightSource], score: float) -> Hit
             "category": str(insight.category),
             "confidence": insight.confidence,
             "projects": list(insight.projects),
+            "observed": insight.observation_count,
             "also": [f"{each.path}:{each.line_start}" for each in others],
-        },
-    )
-
-
-def _memories(
-    connection: Connection, ids: Sequence[str], scores: Mapping[str, float], where: Where
-) -> list[Hit]:
-    """Return memories that whoever asks may read."""
-    known = memories.by_id(connection, ids)
-    return [
-        _memory(known[each], scores[each])
-        for each in ids
-        if each in known and _may_read(known[each], where.reader)
-    ]
-
-
-def _may_read(memory: Memory, reader: str | None) -> bool:
-    """Tell whether somebody may read a memory; None is the owner."""
-    return reader is None or memory.readers is None or reader in memory.readers
-
-
-def _memory(memory: Memory, score: float) -> Hit:
-    """Return one memory: who said it, where and when."""
-    return Hit(
-        id=memory.id,
-        text=memory.text,
-        score=score,
-        store=memories.COLLECTIONS[memory.realm],
-        extra={
-            "agent": memory.agent_id,
-            "realm": str(memory.realm),
-            "layer": str(memory.layer),
-            "type": str(memory.type),
-            "thread": memory.thread,
-            "at": iso(memory.created_at),
-            "tags": list(memory.tags),
-            "abstract": memory.abstract,
         },
     )
 
@@ -113,7 +93,7 @@ def _knowledge(
     connection: Connection,
     ids: Sequence[str],
     scores: Mapping[str, float],
-    where: Where,  # noqa: ARG001 - every kind is asked alike
+    query: Query,  # noqa: ARG001 - every kind is asked alike
 ) -> list[Hit]:
     """Return pieces of documents."""
     known = knowledge.by_id(connection, ids)
@@ -141,9 +121,41 @@ def _chunk(chunk: Chunk, score: float) -> Hit:
     )
 
 
+def _crumbs(
+    connection: Connection, ids: Sequence[str], scores: Mapping[str, float], query: Query
+) -> list[Hit]:
+    """Return crumbs that whoever asks may read."""
+    if query.where.outward:
+        return []
+    known = crumbs.by_id(connection, ids, reader=query.where.reader)
+    return [_crumb(known[each], scores[each]) for each in ids if each in known]
+
+
+def _crumb(crumb: Crumb, score: float) -> Hit:
+    """Return one crumb: of which session, and what is left to do."""
+    return Hit(
+        id=crumb.id,
+        text=crumb.searched,
+        score=score,
+        store=crumbs.COLLECTION,
+        extra={
+            "agent": crumb.agent_id,
+            "session": crumb.session_id,
+            "type": str(crumb.type),
+            "priority": str(crumb.priority),
+            "unfinished": list(crumb.unfinished),
+            "saved_by": crumb.saved_by,
+            "at": iso(crumb.left_at),
+            "created_at": crumb.left_at,
+        },
+    )
+
+
 #: Collection -> what shows its items.
-_KINDS: dict[str, Callable[[Connection, Sequence[str], Mapping[str, float], Where], list[Hit]]] = {
+_KINDS: dict[str, Callable[[Connection, Sequence[str], Mapping[str, float], Query], list[Hit]]] = {
     insights.COLLECTION: _insights,
     knowledge.COLLECTION: _knowledge,
-    **dict.fromkeys(memories.COLLECTIONS.values(), _memories),
+    **dict.fromkeys(memories.COLLECTIONS.values(), remembered),
+    crumbs.COLLECTION: _crumbs,
+    principles.COLLECTION: distilled.answers,
 }

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from cortex_actors.rules.attention import DECAYS
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cortex_actors.domain.hit import Hit
     from cortex_actors.domain.memory import Layer, MemoryType, Realm
+    from cortex_actors.rules.attention import Decay
     from cortex_actors.rules.planning import Plan
     from cortex_actors.storage.blobs import Matrix
 
@@ -22,18 +27,22 @@ class Where:
     Attributes:
         reader: the agent who asks: memories it may not read do not exist for it. None is the
             owner, who reads everything.
+        outward: the answer leaves for another program: only what is everybody's may be in it,
+            whoever asks. That is the village's memories, what shared files say, documents, and
+            principles that projects may be given.
         agent_id: who wrote the memory.
         tags: all of them.
         since: UTC microseconds, the first that counts: when an insight was last said, a memory
             made, a document read.
         until: UTC microseconds, the first that counts no more.
-        attention: the least a memory had when it was last weighed.
+        attention: the least a memory has at the moment of the search.
         source: a document's path or address.
         code: whether a piece of a document is code.
 
     """
 
     reader: str | None = None
+    outward: bool = False
     project_id: str | None = None
     realm: Realm | None = None
     agent_id: str | None = None
@@ -67,6 +76,24 @@ class Where:
         return any(each is not None for each in asked)
 
 
+#: No condition at all.
+EVERYTHING = Where()
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """Memories that are not looked for today, or not as they are today.
+
+    Attributes:
+        as_of: those that were active at that moment (UTC microseconds), whatever became of them.
+        original: those that were said and not made of others, active or not.
+
+    """
+
+    as_of: int | None = None
+    original: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """What is searched for.
@@ -76,6 +103,10 @@ class Query:
         why: why there is no vector.
         collections: where to look; empty for everywhere.
         explain: let each hit say which list found it at which place.
+        now: UTC microseconds of the question: attention is what it is then.
+        decays: how memories fade until then; a search puts its own here.
+        past: memories of another time are searched, and nothing but memories; None for what is
+            known now.
 
     """
 
@@ -84,9 +115,12 @@ class Query:
     model: str
     limit: int
     collections: tuple[str, ...] = ()
-    where: Where = Where()
+    where: Where = EVERYTHING
     explain: bool = False
     why: str = "the question has no vector"
+    now: int = 0
+    past: Past | None = None
+    decays: Mapping[Layer, Decay] = field(default_factory=lambda: DECAYS, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

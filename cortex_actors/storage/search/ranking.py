@@ -54,6 +54,11 @@ class Lists:
         """Return the lists that hold an item."""
         return [name for name in LISTS if name in item.ranks]
 
+    def measured(self, name: str, item: Fused) -> float | None:
+        """Return what a list measured of an item; None where the list does not hold it."""
+        rank = item.ranks.get(name)
+        return None if rank is None else round(self.said[name][rank - 1].score, 4)
+
     def explained(self, item: Fused, *, weighed: bool) -> dict[str, dict[str, Any]]:
         """Return each list's place for an item; `weighed` adds what the list measured.
 

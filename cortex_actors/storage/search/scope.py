@@ -1,13 +1,14 @@
 """What a search may see, as SQL: the passages that meet its conditions.
 
 Conditions are met before anything is ranked, so a filter can never leave fewer hits than there
-are, and what an agent may not read has no place in its lists.
+are, and what an agent may not read has no place in its lists; nor has what is not everybody's in an
+answer that leaves for another program (`Where.outward`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlalchemy import (
     ColumnElement,
@@ -22,23 +23,48 @@ from sqlalchemy import (
 )
 
 from cortex_actors.domain.passage import Place
-from cortex_actors.storage import insights, knowledge, memories
+from cortex_actors.rules.attention import DECAYS
+from cortex_actors.storage import (
+    crumbs,
+    embedded,
+    insightrows,
+    insights,
+    knowledge,
+    memories,
+    principles,
+)
+from cortex_actors.storage.schema import crumbs as crumb_rows
 from cortex_actors.storage.schema import (
     insight_sources,
     knowledge_chunks,
-    memory_attention,
     memory_tags,
     passages,
 )
 from cortex_actors.storage.schema import insights as insight_rows
 from cortex_actors.storage.schema import memories as memory_rows
+from cortex_actors.storage.search.presence import present
 from cortex_actors.storage.search.query import Where
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cortex_actors.domain.memory import Layer
+    from cortex_actors.rules.attention import Decay
 
 #: Selects `passages.id`.
 Ids: TypeAlias = "Select[tuple[int]] | CompoundSelect[tuple[int]]"
 
 #: Every collection that has passages.
-COLLECTIONS = (insights.COLLECTION, knowledge.COLLECTION, *memories.COLLECTIONS.values())
+COLLECTIONS = (
+    insights.COLLECTION,
+    knowledge.COLLECTION,
+    *memories.COLLECTIONS.values(),
+    crumbs.COLLECTION,
+)
+
+#: Every collection that can be asked by its name: principles have no passages, and take no part in
+#: a search of everything.
+ROOMS = (insights.COLLECTION, principles.COLLECTION, *COLLECTIONS[1:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +88,28 @@ class Scope:
         return select(passages.c.id).where(passages.c.collection.in_(self.collections))
 
 
-def scope(where: Where, collections: tuple[str, ...] = ()) -> Scope:
-    """Return what may be found under those conditions, in those collections or in all."""
+def scope(
+    where: Where,
+    collections: tuple[str, ...] = (),
+    *,
+    now: int = 0,
+    decays: Mapping[Layer, Decay] = DECAYS,
+) -> Scope:
+    """Return what may be found under those conditions, in those collections or in all.
+
+    `now` (UTC microseconds) and `decays` say how much attention memories have.
+    """
+    if collections == (principles.COLLECTION,):
+        return Scope(collections, None)  # they have no passages: none is selected
     names = tuple(name for name in COLLECTIONS if name in (collections or COLLECTIONS))
     if where == Where():
         return Scope(names, None)
+    realms = set(memories.COLLECTIONS.values())
     parts = [
         (_insights(where), tuple(name for name in names if name == insights.COLLECTION)),
         (_knowledge(where), tuple(name for name in names if name == knowledge.COLLECTION)),
-        (_memories(where), tuple(name for name in names if name in memories.COLLECTIONS.values())),
+        (_memories(where, now, decays), tuple(name for name in names if name in realms)),
+        (_crumbs(where), tuple(name for name in names if name == crumbs.COLLECTION)),
     ]
     kept = [(part, some) for part, some in parts if part is not None and some]
     selects = [part.where(passages.c.collection.in_(some)) for part, some in kept]
@@ -88,6 +127,11 @@ def count(connection: Connection, seen: Scope) -> int:
     return int(connection.execute(query).scalar_one())
 
 
+def late(connection: Connection, model: str, seen: Scope) -> tuple[int, bool]:
+    """Return how many texts that may be found have no vector yet, and whether these are all."""
+    return embedded.some_unembedded(connection, model, seen.ids)
+
+
 def _insights(where: Where) -> Select[tuple[int]] | None:
     """Return the passages of insights that meet the conditions; None when none can."""
     if where.of_memories or where.of_knowledge:
@@ -100,8 +144,10 @@ def _insights(where: Where) -> Select[tuple[int]] | None:
             insight_sources.c.withdrawn_at.is_(None),
         )
         query = query.where(said)
+    if where.outward:
+        query = query.where(insightrows.shared())
     query = query.where(*_between(insight_rows.c.last_seen_at, where))
-    return query.where(*(_listed(insight_rows.c.tags, tag) for tag in where.tags))
+    return query.where(*(listed(insight_rows.c.tags, tag) for tag in where.tags))
 
 
 def _knowledge(where: Where) -> Select[tuple[int]] | None:
@@ -117,30 +163,51 @@ def _knowledge(where: Where) -> Select[tuple[int]] | None:
     )
     query = _of(rows.id).where(*(column == value for column, value in asked if value is not None))
     query = query.where(*_between(rows.read_at, where))
-    return query.where(*(_listed(rows.tags, tag) for tag in where.tags))
+    return query.where(*(listed(rows.tags, tag) for tag in where.tags))
 
 
-def _memories(where: Where) -> Select[tuple[int]] | None:
-    """Return the passages of memories that meet the conditions; None when none can."""
-    if where.of_insights or where.of_knowledge:
-        return None
+def memory_conditions(
+    where: Where, now: int, decays: Mapping[Layer, Decay] = DECAYS
+) -> list[ColumnElement[bool]]:
+    """Return the conditions on rows of `memories`, whatever their status."""
     rows = memory_rows.c
     asked = (
         (rows.realm, where.realm),
         (rows.agent_id, where.agent_id),
         (rows.thread, where.thread),
     )
-    query = _of(rows.id).where(*(column == value for column, value in asked if value is not None))
-    if where.reader is not None:
-        query = query.where(memories.readable(where.reader))
+    found = [column == value for column, value in asked if value is not None]
+    found.append(memories.readable(where.reader))
+    if where.outward:
+        found.append(memories.shared())
     if where.layers:
-        query = query.where(rows.layer.in_(where.layers))
+        found.append(rows.layer.in_(where.layers))
     if where.types:
-        query = query.where(rows.type.in_(where.types))
+        found.append(rows.type.in_(where.types))
     if where.attention is not None:
-        query = query.where(_minded(where.attention))
-    query = query.where(*_between(rows.created_at, where))
-    return query.where(*(_tagged(tag) for tag in where.tags))
+        found.append(present(where.attention, now, decays))
+    return [*found, *_between(rows.created_at, where), *(_tagged(tag) for tag in where.tags)]
+
+
+def _memories(where: Where, now: int, decays: Mapping[Layer, Decay]) -> Select[tuple[int]] | None:
+    """Return the passages of memories that meet the conditions; None when none can."""
+    if where.of_insights or where.of_knowledge:
+        return None
+    return _of(memory_rows.c.id).where(*memory_conditions(where, now, decays))
+
+
+def _crumbs(where: Where) -> Select[tuple[int]] | None:
+    """Return the passages of crumbs that meet the conditions; None when none can.
+
+    All that a crumb has of them is an agent and a time, and nobody else ever reads one.
+    """
+    told = Where(reader=where.reader, agent_id=where.agent_id, since=where.since, until=where.until)
+    if where != told:
+        return None
+    query = _of(crumb_rows.c.id).where(crumbs.readable(where.reader))
+    if where.agent_id is not None:
+        query = query.where(crumb_rows.c.agent_id == where.agent_id)
+    return query.where(*_between(crumb_rows.c.left_at, where))
 
 
 def _of(item_id: ColumnElement[str]) -> Select[tuple[int]]:
@@ -154,7 +221,7 @@ def _between(moment: ColumnElement[int], where: Where) -> list[ColumnElement[boo
     return found if where.until is None else [*found, moment < where.until]
 
 
-def _listed(words: ColumnElement[Any], word: str) -> ColumnElement[bool]:
+def listed(words: ColumnElement[Any], word: str) -> ColumnElement[bool]:
     """Return the condition that a JSON list holds a word."""
     each = func.json_each(words).table_valued("value")
     return exists().where(each.c.value == word)
@@ -163,10 +230,3 @@ def _listed(words: ColumnElement[Any], word: str) -> ColumnElement[bool]:
 def _tagged(tag: str) -> ColumnElement[bool]:
     """Return the condition that a memory has a tag."""
     return exists().where(memory_tags.c.memory_id == memory_rows.c.id, memory_tags.c.tag == tag)
-
-
-def _minded(least: float) -> ColumnElement[bool]:
-    """Return the condition that a memory had that attention when it was last weighed."""
-    return exists().where(
-        memory_attention.c.memory_id == memory_rows.c.id, memory_attention.c.attention >= least
-    )

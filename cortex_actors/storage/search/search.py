@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors.errors import CortexError, WordsDamaged
 from cortex_actors.rules import strangeness
 from cortex_actors.rules.fusion import DENSE_ALONE, DENSE_PAIRED, WORDS_ALONE, WORDS_PAIRED
-from cortex_actors.storage import indexing, passages
+from cortex_actors.storage import indexing, memories, passages, principles
 from cortex_actors.storage.matrix import VectorMatrix
-from cortex_actors.storage.search import words
+from cortex_actors.storage.search import distilled, past, words
 from cortex_actors.storage.search.dense import Dense
 from cortex_actors.storage.search.hits import shown
 from cortex_actors.storage.search.query import Found
@@ -70,20 +70,31 @@ class Search:
         self._model = model
         self._profile = profile_of(settings)
         self._most = settings.words_most
+        self._decays = settings.decays
         matrix = matrix or VectorMatrix(model, MATRIX_MB)
         self._dense = Dense(neighbours, model=model, matrix=matrix)
         #: Whether a search has the words made anew: it takes the writer, so only one at a time.
         self._is_mending = False
 
+    @property
+    def records(self) -> Records:
+        """The ledger that is searched."""
+        return self._records
+
     async def find(self, query: Query) -> Found:
         """Return what is found, best first; equal scores go by id.
 
-        Without a vector, or with one of another model, words alone are searched, and `skipped`
-        says so; likewise when no word can be searched. Raises `BadInput` for text that is not
-        valid Unicode, and what reading the ledger raises.
+        Of the past, memories alone are searched, one by one (`past`); principles, where they alone
+        are asked (`distilled`). Without a vector, or with one of another model, words alone are,
+        and `skipped` says so; likewise when no word can be searched. Raises `BadInput` for text
+        that is not valid Unicode, and what reading the ledger raises.
         """
-        seen = scope(query.where, query.collections)
-        if not seen.collections:
+        query = replace(query, decays=self._decays)
+        names = query.collections or COLLECTIONS
+        if query.past is not None:
+            names = tuple(name for name in names if name in memories.COLLECTIONS.values())
+        seen = scope(query.where, names, now=query.now, decays=query.decays)
+        if not (names and seen.collections):
             return Found(())
         run = _Run(query, seen, max(DEPTH, 2 * query.limit))
         asked = await self._ask(run)
@@ -105,7 +116,7 @@ class Search:
             query.vector,
             model=query.model,
             depth=run.depth,
-            filtered=run.seen.allowed is not None,
+            filtered=run.seen.allowed is not None or run.is_whole,
             collections=() if everywhere else run.seen.collections,
         )
 
@@ -122,18 +133,44 @@ class Search:
 
     def _answer(self, connection: Connection, run: _Run, asked: Asked | None) -> Found:
         """Ask every list, fuse them and look up the best (in a read transaction)."""
-        lists, plan = Lists(), None
-        if asked is not None:
-            answer = self._dense.near(connection, asked, run.seen.allowed)
-            # It depends on how many rows there are in all, which is nothing that an agent is told.
-            plan = answer.plan if run.is_owner else None
-            taken = self._takes(DENSE_ALONE, DENSE_PAIRED)
-            lists.said |= {name: answer.lists[name] for name in taken}
-        terms = self._by_words(connection, run, lists)
-        total = count(connection, run.seen) if self._profile.absent_last else None
+        lists = Lists()
+        if not run.is_whole:
+            plan = self._by_meaning(connection, run, lists, asked)
+            terms = self._by_words(connection, run, lists)
+            total = count(connection, run.seen) if self._profile.absent_last else None
+        else:
+            plan, terms, total = self._whole(connection, run, lists, asked)
         fused = lists.fused(self._profile, total=total)
-        hits = self._looked_up(connection, fused, lists, run=run, how=(plan, terms))
-        return Found(tuple(hits), plan, tuple(run.skipped))
+        # It depends on how many rows there are in all, which is nothing that an agent is told.
+        told = plan if run.is_owner else None
+        hits = self._looked_up(connection, fused, lists, run=run, how=(told, terms))
+        return Found(tuple(hits), told, tuple(run.skipped))
+
+    def _by_meaning(
+        self, connection: Connection, run: _Run, lists: Lists, asked: Asked | None
+    ) -> Plan | None:
+        """Ask the lists of vectors; return how these were compared."""
+        if asked is None:
+            return None
+        answer = self._dense.near(connection, asked, run.seen.allowed)
+        taken = self._takes(DENSE_ALONE, DENSE_PAIRED)
+        lists.said |= {name: answer.lists[name] for name in taken}
+        return answer.plan
+
+    def _whole(
+        self, connection: Connection, run: _Run, lists: Lists, asked: Asked | None
+    ) -> tuple[Plan | None, list[Term], int | None]:
+        """Ask every list of a look back, or of one among principles."""
+        vector = None if asked is None else asked.vector
+        looked = distilled.looked if run.query.past is None else past.looked
+        back = looked(connection, run.query, vector=vector, most=self._most, depth=run.depth)
+        lists.said |= {name: back.lists[name] for name in self._takes(*back.lists)}
+        if back.late:
+            run.skipped.append((MEANING, back.late))
+        if self._takes(WORDS_ALONE, WORDS_PAIRED):
+            self._note(run, lists, back.terms)
+        total = back.total if self._profile.absent_last else None
+        return (None if asked is None else back.plan), back.terms, total
 
     def _looked_up(
         self,
@@ -150,7 +187,7 @@ class Search:
         while fused and len(hits) < limit:
             some, fused = fused[: limit - len(hits)], fused[limit - len(hits) :]
             scores = {each.id: each.score for each in some}
-            known = shown(connection, items, scores, run.query.where)
+            known = shown(connection, items, scores, run.query)
             hits += [
                 self._told(known[each.id], each, lists, run=run, how=how)
                 for each in some
@@ -165,11 +202,7 @@ class Search:
             return []
         try:
             terms = words.searched(connection, run.query.text, most=self._most)
-            if not terms:
-                note = strangeness.without_words(nearest=_nearest(lists))
-                run.skipped.append((WORDS, note))
-                return []
-            for name in taken:
+            for name in taken if terms else ():
                 lists.said[name] = words.near(
                     connection, name, terms, ids=run.seen.ids, depth=run.depth
                 )
@@ -178,10 +211,17 @@ class Search:
             run.skipped.append((WORDS, str(error)))
             run.is_damaged = True
             return []
-        named = sum(len(lists.said[name]) for name in taken)
-        if strangeness.is_strange(named=named, nearest=_nearest(lists)):
-            run.skipped.append((WORDS, strangeness.NOT_KNOWN))
+        self._note(run, lists, terms)
         return terms
+
+    def _note(self, run: _Run, lists: Lists, terms: list[Term]) -> None:
+        """Say what hits are worth that hold no word of the question, or none was looked for."""
+        nearest = _nearest(lists)
+        named = sum(len(lists.said.get(name, ())) for name in (WORDS_ALONE, WORDS_PAIRED))
+        if not terms:
+            run.skipped.append((WORDS, strangeness.without_words(nearest=nearest)))
+        elif strangeness.is_strange(named=named, nearest=nearest):
+            run.skipped.append((WORDS, strangeness.NOT_KNOWN))
 
     def _told(
         self,
@@ -193,7 +233,8 @@ class Search:
         how: tuple[Plan | None, list[Term]],
     ) -> Hit:
         """Return a hit that says which lists found it, and where in them when that was asked."""
-        extra: dict[str, Any] = {**hit.extra, "found_by": lists.holding(item)}
+        cosine = lists.measured(DENSE_ALONE, item)
+        extra: dict[str, Any] = {**hit.extra, "found_by": lists.holding(item), "cosine": cosine}
         if run.query.explain:
             plan, terms = how
             # Nor is what depends on texts it may not read: which words are rare, what they weigh.
@@ -246,6 +287,11 @@ class _Run:
     skipped: list[tuple[str, str]] = field(default_factory=list)
     #: Whether the words were found damaged.
     is_damaged: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether texts are read and compared whole: no index knows them."""
+        return self.query.past is not None or self.seen.collections == (principles.COLLECTION,)
 
     @property
     def is_owner(self) -> bool:

@@ -57,7 +57,7 @@ def searched(connection: Connection, question: str, *, most: int) -> list[Term]:
     another way then would learn which words others keep to themselves. Raises `BadInput` for text
     that is not valid Unicode, and `WordsDamaged`.
     """
-    found = _distinct(terms.terms(question))
+    found = distinct(terms.terms(question))
     words = sum(not term.phrase for term in found)
     if not words:
         return list(found)
@@ -125,20 +125,7 @@ def _by_id(words: str, ids: Ids | None, most: int) -> Select[Any]:
     )
 
 
-def _matching(words: str, ids: Ids | None, source: str = "") -> Select[Any]:
-    """Return the query for the passages that hold a term of `:asked`, with their weights."""
-    weight: Label[Any] = literal_column(f"bm25({words})").label("weight")
-    query: Select[Any] = select(literal_column(f"{words}.rowid").label("found"), weight)
-    query = query.select_from(text(source or words)).where(text(f"{words} MATCH :asked"))
-    return query if ids is None else query.where(literal_column(f"+{words}.rowid").in_(ids))
-
-
-def _columns(*names: str) -> list[Any]:
-    """Return columns as they are written, called by their last part."""
-    return [literal_column(name).label(name.rpartition(".")[2]) for name in names]
-
-
-def _distinct(some: Sequence[Term]) -> dict[Term, Stems]:
+def distinct(some: Sequence[Term]) -> dict[Term, Stems]:
     """Return the terms that the index tells apart, with their words there.
 
     A term that the tokeniser makes nothing of (a mark on its own) is left out, and of those that
@@ -160,22 +147,40 @@ def _distinct(some: Sequence[Term]) -> dict[Term, Stems]:
     return {term: stems for (stems, _), term in first.items()}
 
 
-def _counts(connection: Connection, some: Mapping[Term, Stems]) -> dict[Term, int]:
+def counted(some: Mapping[Term, Stems], texts: Mapping[str, int]) -> dict[Term, int]:
     """Return in how many texts each term stands at most; 1 for a beginning, which is not counted.
 
-    Words in a row stand in no more texts than the rarest of them.
+    `texts` counts those of each word. Words in a row stand in no more texts than the rarest of
+    them.
     """
+    return {
+        term: 1 if term.prefix else min(texts.get(stem, 0) for stem in stems)
+        for term, stems in some.items()
+    }
+
+
+def _matching(words: str, ids: Ids | None, source: str = "") -> Select[Any]:
+    """Return the query for the passages that hold a term of `:asked`, with their weights."""
+    weight: Label[Any] = literal_column(f"bm25({words})").label("weight")
+    query: Select[Any] = select(literal_column(f"{words}.rowid").label("found"), weight)
+    query = query.select_from(text(source or words)).where(text(f"{words} MATCH :asked"))
+    return query if ids is None else query.where(literal_column(f"+{words}.rowid").in_(ids))
+
+
+def _columns(*names: str) -> list[Any]:
+    """Return columns as they are written, called by their last part."""
+    return [literal_column(name).label(name.rpartition(".")[2]) for name in names]
+
+
+def _counts(connection: Connection, some: Mapping[Term, Stems]) -> dict[Term, int]:
+    """Return in how many of the ledger's texts each term stands at most."""
     wanted = sorted({stem for stems in some.values() for stem in stems})
     query = text(
         "SELECT term, doc FROM words_alone_terms"
         " WHERE term IN (SELECT value FROM json_each(:wanted))"
     )
     rows = connection.execute(query, {"wanted": json.dumps(wanted)})
-    texts: dict[str, int] = {row.term: row.doc for row in rows}
-    return {
-        term: 1 if term.prefix else min(texts.get(stem, 0) for stem in stems)
-        for term, stems in some.items()
-    }
+    return counted(some, {row.term: row.doc for row in rows})
 
 
 @contextmanager

@@ -50,11 +50,14 @@ crumbs = Table(
     Column("links", JSON, nullable=False, server_default=text("'{}'")),
     Column("if_disoriented", JSON, nullable=False, server_default=text("'[]'")),
     Column("left_at", Integer, nullable=False),
+    # Who had it left: the owner, or the agent whose token it was; `import` for one from a file.
+    Column("saved_by", Text, nullable=False, server_default=text("'owner'")),
     id_of_moment("crm_"),
     filled("session_id"),
     one_of("type", CRUMB_TYPES),
     one_of("priority", PRIORITIES),
     filled("summary"),
+    filled("saved_by"),
 )
 Index("crumbs_by_agent", crumbs.c.agent_id, crumbs.c.left_at)
 Index("crumbs_by_session", crumbs.c.session_id)

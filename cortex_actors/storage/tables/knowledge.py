@@ -13,6 +13,7 @@ from sqlalchemy import (
     text,
 )
 
+from cortex_actors.domain.trust import Trust
 from cortex_actors.storage.tables.columns import (
     Text,
     at_least,
@@ -63,3 +64,34 @@ Index(
 )
 Index("knowledge_chunks_by_topic", knowledge_chunks.c.topic)
 Index("knowledge_chunks_by_text", knowledge_chunks.c.text_hash)
+
+#: One row for each document that was read: one that has not changed costs a hash.
+documents = Table(
+    "documents",
+    metadata,
+    # A file's path or an address.
+    Column("source", Text, primary_key=True),
+    # SHA-256 of its bytes.
+    Column("content_hash", LargeBinary, nullable=False),
+    # The version of what read it.
+    Column("read_as", Integer, nullable=False),
+    Column("topic", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("tags", JSON, nullable=False, server_default=text("'[]'")),
+    # Bytes.
+    Column("size", Integer, nullable=False),
+    # Secrets that were taken out.
+    Column("redacted", Integer, nullable=False, server_default=text("0")),
+    Column("saved_by", Text, nullable=False, server_default=text("'owner'")),
+    Column("trust", Text, nullable=False, server_default=text("'file'")),
+    Column("read_at", Integer, nullable=False),
+    Column("withdrawn_at", Integer),
+    filled("source"),
+    digest("content_hash"),
+    at_least("read_as", 1),
+    at_least("size", 0),
+    at_least("redacted", 0),
+    filled("saved_by"),
+    one_of("trust", Trust),
+)
+Index("documents_by_topic", documents.c.topic)

@@ -17,6 +17,7 @@ from sqlalchemy import (
 from sqlalchemy.types import REAL
 
 from cortex_actors.domain.memory import Layer, MemoryStatus, MemoryType, Realm
+from cortex_actors.domain.trust import Trust
 from cortex_actors.storage.tables.columns import (
     Text,
     at_least,
@@ -25,6 +26,7 @@ from cortex_actors.storage.tables.columns import (
     id_of_moment,
     metadata,
     one_of,
+    yes_or_no,
 )
 from cortex_actors.storage.tables.insight import DECIDERS
 
@@ -60,6 +62,23 @@ memories = Table(
     Column("created_at", Integer, nullable=False),
     # When it came to its layer.
     Column("layer_since", Integer, nullable=False),
+    # Who spoke; `text` begins with it then.
+    Column("role", Text, nullable=False, server_default=text("''")),
+    # Who had it saved: the owner, or the agent whose token it was.
+    Column("saved_by", Text, nullable=False, server_default=text("'owner'")),
+    Column("trust", Text, nullable=False, server_default=text("'agent'")),
+    # When what it tells of began and ended.
+    Column("said_from", Integer),
+    Column("said_until", Integer),
+    Column("promoted_at", Integer),
+    # Since when it is kept as it is: never merged, never faded.
+    Column("pinned_at", Integer),
+    # What holds instead, and since when.
+    Column("replaced_by", Text, ForeignKey("memories.id")),
+    Column("replaced_at", Integer),
+    Column("archived_at", Integer),
+    # 1 while it has still to be compared with the others: it was saved without a vector.
+    Column("merge_due", Integer, nullable=False, server_default=text("0")),
     UniqueConstraint("merged_into", "merged_as"),
     id_of_moment("mem_"),
     one_of("realm", Realm),
@@ -78,10 +97,27 @@ memories = Table(
     CheckConstraint("merged_into <> id", name="merged_into_another"),
     at_least("merged_as", 0),
     one_of("merged_by", DECIDERS),
+    filled("saved_by"),
+    one_of("trust", Trust),
+    CheckConstraint(
+        "(said_from IS NULL) = (said_until IS NULL) AND (said_from IS NULL OR "
+        "said_from <= said_until)",
+        name="said_from_is_not_behind_until",
+    ),
+    CheckConstraint(
+        "(status = 'superseded') = (replaced_by IS NOT NULL) AND "
+        "(replaced_by IS NULL) = (replaced_at IS NULL)",
+        name="superseded_says_by_what",
+    ),
+    CheckConstraint("replaced_by <> id", name="replaced_by_another"),
+    CheckConstraint("(status = 'archived') = (archived_at IS NOT NULL)", name="archived_says_when"),
+    yes_or_no("merge_due"),
 )
 Index("memories_by_agent", memories.c.agent_id, memories.c.realm, memories.c.created_at)
 Index("memories_by_thread", memories.c.thread, memories.c.created_at)
 Index("memories_by_text", memories.c.text_hash)
+Index("memories_replaced", memories.c.replaced_by)
+Index("memories_due", memories.c.id, sqlite_where=memories.c.merge_due == text("1"))
 # What somebody remembers twice is one memory.
 Index(
     "memories_said_once",
@@ -90,7 +126,12 @@ Index(
     memories.c.thread,
     memories.c.text_hash,
     unique=True,
-    sqlite_where=and_(memories.c.status == "active", memories.c.type.in_(MERGEABLE)),
+    # On a bridge the same words to other readers are another memory.
+    sqlite_where=and_(
+        memories.c.status == "active",
+        memories.c.type.in_(MERGEABLE),
+        memories.c.realm != Realm.BRIDGE,
+    ),
 )
 
 memory_tags = Table(
@@ -135,7 +176,14 @@ memory_attention = Table(
     Column("accessed_at", Integer),
     Column("attention", REAL, nullable=False),
     Column("weighed_at", Integer, nullable=False),
+    # When it will be old enough for the next layer; NULL while it does not wait for that.
+    Column("due_at", Integer),
     at_least("access_count", 0),
     CheckConstraint(f"attention BETWEEN 0 AND {_MOST_ATTENTION}", name="attention_is_in_range"),
     sqlite_with_rowid=False,
+)
+Index(
+    "memory_attention_due",
+    memory_attention.c.due_at,
+    sqlite_where=memory_attention.c.due_at.is_not(None),
 )

@@ -1,0 +1,199 @@
+"""Changes: everything that was done with memories, apart from remembering and reading them.
+
+A row says what was done, to which memory, with which others, by whom and why, and what has to be
+known to undo it: columns as they were, ids, never a text. Undoing marks the row; nothing removes
+it, and of a memory that was forgotten only that is left. Every function takes the connection of a
+transaction it is part of.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, Row, Select, String, cast, func, insert, or_, select, update
+
+from cortex_actors.domain.memory import ChangeKind
+from cortex_actors.errors import NotFound
+from cortex_actors.storage.connection import driver_of
+from cortex_actors.storage.memories import readable
+from cortex_actors.storage.schema import memories, memory_changes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: Changes that make one memory of several: each is undone by taking the memory apart.
+MERGES = (ChangeKind.MERGE, ChangeKind.CONSOLIDATE)
+
+#: SQLite's largest number.
+_LARGEST = 2**63 - 1
+
+#: One look at every change, however many memories are forgotten at once.
+_EMPTY = (
+    "UPDATE memory_changes SET reason = NULL, before = '{}'"
+    " WHERE (reason IS NOT NULL OR before <> '{}')"
+    " AND (memory_id IN (SELECT value FROM json_each(?1)) OR EXISTS (SELECT 1 FROM"
+    " json_each(others) AS o WHERE o.value IN (SELECT value FROM json_each(?1))))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One thing that was done.
+
+    Attributes:
+        memory_id: whom it was done to; of a merge, the whole.
+        by: `owner`, an agent, or the actor that did it.
+        at: UTC microseconds.
+        others: the other memories it was about: parts, what replaced it.
+        before: what undoing needs.
+        id: its number; 0 until it is noted.
+        undone_at: UTC microseconds when it was undone; None while it stands.
+
+    """
+
+    kind: ChangeKind
+    memory_id: str
+    by: str
+    at: int
+    others: tuple[str, ...] = ()
+    before: Mapping[str, Any] = field(default_factory=dict)
+    reason: str | None = None
+    id: int = 0
+    undone_at: int | None = None
+    undone_by: str | None = None
+
+
+def note(connection: Connection, *changes: Change) -> list[int]:
+    """Write down what was done; return the numbers of the changes."""
+    return [_note(connection, each) for each in changes]
+
+
+def listed(
+    connection: Connection,
+    *,
+    memory: str | None = None,
+    kind: ChangeKind | None = None,
+    reader: str | None = None,
+    limit: int = 50,
+    skip: int = 0,
+) -> list[Change]:
+    """Return changes, newest first: of one memory (as the others of a change, too), of a kind.
+
+    With a reader, only those of memories that this agent may read; that one was forgotten is told
+    to who forgot it.
+    """
+    query = _narrowed(select(memory_changes), memory, kind, reader)
+    query = query.order_by(memory_changes.c.id.desc()).limit(limit).offset(skip)
+    return [_change(row) for row in connection.execute(query)]
+
+
+def count(
+    connection: Connection,
+    *,
+    memory: str | None = None,
+    kind: ChangeKind | None = None,
+    reader: str | None = None,
+) -> int:
+    """Return how many changes `listed` has in all."""
+    query = _narrowed(select(func.count()).select_from(memory_changes), memory, kind, reader)
+    return int(connection.execute(query).scalar_one())
+
+
+def one(connection: Connection, number: int) -> Change:
+    """Return a change; raises `NotFound`."""
+    query = select(memory_changes).where(memory_changes.c.id == number)
+    # The ledger takes no number that is larger than any of its own can be.
+    row = connection.execute(query).one_or_none() if abs(number) <= _LARGEST else None
+    if row is None:
+        raise unknown(number)
+    return _change(row)
+
+
+def unknown(number: int) -> NotFound:
+    """Return the error for a change that there is not, or not for whoever asks."""
+    return NotFound(f"there is no change {number}; list them with: cortex memory changes")
+
+
+def is_known(connection: Connection, memory_id: str, *, reader: str | None) -> bool:
+    """Tell whether somebody may know of changes of what has just that id, forgotten or not."""
+    query = _narrowed(select(memory_changes.c.id), None, None, reader)
+    of_it = query.where(memory_changes.c.memory_id == memory_id)
+    return connection.execute(of_it.limit(1)).first() is not None
+
+
+def last(connection: Connection, memory_id: str, *kinds: ChangeKind) -> Change | None:
+    """Return the newest change of a memory that stands and is of one of those kinds."""
+    row = memory_changes.c
+    query = select(memory_changes).where(
+        row.memory_id == memory_id, row.kind.in_(kinds), row.undone_at.is_(None)
+    )
+    found = connection.execute(query.order_by(row.id.desc()).limit(1)).one_or_none()
+    return None if found is None else _change(found)
+
+
+def mark(connection: Connection, number: int, *, by: str, at: int) -> None:
+    """Note that a change was undone."""
+    statement = update(memory_changes).where(memory_changes.c.id == number)
+    connection.execute(statement.values(undone_at=at, undone_by=by))
+
+
+def empty(connection: Connection, ids: set[str]) -> None:
+    """Take out of the changes of forgotten memories whatever could say what they said."""
+    driver_of(connection).execute(_EMPTY, (json.dumps(sorted(ids)),))
+
+
+def _note(connection: Connection, change: Change) -> int:
+    """Write one change; return its number."""
+    row = {
+        "kind": change.kind,
+        "memory_id": change.memory_id,
+        "others": list(change.others),
+        "before": dict(change.before),
+        "by": change.by,
+        "reason": change.reason or None,
+        "at": change.at,
+    }
+    done = connection.execute(insert(memory_changes).values(row).returning(memory_changes.c.id))
+    return int(done.scalar_one())
+
+
+def _narrowed(
+    query: Select[Any], memory: str | None, kind: ChangeKind | None, reader: str | None
+) -> Select[Any]:
+    """Return a query for changes of one memory, of a kind, that somebody may know of."""
+    row = memory_changes.c
+    if memory is not None:
+        query = query.where(_is_about(memory))
+    if kind is not None:
+        query = query.where(row.kind == kind)
+    if reader is not None:
+        mine = select(memories.c.id).where(memories.c.id == row.memory_id, readable(reader))
+        query = query.where(
+            or_(mine.exists(), (row.kind == ChangeKind.FORGET) & (row.by == reader))
+        )
+    return query
+
+
+def _is_about(memory_id: str) -> Any:
+    """Return the condition that a change names a memory."""
+    quoted = f'%"{memory_id}"%'
+    others = cast(memory_changes.c.others, String)
+    return or_(memory_changes.c.memory_id == memory_id, others.like(quoted))
+
+
+def _change(row: Row[Any]) -> Change:
+    """Return a row as a change."""
+    return Change(
+        kind=ChangeKind(row.kind),
+        memory_id=row.memory_id,
+        by=row.by,
+        at=row.at,
+        others=tuple(row.others),
+        before=row.before,
+        reason=row.reason,
+        id=row.id,
+        undone_at=row.undone_at,
+        undone_by=row.undone_by,
+    )

@@ -1,0 +1,35 @@
+"""The sixth schema: when memories held, what was done with them, and who spoke.
+
+What it does lies beside it, in `v0006.sql`. Nothing is lost; when a memory was archived before was
+not noted, so it counts as archived since it came to its layer.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import op
+
+revision = "0006"
+down_revision = "0005"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Run the statements, in the caller's transaction."""
+    connection = op.get_bind()
+    for statement in statements():
+        connection.exec_driver_sql(statement)
+
+
+def statements() -> list[str]:
+    """Return what the migration does, one statement each."""
+    text = Path(__file__).with_suffix(".sql").read_text("utf-8")
+    return [each for each in text.split(";\n") if each.strip()]
+
+
+def downgrade() -> None:
+    """Refuse: a ledger goes back by restoring the backup that was made before the migration."""
+    message = "a ledger is not migrated down; restore the backup made before the migration"
+    raise NotImplementedError(message)

@@ -1,0 +1,83 @@
+"""The verbs about what becomes of a memory, over the ledger's tables in memory."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from cortex_actors.domain.judgement import Decider
+from cortex_actors.domain.memory import ChangeKind, Layer, Memory, Realm
+from cortex_actors.keeplookverbs import KeepLookVerbs
+from cortex_actors.keepstateverbs import KeepStateVerbs
+from cortex_actors.keepverbs import KeepVerbs
+from cortex_actors.settings import MemorySettings
+from cortex_actors.storage import memories, memorychanges, memorystates
+from cortex_actors.storage.memorychanges import Change
+from cortex_actors.testing import EPOCH, ManualClock
+from tests.storage.things import in_memory, mem, memory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from sqlalchemy import Connection
+
+    from cortex_actors.deskparts import Parts
+    from tests.storage.things import Tables
+
+T = TypeVar("T")
+
+W = mem("w")
+
+
+class Desk(KeepLookVerbs, KeepVerbs, KeepStateVerbs):
+    """The verbs over the ledger's tables in memory, and no actor around them."""
+
+    def __init__(self, tables: Tables) -> None:
+        """Take down what is said."""
+        self.tables = tables
+        self.said: list[tuple[str, Any]] = []
+        self.clock = ManualClock()
+        bus = SimpleNamespace(event=lambda topic, payload, source: (topic, payload.ids))
+        nobody = SimpleNamespace(look=lambda: None)
+        parts = SimpleNamespace(
+            records=self, clock=self.clock, memory=MemorySettings, bus=bus, archivist=nobody
+        )
+        self._parts = cast("Parts", parts)
+
+    async def read(self, query: Callable[[Connection], T]) -> T:
+        """Run a query."""
+        return query(self.tables.connection)
+
+    async def write(self, unit: Callable[[Connection], T]) -> T:
+        """Run a unit of work, all or nothing."""
+        with self.tables.connection.begin_nested():
+            return unit(self.tables.connection)
+
+    async def _change_and_say(self, work: Callable[[Connection], tuple[T, Any]]) -> T:
+        """Change something, and take down what is said."""
+        given, said = await self.write(work)
+        self.said += said
+        return given
+
+
+@contextmanager
+def furnished() -> Iterator[Desk]:
+    """Give the verbs, two memories of A, a whole made of two, and a post of the village."""
+    with in_memory() as tables:
+        parts = [memory(f"part {each}", id=each, thread="w", abstract=each) for each in "mn"]
+        some = [
+            memory("port 1", id="a", layer=Layer.SENSORY, thread=""),
+            memory("port 2", 1, id="b", thread=""),
+            memory("hello", 2, id="v", realm=Realm.VILLAGE),
+        ]
+        tables.write(lambda c: memories.save(c, [*some, *parts]))
+        whole = Memory(
+            **{name: getattr(parts[0], name) for name in Memory.__slots__}
+            | {"id": W, "text": "parts m and n", "abstract": "both", "summary": "all of it"}
+        )
+        ids = [each.id for each in parts]
+        tables.write(lambda c: memorystates.form(c, whole, ids, at=EPOCH + 3, by=Decider.RULES))
+        merge = Change(ChangeKind.MERGE, W, by="A", at=EPOCH + 3, others=tuple(ids))
+        tables.write(lambda c: memorychanges.note(c, merge))
+        yield Desk(tables)
