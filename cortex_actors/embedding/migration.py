@@ -1,5 +1,6 @@
 """One migration: every text that may be found gets its vector of another model, in small units.
 
+That is also what memories said that are found as of a date only.
 Each unit is rows of the ledger under the coming model's id, so whatever ends the process costs at
 most one unit, and beginning again goes on from there. Nothing else is changed until the switch,
 which is one transaction.
@@ -13,14 +14,15 @@ from typing import TYPE_CHECKING, Protocol
 
 from cortex_actors.embedding.provider import refusal
 from cortex_actors.errors import BadInput, NotFound
-from cortex_actors.storage import indexing, models
+from cortex_actors.storage import embeddable, indexing, models
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from cortex_actors.clock import Clock
     from cortex_actors.embedding.provider import Provider, Row
-    from cortex_actors.storage.models import Chosen, Waiting
+    from cortex_actors.storage.embeddable import Waiting
+    from cortex_actors.storage.models import Chosen
     from cortex_actors.storage.records import Connection, Records
 
 log = logging.getLogger("cortex.migrator")
@@ -28,6 +30,9 @@ log = logging.getLogger("cortex.migrator")
 #: Texts of one unit, and the characters from which it is cut shorter: some 0.1 s of work, since
 #: whoever recalls something meanwhile shares the cores with it.
 TEXTS, CHARACTERS = 16, 8_000
+
+#: Whose texts, one after the other: what is found today first.
+TEXTS_OF = (embeddable.without, embeddable.unheard)
 
 #: Part of a unit's own time that passes before the next one.
 REST = 0.25
@@ -96,10 +101,11 @@ class Migration:
         self._begun, self._made = self._clock.monotonic(), 0
         await self._recount()
         while not await self._switched():
-            after = 0
-            while todo := await self._next(after):
-                await self._embed(todo)
-                after = todo[-1].passage
+            for texts in TEXTS_OF:
+                after = 0
+                while todo := await self._next(texts, after):
+                    await self._embed(todo)
+                    after = todo[-1].row
 
     async def _switched(self) -> bool:
         """Let the model answer if nothing is missing."""
@@ -110,9 +116,9 @@ class Migration:
         await self._recount()
         return missing == 0
 
-    async def _next(self, after: int) -> list[Waiting]:
+    async def _next(self, texts: Callable[..., list[Waiting]], after: int) -> list[Waiting]:
         """Return the texts of the next unit."""
-        query = partial(models.without, model_id=self.model.model_id, after=after, limit=TEXTS)
+        query = partial(texts, model_id=self.model.model_id, after=after, limit=TEXTS)
         found = await self._records.read(query)
         room, taken = CHARACTERS, 0
         while taken < len(found) and (room > 0 or not taken):
@@ -174,6 +180,6 @@ class Migration:
 
     async def _recount(self) -> None:
         """Count again: texts came and went meanwhile."""
-        found = await self._records.read(partial(models.progress, model_id=self.model.model_id))
+        found = await self._records.read(partial(embeddable.progress, model_id=self.model.model_id))
         self.total, self.done = found.total, found.done
         self._counted = self._clock.monotonic()

@@ -91,8 +91,8 @@ class OpenAIProvider:
         self._trouble = asyncio.Event()
         self._counts = {"requests": 0, "retries": 0, "tokens": 0, "split": 0}
         try:
-            key = settings.api_key.get_secret_value()
-            self._endpoint = embeddings_at(settings.base_url, key)
+            key, trusts = settings.api_key.get_secret_value(), settings.trust_system_store
+            self._endpoint = embeddings_at(settings.base_url, key, system_store=trusts)
         except ModelMissing as error:
             self._become(State.MISSING, str(error))
 

@@ -28,10 +28,10 @@ EMBEDDING = Use("embedding", "embedding", "embeddings", "an embeddings API")
 ROW_BYTES, MORE_BYTES = 200_000, 65_536
 
 
-def embeddings_at(base_url: str, key: str) -> Endpoint:
+def embeddings_at(base_url: str, key: str, *, system_store: bool = False) -> Endpoint:
     """Return the endpoint of the settings; raises `ModelMissing` for one that cannot be used."""
     with _as_embedder():
-        return endpoint(base_url, key, use=EMBEDDING)
+        return endpoint(base_url, key, use=EMBEDDING, system_store=system_store)
 
 
 class Remote:

@@ -93,7 +93,9 @@ class LanguageLayer:
         self._client: Client | None = None
         try:
             key = settings.api_key.get_secret_value()
-            self._endpoint = endpoint(settings.base_url, key, use=CHAT)
+            self._endpoint = endpoint(
+                settings.base_url, key, use=CHAT, system_store=settings.trust_system_store
+            )
         except EndpointUnusable as error:
             self._why = str(error)
             return

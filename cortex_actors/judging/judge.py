@@ -103,9 +103,14 @@ class Judge(AsyncioActor):
         question = Question(Kind.SUMMARISE, {"texts": [text], "most": most})
         return self.spawn(self._text(question, run), name="summarise")
 
-    def merged(self, texts: Sequence[str], *, run: str = "") -> asyncio.Task[str | None]:
-        """Return one text that says all that several say; None where nobody can."""
-        return self.spawn(self._text(Question.about(Kind.MERGE, texts), run), name="merged")
+    def merged(
+        self, texts: Sequence[str], *, prefer: str = "equal", run: str = ""
+    ) -> asyncio.Task[str | None]:
+        """Return one text that says all that several say; None where nobody can.
+
+        `prefer` says whose words count where two say the same: "a", the first one's, or "b".
+        """
+        return self.spawn(self._text(Question.merge(texts, prefer), run), name="merged")
 
     def synthesise(self, texts: Sequence[str], *, run: str = "") -> asyncio.Task[str | None]:
         """Return the one principle behind several texts; None where nobody can."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 #: Part of the key of every answer that is kept: a change of a word below is another edition.
-EDITION = 1
+EDITION = 2
 
 #: What every question begins with.
 _FRAME = """\
@@ -48,7 +48,9 @@ written.""",
     Kind.MERGE: """\
 The `texts` say the same in different words. Write the one text that replaces them: everything \
 that any of them says, once, as shortly as possible, in their language. Add nothing, leave nothing \
-out. Keep names, numbers, paths and commands as they are written.""",
+out. Keep names, numbers, paths and commands as they are written. Where `prefer` is there, that \
+text of the two ("first" or "second") is the primary source: keep its words where both say the \
+same.""",
     Kind.SYNTHESISE: """\
 The `texts` come from several projects and are about one thing. Write the one principle behind \
 them as a single sentence that holds for all of them, in their language. Claim nothing that they \

@@ -29,6 +29,10 @@ class Kind(StrEnum):
     SYNTHESISE = "synthesise"
 
 
+#: Which of two texts is the primary one -> how the question says so.
+_PREFERRED = {"a": "first", "b": "second"}
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """What is asked, and about which texts; `quoted` holds JSON values only."""
@@ -46,6 +50,17 @@ class Question:
     def about(cls, kind: Kind, texts: Sequence[str]) -> Self:
         """Return the question about several texts, the same one in whatever order they come."""
         return cls(kind, {"texts": sorted(set(texts))})
+
+    @classmethod
+    def merge(cls, texts: Sequence[str], prefer: str = "equal") -> Self:
+        """Return the question for one text instead of several.
+
+        `prefer` is "a" or "b", whose words count then, and the order of the texts matters; with
+        anything else none is preferred, and it is the same question in whatever order they come.
+        """
+        if prefer not in _PREFERRED:
+            return cls.about(Kind.MERGE, texts)
+        return cls(Kind.MERGE, {"texts": list(texts), "prefer": _PREFERRED[prefer]})
 
     @property
     def size(self) -> int:

@@ -2,9 +2,11 @@
 
 hears   -
 says    scan:requested, reconciliation:requested, organisation:requested
-asks    ledger (when jobs were done last, what is new, to let fade, to prune, to mend words)
-keeps   when each job was done last and how it ended, as far as the ledger was not written for it
-        (lost on a crash: what is due by the ledger's rows is done once more)
+asks    ledger (when jobs were done last, what is new, to let fade, to prune, to mend words; the
+        verbs of the front desk, to try them)
+keeps   when each job was done last and how it ended, as far as the ledger was not written for it,
+        and when trying the daemon went well last (lost on a crash: what is due by the ledger's
+        rows is done once more, and it is tried soon)
 """
 
 from __future__ import annotations
@@ -20,10 +22,13 @@ from cortex_actors.domain.payload import Nothing, ReconciliationRequested, ScanR
 from cortex_actors.errors import CortexError, NotFound
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.overflow import Overflow
+from cortex_actors.schedule.custody import Custody
 from cortex_actors.schedule.diary import Diary
+from cortex_actors.schedule.errands import SOURCE as NAME
 from cortex_actors.schedule.errands import Errands
 from cortex_actors.schedule.jobs import Done, Job, again, age_of, first, late
 from cortex_actors.schedule.timer import Timer
+from cortex_actors.schedule.trying import Trying
 from cortex_actors.schedule.upkeep import JOURNAL_DAYS, Upkeep
 from cortex_actors.storage import fading
 from cortex_actors.storage.jobs import DONE, FAILED, JobRow
@@ -31,13 +36,13 @@ from cortex_actors.topics import ORGANISATION_REQUESTED, RECONCILIATION_REQUESTE
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
     from cortex_actors.home import Home
     from cortex_actors.sections import ScheduleSettings
-    from cortex_actors.settings import OrganisationSettings
+    from cortex_actors.settings import MemorySettings, OrganisationSettings
     from cortex_actors.storage.records import Records
 
 log = logging.getLogger("cortex.schedule")
@@ -68,28 +73,31 @@ class Scheduler(AsyncioActor):
         keep_days: float,
         journal_days: float = JOURNAL_DAYS,
         organisation: OrganisationSettings | None = None,
+        memory: MemorySettings | None = None,
+        trial: Callable[[], Awaitable[Mapping[str, Any]]] | None = None,
         chance: Callable[[], float] = random.random,
     ) -> None:
         """Remember what to look after.
 
         Handled events are kept for `keep_days`, what files held before we wrote into them for
         `journal_days`. `organisation` says how principles fade, without it by Cerno's numbers;
-        `chance` gives a number from 0 to 1, by which jobs are put off that may come later.
+        `memory` how memories do, and where it is not given nobody looks after them; `trial` tries
+        the daemon, and where there is none nobody does; `chance` gives a number from 0 to 1, by
+        which jobs are put off that may come later.
         """
         super().__init__()
         self._clock = clock
         self._bus = bus
         self._chance = chance
-        self._upkeep = Upkeep(
-            home,
-            records,
-            clock=clock,
-            settings=settings,
-            keep_days=keep_days,
-            journal_days=journal_days,
-        )
+        days = {"keep_days": keep_days, "journal_days": journal_days}
+        self._upkeep = Upkeep(home, records, clock=clock, settings=settings, **days)
         scales = fading.DEFAULTS if organisation is None else fading.Scales.of(organisation)
         self._errands = Errands(bus, records, clock, scales=scales)
+        self._custody = (
+            None if memory is None else Custody(records, bus, clock, settings=memory, by=NAME)
+        )
+        look = self._upkeep.look
+        self._trying = trial and Trying(trial, look, home.ledger, clock)
         self._diary = Diary(records)
         self._timers = {job.name: Timer(job, clock) for job in self._schedule(settings)}
 
@@ -150,7 +158,25 @@ class Scheduler(AsyncioActor):
             Job("backup", chosen.backup_every_s, keep.back_up, age=keep.backup_age),
             Job("prune", chosen.prune_every_s, keep.prune),
             Job("check", chosen.check_every_s, keep.check, age=keep.check_age),
+            *self._memories(chosen),
+            *self._trials(chosen.probe_every_s),
         )
+
+    def _memories(self, chosen: ScheduleSettings) -> Iterator[Job]:
+        """Yield the jobs that look after memories."""
+        if self._custody is not None:
+            told = (
+                ("attention", chosen.attention_every_s, self._custody.attention),
+                ("promotions", chosen.promotions_every_s, self._custody.promotions),
+                ("archive", chosen.archive_every_s, self._custody.archive),
+            )
+            for name, every, run in told:
+                yield Job(name, every, run, late(every, chosen.jitter_s))
+
+    def _trials(self, every: float) -> Iterator[Job]:
+        """Yield the job that tries the daemon: soon after a start, whoever tried it before."""
+        if self._trying is not None:
+            yield Job("probe", every, self._trying.run, age=lambda: None)
 
     async def _begin(self) -> None:
         """Read when jobs were done last, and set the timers."""

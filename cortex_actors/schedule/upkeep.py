@@ -11,7 +11,7 @@ from cortex_actors.clock import SECOND, iso
 from cortex_actors.errors import LedgerDown, StorageFull, StorageReadOnly
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.schedule.jobs import Done
-from cortex_actors.storage import backups, check, passages, retention, writes
+from cortex_actors.storage import backups, check, forgetting, passages, retention, writes
 from cortex_actors.storage.files import Halt
 
 if TYPE_CHECKING:
@@ -81,6 +81,8 @@ class Upkeep:
         written, earlier = await self._pruned(writes.prune, self._journal_days)
         said = [f"{handled} rows older than {iso(before)}"] if handled else []
         said += [f"{written} writes into files older than {iso(earlier)}"] if written else []
+        if await self._wiped():
+            said.append("words of forgotten memories")
         return Done(", ".join(said), wrote=bool(said))
 
     async def check(self) -> Done:
@@ -121,6 +123,13 @@ class Upkeep:
             gone += some
             await self._clock.sleep(PAUSE)
         return gone, before
+
+    async def _wiped(self) -> bool:
+        """Write words of forgotten memories over, where a crash cut that off; tell whether any."""
+        found = due = await self._records.read(forgetting.is_due)
+        while due:
+            due = await self._records.write(forgetting.wipe)
+        return found
 
     def _copied(self, to: str | None) -> backups.Backup:
         """Copy the ledger (on the thread)."""

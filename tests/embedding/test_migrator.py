@@ -8,11 +8,13 @@ import pytest
 
 from cortex_actors.embedding.provider import State
 from cortex_actors.errors import BadInput, EmbedderDown, ModelMissing, NotFound, Refused
-from cortex_actors.storage import indexing, models
-from cortex_actors.storage.models import Progress, Retired
-from cortex_actors.testing import eventually
+from cortex_actors.storage import embeddable, indexing, memories, memorystates, models
+from cortex_actors.storage.embeddable import Progress
+from cortex_actors.storage.models import Retired
+from cortex_actors.testing import EPOCH, eventually
 from tests.embedding.migrating import Bench, Steered, bench, chosen
 from tests.storage.support import text_hash
+from tests.storage.things import memory
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -110,8 +112,21 @@ class TestMigration:
             await home.migrate("hashing-v1-12")
             await home.is_done(12)
 
-        found = await home.store.read(lambda c: models.progress(c, "hashing-v1-12"))
+        found = await home.store.read(lambda c: embeddable.progress(c, "hashing-v1-12"))
         assert found.total == found.done > len(MANY)
+
+    async def test_inactive(self, home: Bench) -> None:
+        """What an archived memory says gets its vector, too: it is found as of a date."""
+        said = memory("long ago", id="a")
+        await home.store.write(lambda c: memories.save(c, [said]))
+        await home.store.write(lambda c: memorystates.archive(c, [said.id], EPOCH + 5))
+        async with home.runs():
+            await home.migrate("hashing-v1-12")
+            await home.is_done(12)
+
+        digest, model = text_hash(said.text), "hashing-v1-12"
+        found = await home.store.read(lambda c: indexing.stored_vectors(c, model, [digest]))
+        assert [digest] == list(found)
 
     async def test_poison(self, home: Bench) -> None:
         """A text that cannot be embedded is counted, and holds up neither others nor the switch."""
@@ -120,7 +135,7 @@ class TestMigration:
             await home.migrate("hashing-v1-12")
             await home.is_done(12)
 
-        found = await home.store.read(lambda c: models.progress(c, "hashing-v1-12"))
+        found = await home.store.read(lambda c: embeddable.progress(c, "hashing-v1-12"))
         assert Progress(total=40, done=38) == found
 
     async def test_same_again(self, home: Bench) -> None:
@@ -213,7 +228,7 @@ class TestEnd:
             assert chosen(8) == await home.store.read(models.active)
             with pytest.raises(NotFound, match="no migration is under way"):
                 await home.cancel()
-            kept = await home.store.read(lambda c: models.progress(c, "hashing-v1-12"))
+            kept = await home.store.read(lambda c: embeddable.progress(c, "hashing-v1-12"))
             home.busy = False
             before = len(coming(home).batches)
             await home.migrate("hashing-v1-12")
@@ -257,5 +272,5 @@ class TestEnd:
         async with home.runs():
             await eventually(forgotten)
         assert Progress(40, 0) == await home.store.read(
-            lambda c: models.progress(c, "hashing-v1-12")
+            lambda c: embeddable.progress(c, "hashing-v1-12")
         )

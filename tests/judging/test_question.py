@@ -48,3 +48,18 @@ class TestKey:
 
         assert 32 == len(key(found))
         assert found.size > 0
+
+
+class TestMerge:
+    def test_equal(self) -> None:
+        """Where no text is preferred, or nobody knows the word, order means nothing (M-16)."""
+        plain = Question.about(Kind.MERGE, ["a", "b"])
+
+        assert plain == Question.merge(["b", "a"], "equal") == Question.merge(["a", "b"], "x")
+
+    def test_preferred(self) -> None:
+        """Whose words count is part of the question, and so is the order then (M-16)."""
+        first, second = (Question.merge(["b", "a"], each) for each in ("a", "b"))
+
+        assert {"texts": ["b", "a"], "prefer": "first"} == first.quoted
+        assert first.key() != second.key() != Question.merge(["a", "b"], "b").key()

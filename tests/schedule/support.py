@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 #: Asks an actor by name.
 Ask: TypeAlias = "Callable[..., Coroutine[Any, Any, Any]]"
 
-#: Every job there is, in the order of the table.
+#: Tries the daemon.
+Trial: TypeAlias = "Callable[[], Coroutine[Any, Any, dict[str, Any]]]"
+
+#: Every job there is without a trial, in the order of the table.
 JOBS = ("scan", "reconcile", "organise", "decay", "digest", "backup", "prune", "check")
 
 #: Seconds of one day.
@@ -41,13 +44,17 @@ WRITE = "UPDATE owner SET pid = pid + 1"
 class Watched:
     """A scheduler beside a real ledger, on a clock that is turned by hand."""
 
-    def __init__(self, store: Store, *, chance: float = 0.0, **settings: float) -> None:
-        """Choose the settings, and what chance always says."""
+    def __init__(
+        self, store: Store, *, chance: float = 0.0, trial: Trial | None = None, **settings: float
+    ) -> None:
+        """Choose the settings, what chance always says, and what tries the daemon."""
         self.store = store
         self.clock = store.clock
         self.settings = ScheduleSettings.model_validate(settings)
         self.bus = Bus(LedgerJournal(store.records, store.clock), store.clock)
         self.chance = chance
+        self.trial = trial
+        self._jobs = len(JOBS) + (trial is not None)
         self.handle: ActorHandle
         self.ask: Ask = store.names.method("scheduler", Scheduler.run_now, timeout=None)
         self.failing: Ask = store.names.method("scheduler", Scheduler.describe)
@@ -62,16 +69,17 @@ class Watched:
             clock=self.clock,
             settings=self.settings,
             keep_days=30,
+            trial=self.trial,
             chance=lambda: self.chance,
         )
         before = self.clock.sleepers
         self.handle = await start_actor(self.store.names, "scheduler", make)
-        await eventually(lambda: self.clock.sleepers >= before + len(JOBS))
+        await eventually(lambda: self.clock.sleepers >= before + self._jobs)
 
     async def turn(self, seconds: float) -> None:
         """Let time pass and everything end that was due."""
         self.clock.advance(seconds)
-        await eventually(lambda: self.clock.sleepers >= len(JOBS))
+        await eventually(lambda: self.clock.sleepers >= self._jobs)
 
     async def restart(self, away: float = 0.0) -> None:
         """End it, let time pass, and start it again, as a daemon would be."""
@@ -105,11 +113,11 @@ class Watched:
 
 @asynccontextmanager
 async def scheduled(
-    folder: Path, *, chance: float = 0.0, **settings: float
+    folder: Path, *, chance: float = 0.0, trial: Trial | None = None, **settings: float
 ) -> AsyncIterator[Watched]:
     """Run a scheduler, and end it."""
     async with opened(folder) as store:
-        watched = Watched(store, chance=chance, **settings)
+        watched = Watched(store, chance=chance, trial=trial, **settings)
         await watched.start()
         try:
             yield watched

@@ -1,0 +1,282 @@
+"""Archivist: remembers what agents say, and makes one of what says the same.
+
+hears   -
+says    memory:remembered, memory:merged
+asks    ledger, cache, judge, vectors
+keeps   - (what is under way ends with it, whoever asked asks again; what waits to be compared is
+        in the ledger)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from cortex_actors import topics
+from cortex_actors.clock import ulid
+from cortex_actors.domain.payload import Ids
+from cortex_actors.errors import CortexError, Unembeddable
+from cortex_actors.memory.lineup import Lineup
+from cortex_actors.memory.plan import Plan
+from cortex_actors.memory.ports import UNEMBEDDED
+from cortex_actors.memory.wish import Remembered, Wish, digest
+from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.overflow import Overflow
+from cortex_actors.runtime.waiting import within
+from cortex_actors.storage import absorbing, memoryrows, realms
+from cortex_actors.storage.absorbing import How
+from cortex_actors.storage.append import store
+from cortex_actors.storage.vicinity import Scope
+
+if TYPE_CHECKING:
+    from cortex_actors.bus.bus import Bus
+    from cortex_actors.clock import Clock
+    from cortex_actors.domain.event import Event
+    from cortex_actors.domain.memory import Memory
+    from cortex_actors.domain.payload import Payload
+    from cortex_actors.memory.phrasing import Phrasing
+    from cortex_actors.memory.planner import Planner
+    from cortex_actors.memory.ports import Embed
+    from cortex_actors.settings import MemorySettings
+    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.records import Connection, Records
+
+log = logging.getLogger("cortex.archivist")
+
+#: What this actor is called as the source of an event, and in an audit.
+NAME = "archivist"
+
+#: Times that something is thought out before it is saved as it is, to be compared later.
+PLANS = 3
+
+#: Memories that are compared at once when their vectors have come.
+BULK = 50
+
+
+class Archivist(AsyncioActor):
+    """Remembers; several at a time.
+
+    What is acknowledged is in the ledger: leaf, parts, whole, lineage, passages and vectors of one
+    wish commit together or not at all. While no text can be embedded, what is said is saved as it
+    is, and compared with the rest as soon as one can.
+    """
+
+    #: Agents that remember at once: two hundred are a flood, and wait.
+    mailbox_limit = 200
+    overflow = Overflow.BACK_PRESSURE
+
+    def __init__(
+        self,
+        bus: Bus,
+        records: Records,
+        planner: Planner,
+        *,
+        phrasing: Phrasing,
+        embed: Embed,
+        model: str,
+        clock: Clock,
+        settings: MemorySettings,
+    ) -> None:
+        """Begin with nothing in hand; vectors are those of one model for as long as this lives."""
+        super().__init__()
+        self._bus = bus
+        self._records = records
+        self._planner = planner
+        self._phrasing = phrasing
+        self._embed = embed
+        self._model = model
+        self._clock = clock
+        self._settings = settings
+        self._lineup = Lineup(settings.merge_together)
+        self._is_due = asyncio.Event()
+
+    def on_start(self) -> None:
+        """Look after what was saved without being compared, for as long as this life lasts."""
+        self.spawn(self._late(), name="late")
+
+    def remember(self, wish: Wish) -> asyncio.Task[Remembered]:
+        """Return what became of a wish, once it is committed.
+
+        Raises `NotFound` for what it answers or replaces and its author may not read, `BadInput`
+        for a key that stands for another text, and what writing the ledger raises: then nothing of
+        it was kept.
+        """
+        return self.spawn(self._remembered(wish), name="remember")
+
+    def look(self) -> None:
+        """Compare what waits for it soon: somebody took memories apart."""
+        self._is_due.set()
+
+    async def _remembered(self, wish: Wish) -> Remembered:
+        """Remember one thing."""
+        at = self._clock.now()
+        first = wish.memory(f"mem_{ulid(at)}", at)
+        first = await self._phrasing.briefed(first, own=wish.abstract, run=first.id)
+        vector = await self._vector(first.text)
+        plain = Plan(first, vectors={} if vector is None else {digest(first.text): vector})
+        if not wish.is_mergeable:
+            return await self._commit(plain, wish) or await self._saved(plain, wish)
+        if vector is None:
+            return await self._saved(plain.unmerged(), wish)
+        async with self._lineup.turn(Scope.of(first), vector):
+            replaced = await self._replaced(wish)
+            for _ in range(PLANS):
+                plan = await self._planner.plan(
+                    first, vector, is_new=True, prefer=wish.prefer, but=replaced
+                )
+                if (done := await self._commit(plan, wish)) is not None:
+                    return done
+            return await self._saved(plain.unmerged(), wish)
+
+    async def _replaced(self, wish: Wish) -> tuple[str, ...]:
+        """Return the active memories that a wish takes the place of; mostly there are none."""
+        if not wish.supersedes:
+            return ()
+        return await self._records.read(
+            lambda c: absorbing.replaced(
+                c, wish.supersedes, wish.caller, agent=wish.agent, is_new=False
+            )
+        )
+
+    async def _saved(self, plan: Plan, wish: Wish) -> Remembered:
+        """Save a memory as it is; what is to be compared later is looked at soon."""
+        done = await self._commit(plan, wish)
+        if plan.first.merge_due:
+            self._is_due.set()
+        assert done is not None  # noqa: S101 - a plan of one new memory always holds
+        return done
+
+    async def _commit(self, plan: Plan, wish: Wish) -> Remembered | None:
+        """Write a plan and say so; None when it does not hold any more."""
+        how = How(wish.caller.by, self._clock.now(), self._model, quiet=wish.is_probe)
+
+        def unit(connection: Connection) -> tuple[Remembered | None, list[Event[Payload]]]:
+            key = wish.key and f"remember {wish.agent} {wish.key}"
+            there = absorbing.keyed(connection, key, wish.text) if key else None
+            if there is not None:
+                return _existing(there), []
+            there = absorbing.known(connection, plan.first, merged=wish.merge)
+            if there is not None:
+                return _added(connection, there, wish, how), []
+            realms.require_readable(connection, wish.replies_to, wish.agent)
+            replaced = absorbing.replaced(
+                connection, wish.supersedes, wish.caller, agent=wish.agent
+            )
+            if not absorbing.commit(connection, plan, how):
+                return None, []
+            replaced = absorbing.replace(connection, replaced, plan.last.id, how)
+            said = [] if wish.is_probe else store(connection, self._said(plan))
+            if key and said:
+                absorbing.keep_key(connection, said[0].seq or 0, key)
+            return _told(plan, replaced), said
+
+        done, said = await self._records.write(unit)
+        for each in said:
+            self._bus.announce(each)
+        return done
+
+    async def _late(self) -> None:
+        """Compare what was saved without a vector, whenever there may be one by now."""
+        while True:
+            try:
+                more = await self._compared()
+            except CortexError as error:
+                log.debug("what waits is compared later: %s", error)
+                more = False
+            if not more:
+                await within(self._clock, self._settings.merge_again_s, self._is_due.wait())
+                self._is_due.clear()
+
+    async def _compared(self) -> bool:
+        """Compare some memories with the others; False when none is left.
+
+        Raises what embedding and the ledger raise: then nothing can be compared for now.
+        """
+        waiting = await self._records.read(partial(absorbing.due, limit=BULK))
+        done = 0
+        for each in waiting:
+            try:
+                (vector,) = await self._embed([each.text], model=self._model)
+            except Unembeddable:  # no model takes it, and it must not keep the others waiting
+                await self._records.write(partial(absorbing.compared, memory_id=each.id))
+                done += 1
+                continue
+            async with self._lineup.turn(Scope.of(each), vector):
+                plan = await self._planner.plan(each, vector, is_new=False)
+                done += await self._absorbed(plan)
+        return done > 0
+
+    async def _absorbed(self, plan: Plan) -> bool:
+        """Write what became of a memory that was saved before; False when it does not hold."""
+        how = How(NAME, self._clock.now(), self._model)
+
+        def unit(connection: Connection) -> tuple[bool, list[Event[Payload]]]:
+            holds = absorbing.commit(connection, plan, how)
+            return holds, store(connection, self._said(plan)) if holds else []
+
+        holds, said = await self._records.write(unit)
+        for each in said:
+            self._bus.announce(each)
+        return holds
+
+    async def _vector(self, text: str) -> Matrix | None:
+        """Return the vector of a text; None where there is none for now."""
+        patience = self._settings.patience_s
+        try:
+            rows = await self._embed([text], urgent=True, patience=patience, model=self._model)
+        except UNEMBEDDED as error:
+            log.debug("a memory has no vector yet: %s", error)
+            return None
+        row: Matrix = rows[0]
+        return row
+
+    def _said(self, plan: Plan) -> list[Event[Payload]]:
+        """Return what is said of a plan: what was saved, and what it became one with."""
+        said: list[Event[Payload]] = []
+        if plan.is_new:
+            said.append(self._event(topics.MEMORY_REMEMBERED, plan.first.id))
+        if plan.steps:
+            parts = (plan.first.id, *plan.absorbed)
+            said.append(self._event(topics.MEMORY_MERGED, plan.last.id, *parts))
+        return said
+
+    def _event(self, topic: str, *ids: str) -> Event[Payload]:
+        """Return an event about memories."""
+        return self._bus.event(topic, Ids(ids), source=NAME)
+
+
+def _existing(known: Memory) -> Remembered:
+    """Return the answer to something that is known."""
+    return Remembered(known.id, "existing", known.layer, known.realm, known.agent_id)
+
+
+def _added(connection: Connection, known: Memory, wish: Wish, how: How) -> Remembered:
+    """Give something that is known what is new of a wish; return the answer to it."""
+    old = absorbing.replaced(
+        connection, wish.supersedes, wish.caller, agent=wish.agent, is_new=False
+    )
+    return replace(
+        _existing(known),
+        superseded=absorbing.replace(connection, old, known.id, how),
+        tags_added=memoryrows.tagged(connection, known, wish.tags),
+        asked=wish.layer,
+    )
+
+
+def _told(plan: Plan, replaced: tuple[str, ...] = ()) -> Remembered:
+    """Return what became of a wish that was written."""
+    last = plan.last
+    return Remembered(
+        last.id,
+        "merged" if plan.steps else "saved",
+        last.layer,
+        last.realm,
+        last.agent_id,
+        merged=plan.absorbed,
+        pending=plan.first.merge_due,
+        superseded=replaced,
+        conflicts=tuple((each.memory_id, each.why) for each in plan.clashes),
+    )

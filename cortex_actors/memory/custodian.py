@@ -1,0 +1,203 @@
+"""Custodian: takes down how memories are read, and lets them sink as they earn it.
+
+hears   convergence:detected
+says    memory:accessed, memory:promoted
+asks    ledger (writes what was read)
+keeps   what was read and is not written yet (a crash loses it: memory.flush_s seconds at most; a
+        clean stop writes it), and what the last tries to write it came to
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from cortex_actors.bus.consumer import Consumer
+from cortex_actors.bus.journal import Outcome
+from cortex_actors.clock import ulid
+from cortex_actors.domain.payload import Ids
+from cortex_actors.errors import CortexError
+from cortex_actors.memory.readings import Readings
+from cortex_actors.runtime.overflow import Overflow
+from cortex_actors.storage import attending, lineage, sinking
+from cortex_actors.storage.append import is_stored, store
+from cortex_actors.topics import CONVERGENCE_DETECTED, MEMORY_ACCESSED, MEMORY_PROMOTED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from cortex_actors.bus.consumer import Desk
+    from cortex_actors.domain.access import Access
+    from cortex_actors.domain.event import Event
+    from cortex_actors.domain.payload import Payload
+    from cortex_actors.memory.readings import Sealed
+    from cortex_actors.settings import MemorySettings
+    from cortex_actors.storage.attending import Reading
+    from cortex_actors.storage.records import Connection, Records
+
+log = logging.getLogger("cortex.memory")
+
+#: What it is called, in the tree and in what it notes.
+NAME = "custodian"
+
+#: Seconds for which a stop waits for the last of it to be written: the ledger may have ended first.
+LAST_TRY = 3.0
+
+#: Ids that one event names: its payload has a limit.
+NAMED = 1_500
+
+
+class Custodian(Consumer):
+    """Gathers accesses and writes them together; recalls wait neither for it nor for the disk.
+
+    What was read within `flush_s` seconds, of `flush_items` memories at most, is one unit of work:
+    accesses, attention, promotions and what is said of them. It is tried until it is written, and
+    never counted twice. While the ledger is away accesses are kept, up to a bound.
+    """
+
+    #: Wake-ups, asks, and what was read: a thousand recalls at once, then they are lost and counted
+    #: by who tells of them (`byname.Custodian`), because a recall waits for nobody here.
+    mailbox_limit = 1_000
+    overflow = Overflow.BACK_PRESSURE
+
+    hears: ClassVar = {CONVERGENCE_DETECTED: "on_convergence"}
+
+    def __init__(self, desk: Desk, records: Records, *, settings: MemorySettings) -> None:
+        """Begin with nothing in hand."""
+        super().__init__(desk)
+        self._records = records
+        self._settings = settings
+        self._readings = Readings(relevance=settings.relevance)
+        self._window: asyncio.Task[None] | None = None
+        self._flushing = asyncio.Lock()
+        self._written = self._promoted = 0
+        self._trouble = ""
+
+    async def on_stop(self) -> None:  # type: ignore[override]  # Pykka has it plain
+        """Finish what is in hand, and write what was read: a clean stop loses nothing."""
+        await super().on_stop()
+        try:
+            async with asyncio.timeout(LAST_TRY):
+                await self._flush()
+        except TimeoutError:
+            log.warning("%d memories were read and that was not written", len(self._readings))
+
+    async def on_convergence(self, event: Event[Ids]) -> Outcome:
+        """Let memories that several agents say alike sink into the cortex."""
+        now, ids = self.desk.clock.now(), event.payload.ids
+        found = await self._records.read(lambda c: sinking.converged(c, ids))
+        if not found:
+            return Outcome()
+        return Outcome(
+            work=lambda c: sinking.crystallise(c, found, now=now, by=NAME),
+            say=[self.say(MEMORY_PROMOTED, Ids(some)) for some in _parts(found)],
+        )
+
+    def accessed(self, some: Sequence[Access]) -> None:
+        """Take down which memories were in an answer."""
+        self._readings.take(some, self.desk.clock.now())
+        if len(self._readings) and self._window is None:
+            self._window = self.spawn(self._when_over(), name="flush")
+        if len(self._readings) >= self._settings.flush_items:
+            self._hurry()
+
+    def flush(self) -> asyncio.Task[int]:
+        """Write what was read so far; return of how many memories. The mailbox goes on."""
+        return self.spawn(self._flush(), name="flush asked")
+
+    def describe(self) -> dict[str, Any]:
+        """Return what waits and what was done in this life, and how many seconds may be lost."""
+        return {
+            "waiting": len(self._readings),
+            "written": self._written,
+            "promoted": self._promoted,
+            "irrelevant": self._readings.irrelevant,
+            "lost": self._readings.lost,
+            "window_s": self._settings.flush_s,
+            "trouble": self._trouble,
+        }
+
+    def _hurry(self) -> None:
+        """Write at once, unless that is in hand, or did not go the last time."""
+        if not (self._flushing.locked() or self._trouble):
+            self.spawn(self._flush(), name="flush of many")
+
+    async def _when_over(self) -> None:
+        """Write when the window ends, and again until nothing waits."""
+        while len(self._readings):
+            await self.desk.clock.sleep(self._settings.flush_s)
+            await self._flush()
+        self._window = None
+
+    async def _flush(self) -> int:
+        """Write what was read so far, one unit at a time; what cannot be written waits."""
+        written = 0
+        async with self._flushing:
+            while (sealed := self._readings.seal(self._event_id)) is not None:
+                try:
+                    said = await self._records.write(partial(self._unit, sealed))
+                except CortexError as error:
+                    self._failed(error)
+                    break
+                written += self._done(said)
+        return written
+
+    def _unit(self, sealed: Sealed, connection: Connection) -> list[Event[Payload]]:
+        """Write what was read, what that earns, and what is said of both; return what was said.
+
+        In one transaction, and once: its first event's id tells whether it was written before.
+        """
+        if is_stored(connection, sealed.name):
+            return []
+        now = self.desk.clock.now()
+        decays, earning = self._settings.decays, self._settings.earning
+        readings = _current(connection, sealed.readings)
+        read = attending.read(connection, readings, now=now, decays=decays)
+        moved = sinking.sink(connection, read, now=now, earning=earning, by=NAME)
+        accessed = [Ids(some) for some in _parts([each.id for each in read])]
+        said = [self.say(MEMORY_ACCESSED, each) for each in accessed]
+        said[:1] = [replace(each, id=sealed.name) for each in said[:1]]
+        said += [self.say(MEMORY_PROMOTED, Ids(some)) for some in _parts(moved)]
+        return store(connection, said)
+
+    def _done(self, said: Sequence[Event[Payload]]) -> int:
+        """Tell what was written; return of how many memories it was written that they were read."""
+        self._readings.written()
+        self._trouble = ""
+        counts = dict.fromkeys((MEMORY_ACCESSED, MEMORY_PROMOTED), 0)
+        for each in said:
+            counts[each.topic] += len(cast("Ids", each.payload).ids)
+            self.desk.bus.announce(each)
+        self._written += counts[MEMORY_ACCESSED]
+        self._promoted += counts[MEMORY_PROMOTED]
+        return counts[MEMORY_ACCESSED]
+
+    def _failed(self, error: CortexError) -> None:
+        """Remember that it could not be written; it is tried again when the next window ends."""
+        if not self._trouble:
+            log.warning("what was read is not written yet, and tried again: %s", error)
+        self._trouble = str(error)
+
+    def _event_id(self) -> str:
+        """Return the id of the event that tells of the next unit."""
+        return f"evt_{ulid(self.desk.clock.now())}"
+
+
+def _current(connection: Connection, read: Mapping[str, Reading]) -> dict[str, Reading]:
+    """Return what was read by the memories that say it now: a part may have become a whole."""
+    found: dict[str, Reading] = {}
+    for given, each in lineage.current(connection, read).items():
+        if each is None:
+            continue
+        known, more = found.get(each), read[given]
+        found[each] = more if known is None else known.with_another(more.count, more.at)
+    return found
+
+
+def _parts(ids: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield ids, as many at a time as an event may name."""
+    for start in range(0, len(ids), NAMED):
+        yield tuple(ids[start : start + NAMED])

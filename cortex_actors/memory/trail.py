@@ -1,0 +1,116 @@
+"""Trail: the crumbs that a session leaves for the next.
+
+hears   -
+says    crumb:left
+asks    ledger (writes crumbs)
+keeps   -
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cortex_actors.clock import SECOND, iso, ulid
+from cortex_actors.domain.caller import agent_id
+from cortex_actors.domain.payload import Ids
+from cortex_actors.errors import BadInput
+from cortex_actors.memory.saying import Saying
+from cortex_actors.rules import leaving
+from cortex_actors.rules.crumbtext import parse, session_of
+from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.overflow import Overflow
+from cortex_actors.storage import crumbs
+from cortex_actors.topics import CRUMB_LEFT
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Sequence
+
+    from cortex_actors.bus.bus import Bus
+    from cortex_actors.clock import Clock
+    from cortex_actors.domain.crumb import Crumb
+    from cortex_actors.domain.event import Event
+    from cortex_actors.domain.payload import Payload
+    from cortex_actors.rules.leaving import Given
+    from cortex_actors.storage.records import Connection, Records
+
+#: Microseconds by which another machine's clock may be ahead of ours.
+AHEAD = 24 * 3_600 * SECOND
+
+#: What it is called, in the tree and as the source of what it says.
+NAME = "trail"
+
+
+class Trail(AsyncioActor):
+    """Keeps crumbs; each is in the ledger, and told of, before whoever left it is answered.
+
+    A crash loses the crumbs in hand: whoever leaves one is told that nobody knows.
+    """
+
+    #: Sessions that end at once: two hundred are a flood, and wait.
+    mailbox_limit = 200
+    overflow = Overflow.BACK_PRESSURE
+
+    def __init__(self, bus: Bus, records: Records, *, clock: Clock) -> None:
+        """Begin with nothing in hand."""
+        super().__init__()
+        self._saying = Saying(bus, records, source=NAME)
+        self._clock = clock
+
+    def leave(self, given: Given, *, agent: str, by: str) -> asyncio.Task[Crumb]:
+        """Keep a crumb and return it; the mailbox goes on meanwhile.
+
+        Two that an agent leaves in one moment are two. Raises `BadInput`, `Refused` for a secret,
+        and what writing the ledger raises.
+        """
+        now = self._clock.now()
+        crumb = leaving.crumb(
+            given,
+            agent=agent,
+            name=f"crm_{ulid(now)}",
+            at=now,
+            saved_by=by,
+            session=session_of(agent, now),
+        )
+        return self.spawn(self._kept(crumb), name="leave")
+
+    def take(
+        self, text: str, *, agent: str | None, by: str, redact: bool = False
+    ) -> asyncio.Task[tuple[Crumb, bool]]:
+        """Keep a crumb that was left elsewhere, as its text shows it; return it, and if it is new.
+
+        Of one that is known the one kept is returned.
+
+        It was left when the text says, and is of the agent that it names unless one is given.
+        Raises as `leave` does, and `BadInput` for one of the days to come, which would be the last
+        that was left until then.
+        """
+        shown = parse(text)
+        if shown.left_at > self._clock.now() + AHEAD:
+            raise BadInput(f"cannot take the crumb: it was left at {iso(shown.left_at)}, not yet")
+        crumb = leaving.crumb(
+            leaving.again(shown, redact=redact),
+            agent=agent_id(shown.agent_id) if agent is None else agent,
+            name=f"crm_{ulid(shown.left_at)}",
+            at=shown.left_at,
+            saved_by=by,
+            session=shown.session_id,
+        )
+        return self.spawn(self._taken(crumb), name="take")
+
+    async def _taken(self, crumb: Crumb) -> tuple[Crumb, bool]:
+        """Write a crumb once; its name tells it from the one that was there."""
+        kept = await self._kept(crumb, once=True)
+        return kept, kept.id == crumb.id
+
+    async def _kept(self, crumb: Crumb, *, once: bool = False) -> Crumb:
+        """Write a crumb and say so; `once` returns the same one that is there already."""
+
+        def work(connection: Connection) -> tuple[Crumb, Sequence[Event[Payload]]]:
+            known = crumbs.like(connection, crumb) if once else None
+            if known is not None:
+                return known, ()
+            crumbs.leave(connection, crumb)
+            return crumb, [self._saying.event(CRUMB_LEFT, Ids((crumb.id,)))]
+
+        return await self._saying.write(work)

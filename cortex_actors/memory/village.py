@@ -1,0 +1,284 @@
+"""Village: agents speak to one another, and it is noticed when they agree.
+
+hears   memory:remembered, memory:merged (there may be something to compare)
+says    memory:remembered, village:posted, convergence:detected
+asks    ledger (writes posts, compares them), cache (the vector of a question)
+keeps   whether it is comparing what was posted (what waits is in the ledger)
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Protocol
+
+from cortex_actors.bus.consumer import Wake
+from cortex_actors.clock import ulid
+from cortex_actors.domain.caller import OWNER, Caller
+from cortex_actors.domain.memory import MemoryType, Realm
+from cortex_actors.domain.payload import Ids
+from cortex_actors.errors import CortexError, MailboxFull
+from cortex_actors.memory.agreeing import Agreeing, Answer
+from cortex_actors.memory.posting import SAVED, Given, keep, wished
+from cortex_actors.memory.saying import Saying
+from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.overflow import Overflow
+from cortex_actors.runtime.threads import Threads
+from cortex_actors.storage import convergences
+from cortex_actors.storage.nearposts import NearPosts
+from cortex_actors.storage.threads import SPOKEN
+from cortex_actors.topics import CONVERGENCE_DETECTED, MEMORY_REMEMBERED, VILLAGE_POSTED
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Awaitable, Sequence
+
+    from cortex_actors.bus.bus import Bus
+    from cortex_actors.clock import Clock
+    from cortex_actors.domain.event import Event
+    from cortex_actors.domain.payload import Payload
+    from cortex_actors.memory.posting import Posted
+    from cortex_actors.memory.wish import Wish
+    from cortex_actors.rules.convergence import Group
+    from cortex_actors.settings import MemorySettings
+    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.matrix import VectorMatrix
+    from cortex_actors.storage.records import Connection, Records
+
+log = logging.getLogger("cortex.memory")
+
+#: What it is called, in the tree and as the source of what it says.
+NAME = "village"
+
+#: Seconds for which a question waits for a model that is still loading.
+PATIENCE = 20.0
+
+#: Seconds between two looks for vectors that posts still lack: soon after a post, seldom when the
+#: embedder is away for long.
+PAUSES = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
+
+#: Posts that are looked at in one go.
+BATCH = 50
+
+
+class Embed(Protocol):
+    """Turns a question into a vector."""
+
+    def __call__(
+        self, texts: Sequence[str], *, urgent: bool, patience: float, model: str
+    ) -> Awaitable[Matrix]:
+        """Return one row for each text; raises `EmbedderDown` when it cannot in time."""
+
+
+class Village(AsyncioActor):
+    """Takes posts, and compares each with what other agents say as soon as it has a vector.
+
+    A post is in the ledger, and told of, before whoever posted is answered; that it has still to be
+    compared is written with it. A crash loses the posts in hand, and the next life compares what
+    waits: a group is told of once.
+    """
+
+    #: Agents that speak at once: two hundred are a flood, and wait.
+    mailbox_limit = 200
+    overflow = Overflow.BACK_PRESSURE
+
+    def __init__(
+        self,
+        bus: Bus,
+        records: Records,
+        *,
+        clock: Clock,
+        settings: MemorySettings,
+        matrix: VectorMatrix,
+        embed: Embed,
+    ) -> None:
+        """Compare in that matrix, whose model `embed` is asked for."""
+        super().__init__()
+        self._bus = bus
+        self._saying = Saying(bus, records, source=NAME)
+        self._records = records
+        self._clock = clock
+        self._settings = settings
+        self._embed = embed
+        self._model = matrix.model
+        self._threads = Threads(NAME, 1)
+        self._agreeing = Agreeing(records, NearPosts(matrix), self._threads)
+        self._comparing: asyncio.Task[None] | None = None
+        self._tries = 0
+        self._again = self._is_resting = self._is_woken = False
+
+    async def on_start(self) -> None:  # type: ignore[override]  # Pykka has it plain
+        """Compare what an earlier life left, and whatever is said from now on."""
+        self.actor_ref.on_end(self._threads.close)
+        self.actor_ref.on_end(self._bus.subscribe("memory:remembered", self._on_event).cancel)
+        self.actor_ref.on_end(self._bus.subscribe("memory:merged", self._on_event).cancel)
+        self._compare()
+
+    async def on_receive(self, message: object) -> None:
+        """Compare what waits now."""
+        if isinstance(message, Wake):
+            self._is_woken = False
+            self._compare()
+
+    def post(
+        self,
+        content: str,
+        *,
+        realm: str = Realm.VILLAGE,
+        agent: str | None = None,
+        type: str = MemoryType.DIALOGUE,  # noqa: A002 - named by every client
+        responding_to: Sequence[str] = (),
+        thread: str | None = None,
+        related_agents: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        redact: bool = False,
+        caller: Caller = OWNER,
+    ) -> asyncio.Task[dict[str, Any]]:
+        """Keep a post; return what became of it. The mailbox goes on meanwhile.
+
+        Raises `BadInput`, `NotFound` for what it answers, `Refused` for a secret, `NotYours`, and
+        what writing the ledger raises.
+        """
+        given = Given(
+            content,
+            realm=realm,
+            type=type,
+            responding_to=responding_to,
+            thread=thread,
+            related=related_agents,
+            tags=tags,
+            redact=redact,
+        )
+        acting = caller.acting(agent, self._settings.agent)
+        return self.spawn(self._post(wished(given, agent=acting, caller=caller)), name="post")
+
+    async def _post(self, wish: Wish) -> dict[str, Any]:
+        """Write a post and tell of it, which has it compared."""
+        now = self._clock.now()
+        memory_id = f"mem_{ulid(now)}"
+
+        def work(connection: Connection) -> tuple[Posted, list[Event[Payload]]]:
+            posted = keep(connection, wish, memory_id=memory_id, at=now)
+            if posted.state != SAVED:
+                return posted, []
+            topics = (MEMORY_REMEMBERED, VILLAGE_POSTED)[: 1 + (wish.realm in SPOKEN)]
+            return posted, [self._saying.event(topic, Ids((memory_id,))) for topic in topics]
+
+        return (await self._saying.write(work)).shown()
+
+    def converge(
+        self, query: str, *, reader: str | None, min_agents: int, threshold: float
+    ) -> asyncio.Task[Answer]:
+        """Return what the posts near a question have in common; the mailbox goes on meanwhile.
+
+        What it finds is told of, unless that is known or the question is looser than the settings.
+        Raises `EmbedderDown`, `ModelChanged`, and what reading the ledger raises.
+        """
+        work = self._converge(query, reader=reader, min_agents=min_agents, threshold=threshold)
+        return self.spawn(work, name="convergence")
+
+    async def _converge(
+        self, query: str, *, reader: str | None, min_agents: int, threshold: float
+    ) -> Answer:
+        """Find it and tell of it."""
+        rows = await self._embed([query], urgent=True, patience=PATIENCE, model=self._model)
+        answer = await self._agreeing.about(
+            rows[0],
+            reader=reader,
+            floor=self._settings.relevance,
+            threshold=threshold,
+            min_agents=min_agents,
+        )
+        if threshold >= self._settings.convergence and answer.found.groups:
+            await self._tell(answer.found.groups)
+        return answer
+
+    def _on_event(self, _event: object) -> None:
+        """Be woken by the bus; a mailbox that is full wakes us when its posts are told of."""
+        if not self._is_woken and self.actor_ref.is_alive():
+            with suppress(MailboxFull):
+                self.actor_ref.tell(Wake())
+                self._is_woken = True
+
+    def _compare(self) -> None:
+        """Compare what waits now, whatever is in hand; a rest until the next look is over."""
+        self._tries, self._again = 0, True
+        if self._comparing is None or self._is_resting:
+            if self._comparing is not None:
+                self._comparing.cancel()
+            self._is_resting = False
+            self._comparing = self.spawn(self._compare_all(), name="compare")
+
+    async def _compare_all(self) -> None:
+        """Compare posts until none waits; one that has no vector yet is looked at again later."""
+        is_left = True
+        while is_left:
+            self._again = False
+            is_left = await self._left() or self._again
+            if is_left and not self._again:
+                await self._rest()
+        self._comparing = None
+
+    async def _rest(self) -> None:
+        """Wait for vectors, longer each time."""
+        pause = PAUSES[min(self._tries, len(PAUSES) - 1)]
+        self._tries += 1
+        self._is_resting = True
+        await self._clock.sleep(pause)
+        self._is_resting = False
+
+    async def _left(self) -> bool:
+        """Compare what has a vector by now; return whether something waits."""
+        try:
+            while True:
+                some, is_left = await self._records.read(self._ready)
+                if not some:
+                    return is_left
+                for each in some:
+                    await self._compare_one(each)
+        except CortexError as error:
+            log.warning("posts are compared later: %s", error)
+            return True
+
+    def _ready(self, connection: Connection) -> tuple[list[str], bool]:
+        """Return some of the posts that can be compared, and whether any wait at all."""
+        if not convergences.count_waiting(connection):
+            return [], False
+        return convergences.ready(connection, self._model, limit=BATCH), True
+
+    async def _compare_one(self, memory_id: str) -> None:
+        """Compare a post with what other agents say.
+
+        One over which that fails is left as it is: it would fail again in every life.
+        """
+        try:
+            found = await self._agreeing.with_others(
+                memory_id, threshold=self._settings.convergence
+            )
+        except CortexError:
+            raise
+        except Exception:
+            log.exception("the post %s is compared with no other", memory_id)
+            found = None
+        await self._tell([found] if found else [], compared=[memory_id])
+
+    async def _tell(self, groups: Sequence[Group], *, compared: Sequence[str] = ()) -> None:
+        """Write down which groups are new and that posts were compared, and tell of the groups."""
+        now = self._clock.now()
+
+        def work(connection: Connection) -> tuple[None, list[Event[Payload]]]:
+            convergences.compared(connection, compared)
+            told = [
+                [voice.id for voice in group.voices]
+                for group in groups
+                if convergences.tell(
+                    connection,
+                    [voice.id for voice in group.voices],
+                    kind=group.kind,
+                    likeness=group.likeness,
+                    at=now,
+                )
+            ]
+            return None, [self._saying.event(CONVERGENCE_DETECTED, Ids(tuple(ids))) for ids in told]
+
+        await self._saying.write(work)
