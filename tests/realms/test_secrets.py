@@ -1,0 +1,182 @@
+"""What others keep to themselves changes nothing of what an agent is told, or of what it keeps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cortex_actors.errors import NotFound, Refused
+from tests.realms import operations
+from tests.realms.world import AGENTS, SHARED, World, lasting, say
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cortex_actors.client import Client
+
+pytestmark = pytest.mark.slow
+
+#: A fact, the same in other words, and its opposite.
+FACT = "Always use tabs for indentation in the harbour files"
+AGAIN = "In the harbour files always use tabs for indentation"
+AGAINST = "Never use tabs for indentation in the harbour files"
+
+
+def differences(before: Any, after: Any, at: str = "") -> Iterator[str]:
+    """Yield where two answers differ."""
+    if isinstance(before, dict) and isinstance(after, dict) and before.keys() == after.keys():
+        for name in before:
+            yield from differences(before[name], after[name], f"{at}/{name}")
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for number, pair in enumerate(zip(before, after, strict=True)):
+            yield from differences(*pair, f"{at}[{number}]")
+    elif before != after:
+        yield f"{at}: {str(before)[:200]} -> {str(after)[:200]}"
+
+
+def everything(world: World, reader: str) -> dict[str, Any]:
+    """Return all that an agent is told when it asks every question about its own."""
+    client, found = world.client(reader), {}
+    for verb, some in operations.LOOKS.items():
+        for number, about in enumerate(some):
+            for realm in ("private", "village"):
+                said = say(client, verb, about(world.of(reader, realm)))
+                found[f"{verb} {number} {realm}"] = lasting(said.answer) or str(said.error)
+    for realm in ("private", "bridge", "village"):
+        found[f"memory {realm}"] = lasting(client.call("memory", id=world.of(reader, realm).id))
+    return found
+
+
+def keep(client: Client, text: str, **more: Any) -> dict[str, Any]:
+    """Have an agent remember a fact; return what came of it."""
+    return client.call("remember", content=text, type="fact", **more)
+
+
+class TestNothingIsTold:
+    def test_whatever_others_do(self, world: World) -> None:
+        """Every answer stays as it was, to the last number, while others do private things."""
+        reader, busy, other = "VAJRA", world.client("AZOTH"), world.client("CLAUDE")
+        mine = f"{SHARED} and the keys of the quay"
+        keep(world.client(reader), mine, thread="quay", tags=["harbour"])
+        world.settle()
+        before = everything(world, reader)
+        same = keep(busy, mine, thread="quay", tags=["harbour"])
+        keep(busy, mine.upper(), realm="bridge", related_agents=["ELYSIAN"])
+        keep(other, f"not {mine}", realm="private", related_agents=["NOBODY-YOU-KNOW"])
+        gone = keep(other, "the harbour has burnt down")
+        kept = keep(other, "the harbour stands")
+        for verb, params in (
+            ("pin", {"id": same["id"]}),
+            ("promote", {"id": kept["id"]}),
+            ("supersede", {"old": gone["id"], "new": kept["id"]}),
+            ("forget", {"ids": [gone["id"]]}),
+            ("leave_crumb", {"session_summary": SHARED}),
+        ):
+            client = busy if verb == "pin" else other
+            client.call(verb, **params)
+        world.owner.call("remember", content=mine, agent="KETHER", type="fact")
+        world.settle()
+        after = everything(world, reader)
+
+        assert [] == list(differences(before, after))
+
+    @pytest.mark.parametrize("reader", AGENTS)
+    def test_counts(self, world: World, reader: str) -> None:
+        """What is counted for an agent is what it may read."""
+        client = world.client(reader)
+        listed = client.call("memories", limit=operations.ALL, status="all")
+        ids = {each["id"] for each in listed["memories"]}
+
+        assert len(ids) == listed["total"]
+        assert not ids & {each.id for each in world.hidden(reader)}
+        everybodys = world.owner.call("memories", limit=1, status="all")["total"]
+        assert listed["total"] < everybodys
+
+
+class TestMerging:
+    @pytest.mark.parametrize("realm", ["private", "bridge"])
+    @pytest.mark.parametrize("said", [FACT, AGAIN, AGAINST])
+    def test_never_across(self, world: World, realm: str, said: str) -> None:
+        """Another's text is never merged, never a conflict, never what was said already."""
+        first, second = world.client("KETHER"), world.client("ELYSIAN")
+        more: dict[str, Any] = {"realm": realm, "thread": f"{realm} {said}"}
+        more |= {"related_agents": ["VAJRA"]} if realm == "bridge" else {}
+        theirs = keep(first, FACT, **more)
+        before = first.call("memory", id=theirs["id"])
+        mine = keep(second, said, **more)
+
+        assert ("saved", [], []) == (mine["state"], mine["merged"], mine["conflicts"])
+        assert theirs["id"] != mine["id"]
+        after = first.call("memory", id=theirs["id"])
+        assert lasting(before) == lasting(after)
+        assert second.call("memory", id=mine["id"])["content"] == said
+
+    def test_own(self, world: World) -> None:
+        """What an agent itself says in other words is made one: the test above asks something."""
+        client = world.client("ELYSIAN")
+        first = keep(client, FACT, thread="own")
+        assert "existing" == keep(client, FACT, thread="own")["state"]
+        assert first["id"] == keep(client, FACT, thread="own")["id"]
+        against = keep(client, AGAINST, thread="own")
+        assert [first["id"]] == [each["id"] for each in against["conflicts"]]
+
+    def test_key(self, world: World) -> None:
+        """A key by which an agent says something once is its own: for another it is a new one."""
+        key, ids = "release-7", []
+        for agent in ("VAJRA", "KETHER"):
+            text = f"{agent} has published the release"
+            one = keep(world.client(agent), text, idempotency_key=key)
+            again = keep(world.client(agent), text, idempotency_key=key)
+            assert one["id"] == again["id"]
+            ids.append(one["id"])
+        assert ids[0] != ids[1]
+
+
+class TestLog:
+    def test_no_text(self, world: World) -> None:
+        """The log tells who did what for whom, and holds neither a text nor a token."""
+        world.owner.call("remember", content="zqaudited harbour", agent="vajra")
+        world.owner.call("search", query="zqaudited", as_agent="vajra", track=False)
+        found = world.owner.stream("logs", last=1_000, actor="audit")
+        noted = [each["text"] for each in found]
+        written = (world.home / "logs" / "cortex.ndjson").read_text()
+
+        assert "the owner did remember for VAJRA" in noted
+        assert "the owner did search as VAJRA" in noted
+        secret = [*world.tokens.values(), *(each.word for each in world.kept), "zqaudited"]
+        assert [] == [each for each in secret if each in written]
+
+
+class TestTraces:
+    def test_links(self, world: World) -> None:
+        """An id that an agent may not read is left out of what it reads, whoever put it there."""
+        client = world.client("VAJRA")
+        secret = world.of("AZOTH", "private").id
+        public = world.owner.call(
+            "post", content="an answer to something", agent="AZOTH", responding_to=[secret]
+        )["id"]
+        mine = keep(client, "the old crane is green")["id"]
+        with pytest.raises(Refused):
+            world.owner.call("supersede", old=mine, new=secret)
+
+        for told in (
+            client.call("memory", id=public),
+            client.call("memory", id=mine),
+            client.call("memory_changes", memory=mine),
+            client.call("search", query="an answer to something", track=False),
+            client.call("memories", limit=200, status="all"),
+            say(client, "pin", {"id": mine}).told({}),
+            say(client, "archive", {"ids": [mine]}).told({}),
+        ):
+            assert secret not in str(told)
+
+    def test_names(self, world: World) -> None:
+        """Of an agent that only another's private memory names nobody else learns."""
+        hidden = world.of("AZOTH", "private").about
+        assert world.client("AZOTH").call("agent", agent=hidden)
+        error = say(world.client("VAJRA"), "agent", {"agent": hidden}).error
+        never = say(world.client("VAJRA"), "agent", {"agent": "NEVER-MET"}).error
+
+        assert isinstance(error, NotFound)
+        assert str(never) == str(error).replace(hidden, "NEVER-MET")
