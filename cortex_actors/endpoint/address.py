@@ -43,6 +43,8 @@ class Endpoint:
     host: str
     is_loopback: bool
     key: str = field(default="", repr=False)
+    #: Whether the operating system's certificates count.
+    system_store: bool = False
 
     @property
     def named(self) -> str:
@@ -50,7 +52,7 @@ class Endpoint:
         return f"the {self.use.noun} endpoint {self.host}"
 
 
-def endpoint(base_url: str, key: str, *, use: Use) -> Endpoint:
+def endpoint(base_url: str, key: str, *, use: Use, system_store: bool = False) -> Endpoint:
     """Return the endpoint of the settings.
 
     Raises `EndpointUnusable` for an address that cannot be used, or must not: no scheme but http
@@ -77,6 +79,7 @@ def endpoint(base_url: str, key: str, *, use: Use) -> Endpoint:
         _host(parts),
         loopback,
         key,
+        system_store,
     )
 
 

@@ -49,6 +49,8 @@ class Answer:
     body: bytes
     #: Its `Retry-After`, in seconds from now; None without one.
     rest: float | None = None
+    #: Its `Location`: where it would have one go instead.
+    location: str = ""
 
 
 def verdict(answer: Answer, endpoint: Endpoint) -> CortexError | None:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from cortex_actors.endpoint.backoff import rest_asked
+from cortex_actors.endpoint.certificates import context
 from cortex_actors.endpoint.reply import Answer, Passing
 from cortex_actors.errors import EndpointDown, EndpointUnusable
 from cortex_actors.runtime.threads import Threads
@@ -144,11 +145,12 @@ def _client(endpoint: Endpoint) -> AsyncClient:
     headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
     if endpoint.key:
         headers["Authorization"] = f"Bearer {endpoint.key}"
+    secure = endpoint.url.startswith("https:")
     return httpx.AsyncClient(
         headers=headers,
         timeout=None,  # noqa: S113 - `post` has one for the whole of it, drips included
         # Without TLS there are no certificates to read, which takes most of the time.
-        verify=endpoint.url.startswith("https:"),
+        verify=context(system_store=endpoint.system_store) if secure else False,
         limits=httpx.Limits(max_connections=CONNECTIONS, keepalive_expiry=KEPT),
         trust_env=not endpoint.is_loopback,
     )
@@ -159,7 +161,8 @@ def _unmade(named: str, error: Exception) -> str:
     return (
         f"no connection to {named} can be made ({_reason(error)}): see to "
         "the proxy in HTTPS_PROXY or ALL_PROXY and the certificates in SSL_CERT_FILE or "
-        "SSL_CERT_DIR of the daemon's environment, then start the daemon again"
+        "SSL_CERT_DIR of the daemon's environment, or to tls.trust_system_store, then start the "
+        "daemon again"
     )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
+    from ssl import SSLContext
 
 #: Seconds between two bytes of a body that drips.
 DRIP = 0.02
@@ -34,7 +35,8 @@ class Reply:
     status: int = 200
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
-    #: `whole`, `half` (then the connection breaks), `silent` (no answer at all) or `drip`.
+    #: `whole`, `half` (then the connection breaks), `silent` (no answer at all), `drip`, or
+    #: `chunked` (the body is in that form, and says nothing of its length).
     manner: str = "whole"
 
 
@@ -68,21 +70,26 @@ class FakeServer:
     @property
     def url(self) -> str:
         """The address to be set as `base_url`."""
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
         assert self._server is not None
-        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
+        return int(self._server.sockets[0].getsockname()[1])
 
     def answer(self, request: Request) -> Reply:
         """Return the answer to a request."""
         raise NotImplementedError
 
-    async def open(self, port: int = 0) -> None:
+    async def open(self, port: int = 0, *, tls: SSLContext | None = None) -> None:
         """Listen."""
-        self._server = await asyncio.start_server(self._attend, "127.0.0.1", port)
+        self._server = await asyncio.start_server(self._attend, "127.0.0.1", port, ssl=tls)
 
     async def close(self) -> int:
         """Listen no more and hang up; return the port, which refuses connections now."""
         assert self._server is not None
-        port = int(self._server.sockets[0].getsockname()[1])
+        port = self.port
         self._server.close()
         for task in self._tasks:
             task.cancel()
@@ -119,8 +126,8 @@ async def _read(reader: asyncio.StreamReader) -> Request | None:
         return None
     line, *lines = head.strip().split("\r\n")
     headers = {name.lower(): value for name, _, value in (each.partition(": ") for each in lines)}
-    body = await reader.readexactly(int(headers["content-length"]))
-    return Request(line, headers, json.loads(body))
+    body = await reader.readexactly(int(headers.get("content-length", 0)))
+    return Request(line, headers, json.loads(body or b"{}"))
 
 
 async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, reply: Reply) -> bool:
@@ -128,7 +135,8 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, re
     if reply.manner == "silent":
         await reader.read()  # until the client hangs up
         return False
-    lines = [f"HTTP/1.1 {reply.status} X", f"Content-Length: {len(reply.body)}"]
+    lines = [f"HTTP/1.1 {reply.status} X"]
+    lines += [] if reply.manner == "chunked" else [f"Content-Length: {len(reply.body)}"]
     lines += [f"{name}: {value}" for name, value in reply.headers.items()]
     writer.write("\r\n".join([*lines, "", ""]).encode())
     if reply.manner == "drip":
@@ -145,9 +153,9 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, re
 
 
 @asynccontextmanager
-async def listening(server: S) -> AsyncIterator[S]:
+async def listening(server: S, *, tls: SSLContext | None = None) -> AsyncIterator[S]:
     """Give a server that listens."""
-    await server.open()
+    await server.open(tls=tls)
     try:
         yield server
     finally:
