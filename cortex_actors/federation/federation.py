@@ -2,7 +2,7 @@
 
 hears   -
 says    -
-asks    roster (whose stores ask others), cache (the question's vector)
+asks    roster (who is asked, and how), cache (the question's vector)
 keeps   - (a question in hand is lost on a crash; whoever asked is told)
 """
 
@@ -13,54 +13,41 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from cortex_actors.domain.hit import Hit, Recall
-from cortex_actors.errors import (
-    ActorAway,
-    BadInput,
-    CortexError,
-    DeadlineExceeded,
-    EmbedderDown,
-    ModelChanged,
-    Unembeddable,
-)
-from cortex_actors.federation.store import Answer, Question, RecallStore
-from cortex_actors.rules.fusion import Ranked, fuse
+from cortex_actors.domain.hit import REMOTE, Hit, Recall
+from cortex_actors.errors import CortexError
+from cortex_actors.federation.asking import asked
+from cortex_actors.federation.beside import Beside
+from cortex_actors.federation.merging import merged, wanted
+from cortex_actors.federation.party import party
+from cortex_actors.federation.received import flagged
+from cortex_actors.federation.satellites import bare
+from cortex_actors.federation.store import LOCAL, Outcome, Question
+from cortex_actors.federation.wording import Embed, Wording, admit
+from cortex_actors.rules import packing
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.overflow import Overflow
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from cortex_actors.clock import Clock
+    from cortex_actors.federation.spec import Fan
     from cortex_actors.settings import FederationSettings
-    from cortex_actors.storage.indexing import Matrix
 
 log = logging.getLogger("cortex.federation")
 
-#: Characters a question may have: a page, not a book.
-QUESTION_LIMIT = 4_096
-
-#: Hits that may be asked for at once.
-HITS_LIMIT = 200
-
-
-class Embed(Protocol):
-    """Turns a question into a vector."""
-
-    def __call__(
-        self, texts: Sequence[str], *, urgent: bool, patience: float, model: str
-    ) -> Awaitable[Matrix]:
-        """Return one row for each text; raises `EmbedderDown` when it cannot in time."""
+#: Characters of other programs' texts that are looked through on the loop; more take a thread.
+AT_ONCE = 8_192
 
 
 class RosterPort(Protocol):
     """What the federation needs of the roster."""
 
-    async def stores(self) -> tuple[RecallStore, ...]:
-        """Return the stores to ask."""
+    async def fan(self) -> Fan:
+        """Return who is asked and how, as it is now."""
 
-    async def note(self, name: str, reason: str) -> None:
-        """Take down how an ask ended."""
+    async def noted(self, outcomes: tuple[Outcome, ...]) -> None:
+        """Take down how the asks of one question ended."""
 
 
 class Federation(AsyncioActor):
@@ -81,99 +68,82 @@ class Federation(AsyncioActor):
     ) -> None:
         """Remember whom to ask; `model` is the one whose vectors questions are to have."""
         super().__init__()
-        self._model = model
         self._roster = roster
-        self._embed = embed
         self._clock = clock
-        self._settings = settings
+        self._wording = Wording(embed, model=model, patience=settings.patience_s)
+        self._beside = Beside(self._wording, clock)
 
-    def recall(
-        self, text: str, limit: int, project_id: str | None = None, *, explain: bool = False
-    ) -> asyncio.Task[Recall]:
+    def recall(self, question: Question) -> asyncio.Task[Recall]:
         """Return what the stores know about a question; the mailbox goes on meanwhile.
 
-        Raises `BadInput` for a question that is empty or too long, and `ModelChanged` when another
-        model answers by now. While no text can be embedded, words alone are searched, and why is
-        under `skipped`; a store that does not answer is under `failed`.
+        Raises `BadInput` for a question that is empty or too long, `NotFound` for a store that
+        there is not, and `ModelChanged` when another model answers by now. While no text can be
+        embedded, words alone are searched, and why is under `skipped`, as is a store that cannot
+        be asked; a store that does not answer is under `failed`. Other stores are asked without
+        what is secret in the question, and not at all when that cannot be told.
         """
-        question = Question(text, None, limit, project_id, model=self._model, explain=explain)
         return self.spawn(self._recall(question), name="recall")
 
     async def _recall(self, question: Question) -> Recall:
-        """Ask every store at once and fuse what they say."""
-        _admit(question.text, question.limit)
+        """Ask every store at once, and then for what may stand beside their answer.
+
+        All of it takes no longer than one store may: what a slow one leaves no time for is not
+        looked for.
+        """
+        admit(question)
         begun = self._clock.monotonic()
-        question = await self._embedded(question)
-        stores = await self._roster.stores()
-        answers = await asyncio.gather(*(self._ask(store, question) for store in stores))
-        told = {store.name: answer for store, answer in zip(stores, answers, strict=True)}
-        answered = {name: each for name, each in told.items() if isinstance(each, Answer)}
-        failed = [(name, each) for name, each in told.items() if not isinstance(each, Answer)]
-        lists = {name: each.hits for name, each in answered.items()}
+        fan = await self._roster.fan()
+        others = any(each.store.kind != LOCAL for each in fan.members)
+        question = replace(question, now=self._clock.now())
+        whom = party(fan, await self._wording.ready(question, others=others))
+        wants, knobs = wanted(whom, fan.knobs), fan.knobs
+        seconds = knobs.per_store_timeout_s
+        until = self._clock.monotonic() + seconds
+        first = await asked(
+            whom.members, whom.question, limit=wants.ask, seconds=seconds, clock=self._clock
+        )
+        self.spawn(self._noted(first.outcomes), name="note")
+        packet = merged(first.lists, wants, knobs)
+        answered = [each for each in whom.members if each.store.name in first.answered]
+        beside = await self._beside.found(
+            replace(whom, members=tuple(answered)), packet, knobs, until=until
+        )
+        hits, beside, spent = _afforded([one.shown for one in packet], beside, wants.budget)
         return Recall(
             query=question.text,
-            hits=tuple(self._fused(lists, question.limit)),
-            failed=tuple(failed),
-            skipped=tuple((name, why) for name, each in answered.items() for why in each.skipped),
+            hits=await _looked_through(hits),
+            failed=first.failed,
+            skipped=(*first.skipped, *whom.skipped),
             took_ms=(self._clock.monotonic() - begun) * 1_000,
+            beside=await _looked_through(beside),
+            asked=first.answered,
+            tokens=spent,
+            budget_tokens=wants.budget,
         )
 
-    async def _embedded(self, question: Question) -> Question:
-        """Return the question with its vector, or with the reason why it has none."""
-        patience = self._settings.patience_s
+    async def _noted(self, outcomes: tuple[Outcome, ...]) -> None:
+        """Have taken down how the stores did; nobody waits for it, and nothing fails for it."""
         try:
-            rows = await self._embed(
-                [question.text], urgent=True, patience=patience, model=self._model
-            )
-        except ModelChanged:
-            raise
-        except (EmbedderDown, Unembeddable, ActorAway, DeadlineExceeded) as error:
-            return replace(question, why=str(error))
-        return replace(question, vector=rows[0])
-
-    async def _ask(self, store: RecallStore, question: Question) -> Answer | str:
-        """Return a store's answer, or why there is none."""
-        answer: Answer | None = None
-        try:
-            async with asyncio.timeout(self._settings.timeout_s):
-                answer, reason = await store.recall(question), ""
-        except TimeoutError:
-            reason = f"no answer within {self._settings.timeout_s:g} s"
+            await self._roster.noted(outcomes)
         except Exception as error:
-            reason = str(error) or type(error).__name__
-            if not isinstance(error, CortexError):
-                log.warning("the store %s failed", store.name, exc_info=error)
-        try:
-            await self._roster.note(store.name, reason)
-        except CortexError as error:
-            log.warning("how %s answered was not noted: %s", store.name, error)
-        return reason if answer is None else answer
-
-    def _fused(self, lists: Mapping[str, Sequence[Hit]], limit: int) -> list[Hit]:
-        """Return one list; a single store's own order and scores are kept as they are."""
-        if len(lists) == 1:
-            (only,) = lists.values()
-            return list(only[:limit])
-        known = {f"{name}/{hit.id}": hit for name, hits in lists.items() for hit in hits}
-        ranked = {
-            name: [Ranked(f"{name}/{hit.id}", hit.score) for hit in hits]
-            for name, hits in lists.items()
-        }
-        fused = fuse(ranked, k=self._settings.k, limit=limit)
-        return [replace(known[each.id], score=each.score) for each in fused]
+            # Uncaught it would end this actor, and every question in hand with it.
+            trace = None if isinstance(error, CortexError) else error
+            log.warning("how the stores answered was not noted: %s", error, exc_info=trace)
 
 
-def _admit(text: str, limit: int) -> None:
-    """Raise `BadInput` for a question that cannot be asked."""
-    if not text.strip():
-        message = "cannot recall: the question is empty; say what you are looking for"
-        raise BadInput(message)
-    if len(text) > QUESTION_LIMIT:
-        message = (
-            f"cannot recall: the question has {len(text)} characters, the limit is "
-            f"{QUESTION_LIMIT}; ask for less"
-        )
-        raise BadInput(message)
-    if not 1 <= limit <= HITS_LIMIT:
-        message = f"cannot recall: {limit} hits were asked for; ask for 1 to {HITS_LIMIT}"
-        raise BadInput(message)
+def _afforded(
+    hits: list[Hit], beside: list[Hit], budget: int | None
+) -> tuple[list[Hit], list[Hit], int]:
+    """Return an answer, what of the rest its budget pays for beside it, and what all that costs."""
+    if budget is None:
+        return hits, beside, 0
+    spent = sum(packing.cost(hit) for hit in hits)
+    some = packing.beside(beside, budget - spent)
+    return hits, some, spent + sum(packing.cost(hit) for hit in some)
+
+
+async def _looked_through(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """Return hits of which those of other programs say what makes them look like an attack."""
+    if sum(len(hit.text) for hit in hits if hit.trust == REMOTE) <= AT_ONCE:
+        return tuple(flagged(bare(hit)) for hit in hits)
+    return await asyncio.to_thread(lambda: tuple(flagged(bare(hit)) for hit in hits))

@@ -1,71 +1,285 @@
-"""Roster: the stores that can be asked, and how each of them has been doing.
+"""Roster: the stores that can be asked, what each counts, and how each has been doing.
 
 hears   -
-says    store:up, store:down
+says    store:added, store:removed, store:up, store:down
 asks    ledger, vectors (through the stores, when whoever got them asks)
-keeps   counts of answers and failures (lost on a restart; every store then counts as up)
+keeps   what a question asks, made of the register and made anew after a crash; what is about to be
+        said of a store (a crash loses it). What was turned, the connections and the counts are the
+        register's and outlive it
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+import asyncio
+import logging
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from cortex_actors.domain.payload import Ids
+from cortex_actors.errors import CortexError
+from cortex_actors.federation import describing
+from cortex_actors.federation.configuring import Configuring
+from cortex_actors.federation.joining import Joining
+from cortex_actors.federation.pinging import Pinging
+from cortex_actors.federation.spec import Fan, Knobs
+from cortex_actors.federationsections import LONGEST_ASK
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.overflow import Overflow
-from cortex_actors.topics import STORE_DOWN, STORE_UP
+from cortex_actors.topics import STORE_ADDED, STORE_DOWN, STORE_REMOVED, STORE_UP
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from cortex_actors.bus.bus import Bus
-    from cortex_actors.federation.store import RecallStore
+    from cortex_actors.clock import Clock
+    from cortex_actors.federation.books import Books, Done
+    from cortex_actors.federation.spec import StoreSpec
+    from cortex_actors.federation.store import Outcome, RecallStore
+    from cortex_actors.settings import FederationSettings, TlsSettings
 
+log = logging.getLogger("cortex.federation")
 
-@dataclass(frozen=True, slots=True)
-class StoreHealth:
-    """How one store has been doing since the roster started."""
+#: Seconds after which a store is tried again whose token the keyring did not give.
+AGAIN = 30.0
 
-    name: str
-    answered: int = 0
-    failed: int = 0
-    #: Why the last ask failed; empty when it was answered.
-    reason: str = field(default="")
+#: Seconds for which a stop waits for what is about to be said, and for connections to close.
+LAST = 2.0
 
 
 class Roster(AsyncioActor):
-    """Knows the stores. A store that fails is still asked: it may be back."""
+    """Knows the stores. A store that fails is still asked: it may be back.
 
-    #: A recall asks who there is and notes who failed: hundreds of recalls at once, then they wait.
+    Everything one question needs is one value, and a change puts another one in its place: no
+    question sees half of a change. Changes take turns; questions do not wait for them.
+    """
+
+    #: A recall asks who there is and tells how that went: hundreds of recalls at once, then they
+    #: wait.
     mailbox_limit = 1_000
     overflow = Overflow.BACK_PRESSURE
 
-    def __init__(self, stores: Sequence[RecallStore], bus: Bus) -> None:
-        """Begin with every store up."""
+    def __init__(
+        self,
+        local: Callable[[str], Sequence[RecallStore]],
+        bus: Bus,
+        books: Books,
+        *,
+        settings: FederationSettings,
+        tls: TlsSettings,
+        clock: Clock,
+    ) -> None:
+        """Begin with what the register knows; `local` gives what is kept here, by `knobs.local`."""
         super().__init__()
-        self._stores = tuple(stores)
+        self._local = local
         self._bus = bus
-        self._health = {store.name: StoreHealth(store.name) for store in stores}
+        self._books = books
+        self._settings = settings
+        self._tls = tls
+        self._clock = clock
+        self._joining = Joining(books)
+        self._configuring = Configuring(books)
+        self._pinging = Pinging(books, clock)
+        self._ready = asyncio.Event()
+        self._turn, self._saying = asyncio.Lock(), asyncio.Lock()
+        self._fan = Fan()
+        self._again_at: float | None = None
+        self._sweeping: asyncio.Task[None] | None = None
 
-    def stores(self) -> tuple[RecallStore, ...]:
-        """Return the stores to ask."""
-        return self._stores
+    def on_start(self) -> None:
+        """Set the stores up, beside whoever starts: a keyring may take its time."""
+        self._books.register.adopt(self._settings, self._tls)
+        self.spawn(self._bring(), name="set up stores")
 
-    def health(self) -> tuple[StoreHealth, ...]:
+    async def on_stop(self) -> None:  # type: ignore[override]  # Pykka has it plain
+        """Say what is about to be said, and close every connection."""
+        register = self._books.register
+        for name in tuple(register.bound):
+            register.let_go(name)
+        leaving, register.leaving = register.leaving, []
+        try:
+            async with asyncio.timeout(LAST):
+                async with self._saying:  # whoever waits for it was there first
+                    pass
+                await asyncio.gather(*(each.close() for each in leaving))
+        except TimeoutError:
+            log.warning("not everything about stores was said and closed at the end")
+
+    async def fan(self) -> Fan:
+        """Return everything one question needs; the first one waits until the stores are set up."""
+        await self._ready.wait()
+        if self._again_at is not None and self._clock.monotonic() >= self._again_at:
+            self._again_at = None
+            self.spawn(self._bring(), name="set up stores again")
+        return self._fan
+
+    def noted(self, outcomes: Sequence[Outcome]) -> None:
+        """Take down how some asks ended; what changed is said beside it, in order."""
+        for name, is_up in self._books.register.note(outcomes):
+            topic = STORE_UP if is_up else STORE_DOWN
+            self.spawn(self._say(topic, (name,)), name=f"say {topic}")
+
+    def described(self) -> dict[str, Any]:
+        """Return in short how the stores are."""
+        register = self._books.register
+        active = register.active()
+        return {
+            "active": active,
+            "local": list(register.local),
+            "total": len(register.rows()),
+            "down": [
+                each.name for each in register.standings() if each.reason and each.name in active
+            ],
+            "skipped": dict(register.unbindable),
+            "trouble": list(register.faults),
+        }
+
+    def told(self) -> dict[str, Any]:
         """Return how each store has been doing."""
-        return tuple(self._health.values())
+        return {"stores": [each.told() for each in self._books.register.standings()]}
 
-    async def note(self, name: str, reason: str) -> None:
-        """Take down how an ask ended (`reason` is empty when it was answered); say what changed."""
-        before = self._health[name]
-        good = not reason
-        self._health[name] = replace(
-            before,
-            answered=before.answered + good,
-            failed=before.failed + (not good),
-            reason=reason,
+    def knobs(self) -> dict[str, Any]:
+        """Return what may be turned: as it is, as the settings have it, and by default."""
+        register, default = self._books.register, Knobs()
+        live, settings = register.knobs, register.by_settings
+        return {
+            "knobs": [
+                {
+                    "name": name,
+                    "live": getattr(live, name),
+                    "settings": getattr(settings, name),
+                    "default": getattr(default, name),
+                    "twiddled": getattr(live, name) != getattr(settings, name),
+                }
+                for name in describing.KNOBS
+            ]
+        }
+
+    def listed(self) -> asyncio.Task[dict[str, Any]]:
+        """Return every store and what may be turned; a file in trouble is looked at again."""
+        return self.spawn(self._listed(), name="list stores")
+
+    def add(self, spec: StoreSpec) -> asyncio.Task[dict[str, Any]]:
+        """Take a store in; raises as `Joining.add`."""
+        return self._change("add a store", partial(self._joining.add, spec))
+
+    def remove(self, name: str) -> asyncio.Task[dict[str, Any]]:
+        """Let a store go that was added; raises as `Joining.remove`."""
+        return self._change("remove a store", partial(self._joining.remove, name))
+
+    def enable(self, name: str, *, on: bool) -> asyncio.Task[dict[str, Any]]:
+        """Ask a store from now on, or no more; raises as `Configuring.enable`."""
+        return self._change("enable a store", partial(self._configuring.enable, name, on=on))
+
+    def tune(
+        self, name: str, *, weight: float | None, floor: float | None
+    ) -> asyncio.Task[dict[str, Any]]:
+        """Let a store count otherwise; raises as `Configuring.tune`."""
+        tune = partial(self._configuring.tune, name, weight=weight, floor=floor)
+        return self._change("tune a store", tune)
+
+    def configure(self, changes: Mapping[str, Any]) -> asyncio.Task[dict[str, Any]]:
+        """Turn several things at one stroke, or none; raises as `Configuring.configure`."""
+        return self._change("configure", partial(self._configuring.configure, changes))
+
+    def take_in(self, text: str, *, replace: bool) -> asyncio.Task[dict[str, Any]]:
+        """Take in what a Callosum's file describes; raises as `Joining.take_in`."""
+        return self._change(
+            "import stores", partial(self._joining.take_in, text, may_replace=replace)
         )
-        if bool(before.reason) != bool(reason):
-            topic = STORE_UP if good else STORE_DOWN
-            await self._bus.publish(topic, Ids((name,)), source=self.actor_name)
+
+    def foresee(self, text: str, *, replace: bool) -> asyncio.Task[dict[str, Any]]:
+        """Return what `take_in` would do now; nothing is changed."""
+        return self.spawn(self._foreseen(text, replace=replace), name="foresee an import")
+
+    def ping(self, name: str | None) -> asyncio.Task[dict[str, Any]]:
+        """Ask a store, or all that are enabled, whether it is there; raises `NotFound`."""
+        return self.spawn(self._pinged(name), name="ping stores")
+
+    def _change(
+        self, name: str, work: Callable[[], Awaitable[Done]]
+    ) -> asyncio.Task[dict[str, Any]]:
+        """Do a change when it is its turn; the mailbox goes on meanwhile."""
+        return self.spawn(self._changed(work), name=name)
+
+    async def _changed(self, work: Callable[[], Awaitable[Done]]) -> dict[str, Any]:
+        """Do a change, let questions see it, and say who came and went."""
+        await self._ready.wait()
+        async with self._turn:
+            try:
+                done = await work()
+                if self._books.register.waiting():  # somebody wrote into the file by hand
+                    await self._books.bring()
+            finally:
+                self._swap()
+        for topic, names in ((STORE_ADDED, done.added), (STORE_REMOVED, done.removed)):
+            if names:
+                await self._say(topic, names)
+        return {**done.answer, "active": self._books.register.active()}
+
+    async def _foreseen(self, text: str, *, replace: bool) -> dict[str, Any]:
+        """Look at what a file would bring, between two changes."""
+        await self._ready.wait()
+        async with self._turn:
+            try:
+                return await self._joining.foresee(text, may_replace=replace)
+            finally:
+                self._swap()
+
+    async def _listed(self) -> dict[str, Any]:
+        """Look again where somebody had something to mend, then tell."""
+        await self._ready.wait()
+        register = self._books.register
+        if register.trouble:
+            await self._bring()
+        return {
+            "stores": register.rows(),
+            "active": register.active(),
+            "types": self._books.binder.types,
+            "knobs": {name: getattr(register.knobs, name) for name in describing.KNOBS},
+            "turned": register.turned(),
+            "supported_knobs": list(describing.KNOBS),
+            "trouble": list(register.trouble),
+        }
+
+    async def _pinged(self, name: str | None) -> dict[str, Any]:
+        """Ask, and set up what can be asked by now."""
+        await self._ready.wait()
+        found = await self._pinging.ping(name)
+        back = {each["name"] for each in found if each["ok"]}
+        if back & self._books.register.unbindable.keys():
+            await self._bring()
+        return {"stores": found}
+
+    async def _bring(self) -> None:
+        """Set up all that is enabled, as the file and the register have it now."""
+        async with self._turn:
+            await self._books.read()
+            later = await self._books.bring()
+            self._again_at = self._clock.monotonic() + AGAIN if later else None
+            self._swap()
+        self._ready.set()
+
+    def _swap(self) -> None:
+        """Let the next question see what the register knows now."""
+        register = self._books.register
+        self._fan = register.fan(self._local(register.knobs.local))
+        if register.leaving and self._sweeping is None:
+            self._sweeping = self.spawn(self._swept(), name="close stores")
+
+    async def _swept(self) -> None:
+        """Close stores that nobody asks any more, once no question can have them in hand."""
+        register = self._books.register
+        while leaving := list(register.leaving):
+            await self._clock.sleep(LONGEST_ASK)
+            for each in leaving:
+                await each.close()
+            register.leaving = [each for each in register.leaving if each not in leaving]
+        self._sweeping = None
+
+    async def _say(self, topic: str, names: Sequence[str]) -> None:
+        """Say what became of some stores; that nobody could be told is no reason to undo it."""
+        async with self._saying:
+            try:
+                await self._bus.publish(topic, Ids(tuple(names)), source=self.actor_name)
+            except CortexError as error:
+                log.warning("%s of %s was not said: %s", topic, ", ".join(names), error)

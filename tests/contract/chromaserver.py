@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import socket
 import subprocess
 import sys
 import urllib.request
@@ -14,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.process.commands import until
+from tests.process.server import ServerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,17 +23,13 @@ PROGRAM = Path(sys.executable).with_name("chroma")
 LISTED = "api/v2/tenants/default_tenant/databases/default_database/collections?limit=1000"
 
 
-class ChromaServer:
+class ChromaServer(ServerProcess):
     """`chroma run` on one port; it can be stopped and started again."""
 
     def __init__(self, folder: Path) -> None:
         """Keep its files in a folder, on a port that is free now."""
+        super().__init__()
         self._folder = folder
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port: int = free.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
-        self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Start it; return once it answers."""
@@ -45,18 +39,6 @@ class ChromaServer:
                 [str(PROGRAM), "run", *where], stdout=log, stderr=log, cwd=self._folder
             )
         until(self._answers, "the Chroma server")
-
-    def stop(self) -> None:
-        """End it at once, as a crash would."""
-        if self._process is not None:
-            self._process.send_signal(signal.SIGKILL)
-            self._process.wait()
-            self._process = None
-
-    def pause(self) -> None:
-        """Have it answer nobody any more, with its connections open."""
-        assert self._process is not None
-        os.kill(self._process.pid, signal.SIGSTOP)
 
     def collections(self) -> list[str]:
         """Return the names of every collection."""

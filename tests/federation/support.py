@@ -3,123 +3,155 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cortex_actors.bus.bus import Bus
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.hit import Hit
-from cortex_actors.domain.payload import Ids
 from cortex_actors.embedding.hashing import HashingProvider
 from cortex_actors.federation.federation import Federation
-from cortex_actors.federation.roster import Roster
-from cortex_actors.federation.store import Answer
+from cortex_actors.federation.spec import Fan, Knobs, Member
+from cortex_actors.federation.store import Answer, Question
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.supervised import start_actor
 from cortex_actors.settings import FederationSettings
-from cortex_actors.testing import ManualClock, MemoryJournal
-from cortex_actors.topics import STORE_DOWN, STORE_UP
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from cortex_actors.domain.event import Event
+    from cortex_actors.clock import Clock
     from cortex_actors.domain.hit import Recall
-    from cortex_actors.domain.payload import Payload
     from cortex_actors.errors import CortexError
-    from cortex_actors.federation.roster import StoreHealth
-    from cortex_actors.federation.store import Question, RecallStore
+    from cortex_actors.federation.store import Outcome, RecallStore
     from cortex_actors.storage.indexing import Matrix
 
 #: Whose vectors questions have.
 MODEL = "a model"
 
-#: Seconds a store may take here.
+#: Seconds a store may take that is to be late.
 PATIENCE = 0.05
 
 
 class Shelf:
     """A store with fixed hits; it raises what it is told, and answers once its gate is open."""
 
-    def __init__(self, name: str, *hits: tuple[str, float]) -> None:
+    most = 100
+    has_topics = False
+
+    def __init__(self, name: str, *hits: tuple[str, float], kind: str = "shelf") -> None:
         self.name = name
-        self.hits = [Hit(id_, f"text of {id_}", score, name) for id_, score in hits]
+        self.kind = kind
+        self.hits = [
+            Hit(id_, f"text of {id_}", score, name, base_relevance=score) for id_, score in hits
+        ]
         self.fails: BaseException | None = None
         self.gate = asyncio.Event()
         self.gate.set()
         self.asked: list[Question] = []
+        self.limits: list[int] = []
         self.left_out: tuple[str, ...] = ()
+        self.knows: tuple[str, ...] | None = None
+        self.closed = 0
 
-    async def recall(self, question: Question) -> Answer:
+    def unmet(self, question: Question) -> str:
+        """Return which condition it does not know, if it does not know all there are."""
+        if self.knows is None:
+            return ""
+        strange = [each for each in question.conditions if each not in self.knows]
+        return f"it cannot narrow its answer by {', '.join(strange)}" if strange else ""
+
+    async def recall(self, question: Question, *, limit: int, seconds: float) -> Answer:
         """Return the hits."""
+        assert seconds > 0
         self.asked.append(question)
+        self.limits.append(limit)
         await self.gate.wait()
         if self.fails is not None:
             raise self.fails
         return Answer(tuple(self.hits), self.left_out)
 
+    async def close(self) -> None:
+        """Count how often."""
+        self.closed += 1
 
-class _Port:
-    """The roster, by name."""
 
-    def __init__(self, names: Names) -> None:
-        self.stores = names.method("roster", Roster.stores, timeout=5)
-        self.note = names.method("roster", Roster.note, timeout=5)
+class Port:
+    """A roster that always says the same, and takes down how the stores did."""
+
+    def __init__(self, fan: Fan) -> None:
+        self.now = fan
+        self.outcomes: list[Outcome] = []
+        self.fails: Exception | None = None
+
+    async def fan(self) -> Fan:
+        """Return who is asked."""
+        return self.now
+
+    async def noted(self, outcomes: tuple[Outcome, ...]) -> None:
+        """Take down how the asks of one question ended."""
+        if self.fails is not None:
+            raise self.fails
+        self.outcomes += outcomes
 
 
 class Village:
-    """A federation over some shelves."""
+    """A federation over some stores, with a roster that never changes its mind."""
 
-    def __init__(self, stores: Sequence[RecallStore]) -> None:
+    def __init__(
+        self,
+        stores: Sequence[RecallStore],
+        *,
+        clock: Clock | None = None,
+        model: str = MODEL,
+        row: Matrix | None = None,
+        knobs: Knobs | None = None,
+        weights: Mapping[str, float] | None = None,
+        floors: Mapping[str, float] | None = None,
+        unbindable: tuple[tuple[str, str], ...] = (),
+    ) -> None:
+        """Ask these stores; `row` is the vector that every question has."""
+        self.clock = clock or SystemClock()
+        self.model = model
+        self._row = row
         self.names = Names()
-        self.journal = MemoryJournal(ManualClock())
-        self.bus = Bus(self.journal, ManualClock())
-        self.said: list[Event[Payload]] = []
-        self.bus.subscribe("store:*", self.said.append)
         self.embedding_fails: CortexError | None = None
-        self._stores = stores
+        self.embedded: list[str] = []
+        members = tuple(
+            Member(each, (weights or {}).get(each.name, 1.0), (floors or {}).get(each.name, 0.0))
+            for each in stores
+        )
+        self.roster = Port(Fan(members, knobs or Knobs(), unbindable))
         self.ask = self.names.method("federation", Federation.recall, timeout=10)
-        self.health_of = self.names.method("roster", Roster.health, timeout=5)
 
     async def begin(self) -> Village:
-        """Start the roster, then the federation."""
-        settings = FederationSettings(timeout_s=PATIENCE)
-        await start_actor(self.names, "roster", Roster, self._stores, self.bus)
+        """Start the federation."""
         await start_actor(
             self.names,
             "federation",
             Federation,
-            _Port(self.names),
+            self.roster,
             self._embed,
-            model=MODEL,
-            clock=SystemClock(),
-            settings=settings,
+            model=self.model,
+            clock=self.clock,
+            settings=FederationSettings(),
         )
         return self
 
-    async def recall(self, text: str = "tabs", limit: int = 10) -> Recall:
+    async def recall(self, text: str = "tabs", limit: int | None = 10, **more: Any) -> Recall:
         """Ask every store."""
-        return await self.ask(text, limit, None)
-
-    async def health(self, name: str) -> StoreHealth:
-        """Return how one store has been doing."""
-        return next(each for each in await self.health_of() if name == each.name)
-
-    @property
-    def flips(self) -> list[tuple[str, str]]:
-        """What was said of the stores: up or down, and which."""
-        topics = {STORE_UP: "up", STORE_DOWN: "down"}
-        pairs = [(topics[event.topic], event.payload) for event in self.said]
-        return [(how, ids.ids[0]) for how, ids in pairs if isinstance(ids, Ids)]
+        return await self.ask(Question(text, limit, **more))
 
     async def _embed(
         self, texts: Sequence[str], *, urgent: bool, patience: float, model: str
     ) -> Matrix:
         """Return a question's vector."""
-        assert MODEL == model
+        assert self.model == model
+        self.embedded += texts
         if self.embedding_fails is not None:
             raise self.embedding_fails
         assert urgent
         assert patience > 0
+        if self._row is not None:
+            return np.stack([self._row for _ in texts])
         return np.asarray(await HashingProvider().embed(texts))

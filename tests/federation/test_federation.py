@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from cortex_actors.domain.memory import Layer
 from cortex_actors.errors import (
     ActorAway,
     BadInput,
@@ -16,10 +17,13 @@ from cortex_actors.errors import (
     ModelMissing,
     Unembeddable,
 )
-from cortex_actors.federation.federation import HITS_LIMIT, QUESTION_LIMIT
-from cortex_actors.federation.roster import Roster
-from cortex_actors.testing import eventually
-from tests.federation.support import MODEL, Shelf, Village
+from cortex_actors.federation.merging import HITS_LIMIT
+from cortex_actors.federation.spec import Knobs
+from cortex_actors.federation.store import LOCAL
+from cortex_actors.federation.wording import QUESTION_LIMIT
+from cortex_actors.storage.search.query import Past, Where
+from cortex_actors.testing import EPOCH, eventually
+from tests.federation.support import MODEL, PATIENCE, Shelf, Village
 
 
 @pytest.fixture
@@ -36,7 +40,8 @@ async def two() -> Shelf:
 
 class TestAnswer:
     async def test_single_store(self, one: Shelf) -> None:
-        """A single store's own order and scores are kept."""
+        """While only what is known here answers, its own order and scores are kept."""
+        one.kind = LOCAL
         found = await (await Village([one]).begin()).recall()
 
         assert [("a", 0.9), ("b", 0.5), ("c", 0.1)] == [(h.id, h.score) for h in found.hits]
@@ -53,12 +58,14 @@ class TestAnswer:
         found = await (await Village([one, two]).begin()).recall()
 
         assert ["a", "x", "b", "y", "c"] == [hit.id for hit in found.hits]
-        assert [0.5, 0.5] == [hit.score for hit in found.hits[:2]]
+        assert [1.0, 1.0] == [hit.score for hit in found.hits[:2]]
+        assert [1, 1, 2, 2, 3] == [hit.store_rank for hit in found.hits]
+        assert ("one", "two") == found.asked
         assert ["one", "two"] == [hit.store for hit in found.hits[:2]]
 
     async def test_same_id(self, one: Shelf) -> None:
         """Two stores' hits with one id are two hits: each names its own thing."""
-        found = await (await Village([one, Shelf("two", ("a", 1.0))]).begin()).recall()
+        found = await (await Village([one, Shelf("two", ("a", 0.9))]).begin()).recall()
 
         assert [("a", "one"), ("a", "two")] == [(h.id, h.store) for h in found.hits[:2]]
 
@@ -73,17 +80,52 @@ class TestAnswer:
         assert () == (await (await Village([]).begin()).recall()).hits
 
     async def test_question(self, one: Shelf) -> None:
-        """A store is given the question with its vector, its limit and its project."""
+        """A store is given the question with its vector, its conditions and its moment."""
         village = await Village([one]).begin()
-        found = await village.ask("tabs", 3, "prj_1", explain=True)
+        where = Where(project_id="prj_1", tags=("x",))
+        found = await village.recall("tabs", 3, where=where, explain=True)
 
         (question,) = one.asked
-        assert ("tabs", 3, "prj_1") == (question.text, question.limit, question.project_id)
+        assert ("tabs", 3, where) == (question.text, question.limit, question.where)
+        assert question.now > EPOCH
         assert question.vector is not None
         assert (384,) == question.vector.shape
         assert (MODEL, True) == (question.model, question.explain)
         assert "tabs" == found.query
         assert found.took_ms > 0
+
+
+class TestUnable:
+    async def test_condition(self, one: Shelf, two: Shelf) -> None:
+        """A store that cannot narrow its answer as asked is not asked, and is listed with why."""
+        two.knows = ("tags",)
+        village = await Village([one, two]).begin()
+        found = await village.recall(where=Where(tags=("x",), layers=(Layer.WORKING,)))
+
+        assert ["a", "b", "c"] == [hit.id for hit in found.hits]
+        assert (("two", "it cannot narrow its answer by layers"),) == found.skipped
+        assert [] == two.asked
+
+    async def test_known_condition(self, one: Shelf, two: Shelf) -> None:
+        """One that knows every condition is asked."""
+        two.knows = ("tags",)
+        village = await Village([one, two]).begin()
+
+        assert 5 == len((await village.recall(where=Where(tags=("x",)))).hits)
+
+    async def test_past(self, one: Shelf) -> None:
+        """Another time is a condition like any other."""
+        one.knows = ()
+        found = await (await Village([one]).begin()).recall(past=Past(as_of=5, original=True))
+
+        assert (("one", "it cannot narrow its answer by as_of, original"),) == found.skipped
+
+    async def test_named(self, one: Shelf, two: Shelf) -> None:
+        """Only the stores that are named are asked, and the others are no news."""
+        found = await (await Village([one, two]).begin()).recall(stores=("two",))
+
+        assert (["x", "y"], ()) == ([hit.id for hit in found.hits], found.skipped)
+        assert [] == one.asked
 
 
 class TestFailing:
@@ -109,10 +151,11 @@ class TestFailing:
     async def test_late(self, one: Shelf, two: Shelf) -> None:
         """A store that does not answer in time costs only its part and is listed."""
         one.gate.clear()
-        found = await (await Village([one, two]).begin()).recall()
+        knobs = Knobs(per_store_timeout_s=PATIENCE)
+        found = await (await Village([one, two], knobs=knobs).begin()).recall()
 
         assert ["x", "y"] == [hit.id for hit in found.hits]
-        assert (("one", "no answer within 0.05 s"),) == found.failed
+        assert (("one", "timeout after 0.05 s"),) == found.failed
 
     async def test_all(self, one: Shelf) -> None:
         """When nobody answers the answer is empty and says so: silence is not ignorance."""
@@ -130,15 +173,25 @@ class TestFailing:
 
         assert 3 == len((await village.recall()).hits)
 
-    async def test_not_noted(self, one: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_noted(self, one: Shelf, two: Shelf) -> None:
+        """How every store did is taken down once for each question, with the time it took."""
+        one.fails = IndexDown("away")
+        village = await Village([one, two]).begin()
+        await village.recall()
+        await eventually(lambda: 2 == len(village.roster.outcomes))
+
+        outcomes = village.roster.outcomes
+        assert [("one", "away"), ("two", "")] == [(each.store, each.reason) for each in outcomes]
+        assert all(each.seconds >= 0 for each in outcomes)
+
+    @pytest.mark.parametrize("error", [IndexDown("the ledger is away"), KeyError("one")])
+    async def test_not_noted(self, one: Shelf, error: Exception) -> None:
         """An answer is given even if nobody can take down how the store did."""
+        village = await Village([one]).begin()
+        village.roster.fails = error
 
-        async def note(*_: object) -> None:
-            raise IndexDown("the ledger is away")
-
-        monkeypatch.setattr(Roster, "note", note)
-
-        assert 3 == len((await (await Village([one]).begin()).recall()).hits)
+        assert 3 == len((await village.recall()).hits)
+        assert 3 == len((await village.recall()).hits)
 
 
 class TestQuestion:
@@ -147,7 +200,7 @@ class TestQuestion:
         """A question that is empty or longer than a page is refused, and no store is asked."""
         village = await Village([one]).begin()
 
-        with pytest.raises(BadInput, match="cannot recall: the question"):
+        with pytest.raises(BadInput, match="cannot search: the question"):
             await village.recall(text)
         assert [] == one.asked
 

@@ -1,0 +1,153 @@
+"""What a description of a store becomes: a connection, what speaks over it, and what guards it."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from cortex_actors.endpoint.guard import Guard
+from cortex_actors.endpoint.line import Line
+from cortex_actors.errors import CortexError, StoreDown, StoreUnusable
+from cortex_actors.federation import adapters
+from cortex_actors.federation.remote import RemoteStore
+from cortex_actors.rules.addresses import STDIO
+from cortex_actors.rules.reach import reach
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cortex_actors.clock import Clock
+    from cortex_actors.endpoint.pinning import Resolver
+    from cortex_actors.federation.adapter import Adapter
+    from cortex_actors.federation.spec import StoreSpec
+    from cortex_actors.federation.vault import Vault
+    from cortex_actors.settings import FederationSettings, TlsSettings
+
+log = logging.getLogger("cortex.federation")
+
+#: Bytes of a megabyte.
+MEGABYTE = 1_048_576
+
+#: Seconds that a name server has to say where an address leads.
+LOOK = 3.0
+
+#: The option in which a store is described by the program that it is.
+COMMAND = "command"
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """One store that can be asked, and what it was made of."""
+
+    spec: StoreSpec
+    store: RemoteStore
+    line: Line
+
+    def serves(self, spec: StoreSpec) -> bool:
+        """Return whether it is what a description means; what its hits count is no part of that."""
+        return plain(self.spec) == plain(spec)
+
+    async def resolves(self) -> dict[str, str]:
+        """Return the IP addresses that its address leads to, and how far away each is.
+
+        Raises `StoreUnusable` for what must not be connected to, and `StoreDown` while nobody knows
+        the name.
+        """
+        if self.line.address.scheme == STDIO:
+            return {}
+        return {ip: reach(ip).name.lower() for ip in await self.line.ips(LOOK)}
+
+    async def close(self) -> None:
+        """Let go of its connections; whatever goes wrong there is nobody's trouble any more."""
+        for each in (self.store, self.line):
+            try:
+                await each.close()
+            except Exception as error:
+                if not isinstance(error, CortexError):
+                    log.warning("the store %s was not closed well", self.spec.name, exc_info=error)
+
+
+class Binder:
+    """Makes stores of descriptions; nothing is sent to any of them."""
+
+    def __init__(
+        self,
+        settings: FederationSettings,
+        tls: TlsSettings,
+        *,
+        clock: Clock,
+        vault: Vault,
+        types: Mapping[str, type[Adapter]] | None = None,
+        resolve: Resolver | None = None,
+    ) -> None:
+        """Make them as the settings say; `types` are the kinds there are."""
+        self._settings = settings
+        self._tls = tls
+        self._clock = clock
+        self._types = adapters.ADAPTERS if types is None else types
+        self._resolve = resolve
+        self.vault = vault
+
+    @property
+    def types(self) -> list[str]:
+        """The kinds of stores there are, in order."""
+        return sorted(self._types)
+
+    async def bind(self, spec: StoreSpec) -> Bound:
+        """Return a store as it can be asked.
+
+        Raises `StoreUnusable` for a description that cannot be followed, its token's place among
+        it, and `StoreDown` for what may be otherwise later: a keyring that does not answer.
+        """
+        kind = self._types.get(spec.type)
+        if kind is None:
+            known = ", ".join(self.types)
+            raise StoreUnusable(f"there is no type {spec.type[:64]!r}; there are: {known}")
+        line = self._line(spec, await self.vault.token(spec.auth))
+        try:
+            return Bound(spec, RemoteStore(spec, kind(spec, line), self._guard()), line)
+        except CortexError:
+            await line.close()
+            raise
+        except Exception as error:
+            await line.close()
+            log.warning("the store %s could not be set up", spec.name, exc_info=error)
+            raise StoreDown(f"it could not be set up: {type(error).__name__}") from error
+
+    def _line(self, spec: StoreSpec, token: str) -> Line:
+        """Return the connection to a store; a program is one that the settings name, and no other.
+
+        Whoever may add stores must not thereby start programs.
+        """
+        url = spec.url or (f"{STDIO}:" if COMMAND in spec.options else "")
+        if spec.managed and (COMMAND in spec.options or url.startswith(f"{STDIO}:")):
+            raise StoreUnusable(
+                "it is a program, and programs are started for stores of cortex.toml alone: "
+                "describe it there, as [[federation.stores]]"
+            )
+        settings = self._settings
+        return Line(
+            url,
+            self._clock,
+            token=token,
+            most=int(settings.response_mb * MEGABYTE),
+            allow_hosts=settings.allow_hosts,
+            trust_system_store=self._tls.trust_system_store,
+            resolve=self._resolve,
+        )
+
+    def _guard(self) -> Guard:
+        """Return what keeps one store from costing the others anything."""
+        settings = self._settings
+        return Guard(
+            self._clock,
+            at_once=settings.at_once,
+            failures=settings.breaker_failures,
+            pause=settings.breaker_pause_s,
+        )
+
+
+def plain(spec: StoreSpec) -> StoreSpec:
+    """Return a description without what may be turned while the store is asked."""
+    return replace(spec, weight=1.0, floor=0.0, enabled=True)

@@ -1,0 +1,238 @@
+"""Chroma: a collection on somebody's Chroma server, over its own REST interface (version 2).
+
+Chroma's library was not taken for it: docs/decisions/0022-chroma-over-rest.md. A server measures
+vectors and embeds nothing, so it is asked with our vector, and only where that means something.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import quote
+
+from cortex_actors.endpoint.storereply import Unwelcome
+from cortex_actors.errors import StoreUnusable
+from cortex_actors.federation.measured import nearest
+from cortex_actors.federation.options import SHOWN, Options
+from cortex_actors.federation.reading import answer, fields, foreign, record, text
+from cortex_actors.federation.spaces import apart
+from cortex_actors.federation.store import Answer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from cortex_actors.domain.hit import Hit
+    from cortex_actors.endpoint.line import Line
+    from cortex_actors.federation.adapter import Asked
+    from cortex_actors.federation.spec import StoreSpec
+
+#: What it calls the owner and the group of a collection where nobody has named them.
+TENANT, DATABASE = "default_tenant", "default_database"
+
+#: Its options (docs/store-types.md).
+OPTIONS = ("collection", "tenant", "database", "model", "where", "text_key")
+
+#: Chroma's own names of the embedding function that a collection gets when nobody names one: it is
+#: that model, run by onnxruntime.
+_DEFAULTS = frozenset({"default", "onnx_mini_lm_l6_v2"})
+_DEFAULT_MODEL = "all-MiniLM-L6-v2"
+
+#: Where clients of Chroma note the model of a collection that has no embedding function.
+_NOTED = ("embedding_model", "model")
+
+#: What it answers where there is no such collection.
+_GONE = 404
+
+#: What its answers have to be.
+_SHAPE = "an answer of Chroma (version 2 of its interface)"
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """What a server says of a collection, as far as a question needs it.
+
+    Attributes:
+        dimension: how many numbers its vectors have; None while it is empty.
+        space: `cosine`, `l2` or `ip`: what its distances are.
+        model: whose vectors they are; empty when nobody says.
+
+    """
+
+    id: str
+    dimension: int | None
+    space: str
+    model: str
+
+
+class Chroma:
+    """Asks one collection of a Chroma server, with our vector.
+
+    Added with `cortex stores add papers chroma http://127.0.0.1:8000 --option collection=papers`.
+    What the collection says of itself is looked up once. One that was deleted and made again has
+    another id: it is then looked up again.
+    """
+
+    #: A page of a busy collection; the server itself has no limit that is small.
+    most: ClassVar[int] = 200
+    meets: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(self, spec: StoreSpec, line: Line) -> None:
+        """Check the options; nothing is sent."""
+        options = Options(spec, OPTIONS)
+        self._name = spec.name
+        self._line = line
+        self._called = options.required("collection")
+        self._model = options.words("model")
+        self._text_key = options.words("text_key")
+        self._filter = options.table("where")
+        tenant, database = options.words("tenant", TENANT), options.words("database", DATABASE)
+        self._path = f"/api/v2/tenants/{_part(tenant)}/databases/{_part(database)}/collections/"
+        self._found: Collection | None = None
+
+    async def search(self, asked: Asked) -> Answer:
+        """Return the nearest documents, in the collection's own order."""
+        known = self._found
+        collection = known or await self._look_up(asked.seconds)
+        if why := self._apart(asked, collection):
+            return Answer((), (why,))
+        try:
+            document = await self._query(collection, asked)
+        except Unwelcome as error:
+            if known is None or error.status != _GONE:
+                raise
+            self._found = None  # deleted, and perhaps made again: then its id is another one
+            return await self.search(asked)
+        return self._read(document, collection, asked.limit)
+
+    async def ping(self, seconds: float) -> dict[str, Any]:
+        """Return the server's version and what it says of the collection."""
+        version = text(await self._line.get("/api/v2/version", seconds=seconds))
+        found = await self._look_up(seconds)
+        return {
+            "service": "Chroma",
+            "version": version[:40],
+            "collection": self._called,
+            "dimension": found.dimension,
+            "space": found.space,
+            "model": self._model or found.model or None,
+        }
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._line.close()
+
+    def _apart(self, asked: Asked, collection: Collection) -> str:
+        """Return why our vector means nothing there; a person's word on the model comes first."""
+        model = self._model or collection.model
+        return apart(asked, model=model, dimension=collection.dimension)
+
+    async def _query(self, collection: Collection, asked: Asked) -> object:
+        """Ask for the nearest documents."""
+        assert asked.vector is not None  # noqa: S101 - `apart` has seen to that
+        document: dict[str, Any] = {
+            "query_embeddings": [asked.vector.tolist()],
+            "n_results": asked.limit,
+            "include": ["documents", "metadatas", "distances"],
+        }
+        if self._filter:
+            document["where"] = self._filter
+        path = f"{self._path}{_part(collection.id)}/query"
+        return await self._line.post(path, document, seconds=asked.seconds)
+
+    async def _look_up(self, seconds: float) -> Collection:
+        """Return what the server says of the collection, and keep it once that cannot change."""
+        path = self._path + _part(self._called)
+        try:
+            document = await self._line.get(path, seconds=seconds)
+        except Unwelcome as error:
+            if error.status == _GONE:
+                raise StoreUnusable(
+                    f"has no collection {self._called[:SHOWN]!r}; see options.collection, tenant "
+                    "and database"
+                ) from error
+            raise
+        found = _collection(fields(document, shape=_SHAPE))
+        if not found.id:
+            raise foreign(_SHAPE)
+        self._found = found if found.dimension is not None else None
+        return found
+
+    def _read(self, document: object, collection: Collection, limit: int) -> Answer:
+        """Return the hits of an answer."""
+        found = fields(document, shape=_SHAPE)
+        rows = list(_rows(found))
+        if rows and not any(self._words(row) for row in rows):
+            raise StoreUnusable(
+                f"the collection {self._called[:SHOWN]!r} has vectors without texts; set "
+                "options.text_key to what holds them in its metadata"
+            )
+        cosine = collection.space == "cosine"
+        read = partial(self._hit, cosine=cosine)
+        return answer(rows, read, limit=limit, shape=_SHAPE)
+
+    def _words(self, row: Mapping[str, Any]) -> str:
+        """Return the text of a row: its document, or what stands for it in the metadata."""
+        return text(row["text"]) or text(record(row["metadata"]).get(self._text_key))
+
+    def _hit(self, row: Mapping[str, Any], *, cosine: bool) -> Hit | None:
+        """Return a row as a hit."""
+        return nearest(
+            self._name,
+            row["id"],
+            self._words(row),
+            distance=row["distance"],
+            is_cosine=cosine,
+            metadata=record(row["metadata"]),
+        )
+
+
+def _rows(found: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield one row for each hit of the columns in which Chroma answers."""
+    ids = _column(found, "ids", None)
+    columns = {
+        "text": _column(found, "documents", len(ids)),
+        "metadata": _column(found, "metadatas", len(ids)),
+        "distance": _column(found, "distances", len(ids)),
+    }
+    for place, id_ in enumerate(ids):
+        yield {"id": id_, **{name: column[place] for name, column in columns.items()}}
+
+
+def _column(found: Mapping[str, Any], name: str, size: int | None) -> list[Any]:
+    """Return the answer to the one question that was asked: a list for each question comes back."""
+    lists = found.get(name)
+    if size is not None and lists is None:
+        return [None] * size
+    only = lists[0] if isinstance(lists, list) and len(lists) == 1 else None
+    if not isinstance(only, list) or (size is not None and len(only) != size):
+        raise foreign(_SHAPE)
+    return only
+
+
+def _collection(document: Mapping[str, Any]) -> Collection:
+    """Return a collection from its description."""
+    settings = record(document.get("configuration_json"))
+    index = record(settings.get("hnsw")) or record(settings.get("spann"))
+    dimension = document.get("dimension")
+    return Collection(
+        text(document.get("id")),
+        dimension if isinstance(dimension, int) and not isinstance(dimension, bool) else None,
+        text(index.get("space")) or "l2",
+        _model(record(settings.get("embedding_function")), record(document.get("metadata"))),
+    )
+
+
+def _model(function: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
+    """Return the model of a collection; its names are compared and never loaded."""
+    settings = record(function.get("config"))
+    if text(function.get("name")) in _DEFAULTS:
+        return _DEFAULT_MODEL
+    named = (text(settings.get("model_name")), text(settings.get("model")))
+    noted = (text(metadata.get(key)) for key in _NOTED)
+    return next((each[:200] for each in (*named, *noted) if each), "")
+
+
+def _part(name: str) -> str:
+    """Return a name as one part of a path."""
+    return quote(name, safe="")

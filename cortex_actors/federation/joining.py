@@ -1,0 +1,261 @@
+"""How stores come and go while the daemon runs: added, removed, taken in from a Callosum's file.
+
+What lasts is written before it counts. A token that was given is put into the keyring before the
+description that names it is written, and taken out again when that fails; a crash in between leaves
+an entry of ours that nothing names.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from cortex_actors.errors import BadInput, Refused, StoreDown, StoreUnusable
+from cortex_actors.federation import callosumfile, describing, overlay
+from cortex_actors.federation.books import Done
+from cortex_actors.federation.store import LOCAL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cortex_actors.federation.binding import Bound
+    from cortex_actors.federation.books import Books
+    from cortex_actors.federation.callosumfile import Imported
+    from cortex_actors.federation.register import Register
+    from cortex_actors.federation.spec import Auth, StoreSpec
+
+#: Stores there may be: a question asks all of them at once.
+MOST = 200
+
+
+@dataclass(slots=True)
+class _Newcomer:
+    """A store that is about to be known, and what a person is told of it."""
+
+    spec: StoreSpec
+    bound: Bound
+    resolves: dict[str, str]
+    warnings: list[str]
+
+
+class Joining:
+    """Takes stores in, and lets them go."""
+
+    def __init__(self, books: Books) -> None:
+        """Write into these books."""
+        self._books = books
+
+    @property
+    def _register(self) -> Register:
+        return self._books.register
+
+    async def add(self, spec: StoreSpec) -> Done:
+        """Take a store in; raises `BadInput`, `Refused`, `StoreDown`, `HomeUnwritable`."""
+        found = await self._books.read()
+        try:
+            new = await self._made(spec)
+        except StoreDown as error:
+            kind = StoreUnusable if isinstance(error, StoreUnusable) else StoreDown
+            raise kind(f"cannot add the store {spec.name[:64]}: {error}") from error
+        warnings = await self._settle([new], found.entries)
+        answer = {
+            "added": new.spec.name,
+            "store": self._register.row(self._register.spec(new.spec.name)),
+            "resolves": new.resolves,
+            "warnings": warnings,
+        }
+        return Done(answer, added=(new.spec.name,))
+
+    async def remove(self, name: str) -> Done:
+        """Let a store go that was added; raises `NotFound`, `Refused`, `HomeUnwritable`.
+
+        Of one that cortex.toml has as well, the one that was added goes, which nobody asked.
+        """
+        found, register = await self._books.read(), self._register
+        spec = register.spec(name)
+        added = (*register.managed, *register.shadowed)
+        gone = next((each for each in added if each.name == name), None)
+        if gone is None:
+            raise Refused(f"cannot remove {name}: {_lasting(spec)}")
+        told = await self._books.write(overlay.dropped(found.entries, name))
+        if spec.managed:
+            register.forget(name)
+        register.managed = tuple(each for each in register.managed if each is not gone)
+        register.shadowed = tuple(each for each in register.shadowed if each is not gone)
+        await self._books.read()
+        warnings = [*told, *await self._forgotten(self._unshared([gone.auth]))]
+        answer = {"removed": name, "shadowed": not spec.managed, "warnings": warnings}
+        return Done(answer, removed=(name,) if spec.managed else ())
+
+    async def take_in(self, text: str, *, may_replace: bool) -> Done:
+        """Take in what a Callosum's file describes; raises `BadInput`, `HomeUnwritable`."""
+        given = await asyncio.to_thread(callosumfile.read, text)
+        knobs = describing.turned(self._register.knobs, given.knobs)
+        found = await self._books.read()
+        before = {each.name: each for each in self._register.managed}
+        free = before if may_replace else {}
+        new, skipped = await self._admitted(given.stores, free)
+        warnings = await self._settle(new, found.entries) if new else []
+        self._register.turn(knobs, {})
+        names = [each.spec.name for each in new]
+        gone = [before[each.spec.name].auth for each in new if each.spec.name in before]
+        warnings += await self._forgotten(self._unshared(gone))
+        added = tuple(name for name in names if name not in before)
+        answer = {
+            "added": list(added),
+            "replaced": [name for name in names if name in before],
+            "skipped": [{"name": name, "reason": why} for name, why in (*given.skipped, *skipped)],
+            "changed": dict(given.knobs),
+            "warnings": warnings,
+        }
+        return Done(answer, added=added)
+
+    async def foresee(self, text: str, *, may_replace: bool) -> dict[str, Any]:
+        """Return what `take_in` would answer, and the stores it would take; nothing is changed."""
+        given = await asyncio.to_thread(callosumfile.read, text)
+        return await self.foreseen(given, may_replace=may_replace)
+
+    async def foreseen(self, given: Imported, *, may_replace: bool) -> dict[str, Any]:
+        """Return what would come of a file that was read; raises `BadInput`."""
+        describing.turned(self._register.knobs, given.knobs)
+        await self._books.read()
+        before = {each.name: each for each in self._register.managed}
+        new, skipped = await self._admitted(given.stores, before if may_replace else {})
+        for each in new:
+            await each.bound.close()
+        names = [each.spec.name for each in new]
+        return {
+            "stores": [describing.shown(each.spec, "") for each in new],
+            "added": [name for name in names if name not in before],
+            "replaced": [name for name in names if name in before],
+            "skipped": [{"name": name, "reason": why} for name, why in (*given.skipped, *skipped)],
+            "changed": dict(given.knobs),
+            "warnings": [warning for each in new for warning in each.warnings],
+        }
+
+    async def _admitted(
+        self, specs: Iterable[StoreSpec], free: dict[str, StoreSpec]
+    ) -> tuple[list[_Newcomer], list[tuple[str, str]]]:
+        """Return those of a file's stores that can be asked, and why the others cannot.
+
+        Their names are looked up together: a hundred that nobody knows cost what one costs.
+        """
+        some: list[StoreSpec] = []
+        skipped: list[tuple[str, str]] = []
+        for each in specs:
+            try:
+                some.append(self._checked(each, free=free, more=len(some)))
+            except (BadInput, Refused) as error:
+                skipped.append((each.name[:64], str(error)))
+        new: list[_Newcomer] = []
+        for made in await asyncio.gather(*(self._tried(each) for each in some)):
+            if isinstance(made, _Newcomer):
+                new.append(made)
+            else:
+                skipped.append(made)
+        return new, skipped
+
+    async def _tried(self, spec: StoreSpec) -> _Newcomer | tuple[str, str]:
+        """Return a store that may join, or its name and why it may not."""
+        try:
+            return await self._bound(spec)
+        except (BadInput, Refused, StoreDown) as error:
+            return spec.name, str(error)
+
+    async def _made(self, spec: StoreSpec) -> _Newcomer:
+        """Return a store that may join; nothing is written yet. Raises why it may not."""
+        return await self._bound(self._checked(spec, free={}, more=0))
+
+    def _checked(self, spec: StoreSpec, *, free: dict[str, StoreSpec], more: int) -> StoreSpec:
+        """Return a store as it is kept; raises why it may not join, as far as that can be seen."""
+        spec = describing.checked(spec)
+        self._require_room(spec, free, more)
+        return spec
+
+    async def _bound(self, spec: StoreSpec) -> _Newcomer:
+        """Return a store with its connection; raises why it cannot be asked."""
+        bound = await self._books.binder.bind(spec)
+        try:
+            resolves, warnings = await bound.resolves(), list[str]()
+        except StoreUnusable:
+            await bound.close()
+            raise
+        except StoreDown as error:
+            resolves, warnings = {}, [f"{spec.name}: {error}; it is asked all the same"]
+        return _Newcomer(spec, bound, resolves, warnings)
+
+    async def _settle(self, new: list[_Newcomer], entries: tuple[object, ...]) -> list[str]:
+        """Let newcomers be known and asked, all of them or, if it cannot be written, none.
+
+        Returns what a person is told.
+        """
+        kept: list[Auth] = []
+        try:
+            for each in new:
+                if each.spec.auth.token:
+                    place = await self._books.binder.vault.keep(
+                        each.spec.name, each.spec.auth.token
+                    )
+                    kept.append(place.auth)
+                    each.spec = replace(each.spec, auth=place.auth)
+                    each.warnings += [place.warning] if place.warning else []
+                entries = overlay.put(entries, each.spec)
+            told = await self._books.write(entries)
+        except BaseException:
+            for each in new:
+                await each.bound.close()
+            await self._forgotten(kept)
+            raise
+        await self._books.read()
+        for each in new:
+            self._register.forget(each.spec.name)
+            if each.spec.enabled:
+                self._register.bound[each.spec.name] = replace(each.bound, spec=each.spec)
+            else:
+                await each.bound.close()
+        return [*told, *(warning for each in new for warning in each.warnings)]
+
+    def _unshared(self, some: Iterable[Auth]) -> list[Auth]:
+        """Return those that no store which is described still names."""
+        left = (*self._register.specs(), *self._register.shadowed)
+        shared = {each.auth.token_keyring for each in left}
+        return [one for one in some if one.token_keyring not in shared]
+
+    async def _forgotten(self, some: Iterable[Auth]) -> list[str]:
+        """Delete what was kept of tokens; return what a person has to do himself."""
+        told = []
+        for each in some:
+            try:
+                await self._books.binder.vault.forget(each)
+            except StoreDown as error:
+                told.append(f"a token is still in the keyring as {each.token_keyring}: {error}")
+        return told
+
+    def _require_room(self, spec: StoreSpec, free: dict[str, StoreSpec], more: int) -> None:
+        """Raise `BadInput` for an unknown type, `Refused` for a name that is taken or one more."""
+        types = self._books.binder.types
+        if spec.type not in types:
+            raise BadInput(
+                f"cannot add the store {spec.name}: there is no type {spec.type[:64]!r}; "
+                f"there are: {', '.join(types)}"
+            )
+        known = {each.name: each for each in self._register.specs()}
+        if spec.name in known and spec.name not in free:
+            where = "runtime-stores.json" if known[spec.name].managed else "cortex.toml"
+            raise Refused(
+                f"cannot add the store {spec.name}: {where} has one of that name; give it another "
+                "name, or remove that one first"
+            )
+        if len(known) + more >= MOST and spec.name not in known:
+            raise Refused(f"cannot add the store {spec.name}: there are {MOST} already")
+
+
+def _lasting(spec: StoreSpec) -> str:
+    """Return why a store cannot be removed by command, and what removes it."""
+    if spec.type == LOCAL:
+        return "what is kept here always takes part"
+    return (
+        "it is a store of cortex.toml; take its [[federation.stores]] out of that file and run "
+        "cortex reload, or turn it off: cortex stores disable"
+    )

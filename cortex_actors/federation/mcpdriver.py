@@ -1,0 +1,254 @@
+"""One session with an MCP server. The door to the official SDK; import it on a thread.
+
+The SDK wants to be left by the task that entered it, so each session has a task of its own. It also
+holds on to whoever gives up waiting until it has told the server so, up to five seconds; so nobody
+waits inside it, and what it goes on to do is nobody's time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import httpx2
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.types import CallToolRequest, CallToolRequestParams, CallToolResult
+
+from cortex_actors.endpoint.pinned2 import Pinned
+from cortex_actors.endpoint.reply import Answer
+from cortex_actors.endpoint.storereply import verdict
+from cortex_actors.federation.mcptrouble import Ended, Outcome, Told, Unknown, start_of, why
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Mapping
+
+    from cortex_actors.endpoint.line import Line
+
+T = TypeVar("T")
+
+#: Seconds that a session may take to come about: a program may load a model first.
+OPENING = 60.0
+
+#: Seconds that each step of a request may take; the whole of it has its asker's limit.
+STEP = 30.0
+
+#: Seconds that an end in good manners may take, after which it is an end in any case: of a program,
+#: to which the SDK gives two to go by itself and two more when it is asked to, and over HTTP.
+ENDING_PROGRAM, ENDING_HTTP = 6.0, 1.0
+
+#: Pages of a server's list of tools that are read.
+PAGES = 10
+
+#: Where a program's stderr goes.
+_NOWHERE = Path(os.devnull)
+
+#: From here on an answer over HTTP is an error.
+_ERROR = 400
+
+#: The SDK's number for a connection that has ended under a request.
+_CLOSED = -32000
+
+#: What is said where a session is not known any more.
+_GONE = 404
+
+
+class Session:
+    """A session from its opening to its end; made within a running loop, it opens by itself.
+
+    With a command that program is started and spoken to through its pipes, with no more of our
+    environment than the SDK gives every program; else the line leads to a server that speaks
+    streamable HTTP. What the server asks of us in turn (texts of a model, answers of a person,
+    folders) it is refused.
+    """
+
+    def __init__(
+        self, line: Line, path: str, *, command: tuple[str, ...], env: Mapping[str, str]
+    ) -> None:
+        # Its errors hold the server's words; each of them reaches whoever asked, without those.
+        logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
+        self._line = line
+        self._path = path
+        self._command = command
+        self._env = dict(env)
+        self._tools: frozenset[str] = frozenset()
+        self._client: Client | None = None
+        self._watched: _Watched | None = None
+        self._opened = asyncio.Event()
+        self._closing = asyncio.Event()
+        self._asks: set[asyncio.Task[Any]] = set()
+        self._life = asyncio.create_task(self._live(), name="MCP session")
+        self._life.add_done_callback(_noticed)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more comes of it."""
+        return self._life.done() or self._closing.is_set()
+
+    async def ready(self) -> None:
+        """Return once it is open; raises `StoreDown` when it will not be."""
+        if not self._opened.is_set():
+            opened = asyncio.create_task(self._opened.wait(), name="opening of an MCP session")
+            try:
+                await asyncio.wait({opened, self._life}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                opened.cancel()
+        if self._life.done():
+            raise self._reason()
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> Outcome:
+        """Return what a tool says; raises `StoreUnusable` when there is no such tool."""
+        client = self._client
+        if client is None:
+            raise self._reason()
+        if tool not in self._tools:  # it may have come since
+            self._tools = await self._asked(_tools(client))
+        if tool not in self._tools:
+            there = ", ".join(sorted(self._tools))
+            raise Unknown(f"has no tool {tool[:60]!r}; see options.tool", there)
+        # Not `client.call_tool`: it would hold the answer against a schema of the server's own, and
+        # a pattern in that can keep Python's regular expressions, and the loop, busy for ever.
+        params = CallToolRequestParams(name=tool, arguments=dict(arguments))
+        call = client.session.send_request(CallToolRequest(params=params), CallToolResult)
+        result = await self._asked(call)
+        found = (getattr(block, "text", None) for block in result.content)
+        texts = tuple(each for each in found if isinstance(each, str))
+        if result.is_error:
+            raise Told(f"its tool {tool[:60]!r} says that it failed", self._clean(" ".join(texts)))
+        return Outcome(result.structured_content, texts)
+
+    async def described(self) -> Mapping[str, Any]:
+        """Return who the server says it is, and its tools."""
+        info = self._client.server_info if self._client else None
+        return {
+            "service": info.name[:80] if info else "an MCP server",
+            "version": (info.version or "")[:40] if info else "",
+            "protocol": self._client.protocol_version if self._client else "",
+            "tools": sorted(each[:80] for each in self._tools)[:50],
+        }
+
+    async def close(self) -> None:
+        """End it, in good manners if that is possible."""
+        self._closing.set()
+        if self._opened.is_set():
+            patience = ENDING_PROGRAM if self._command else ENDING_HTTP
+            await asyncio.wait({self._life}, timeout=patience)
+        ending = {self._life, *self._asks}
+        for task in ending:
+            task.cancel()
+        await asyncio.wait(ending)
+
+    async def _live(self) -> None:
+        """Open, and stay open until somebody closes it or it breaks."""
+        async with AsyncExitStack() as stack:
+            async with asyncio.timeout(OPENING):
+                client = await (self._started(stack) if self._command else self._dialled(stack))
+                self._client = await stack.enter_async_context(client)
+                self._tools = await _tools(self._client)
+            self._opened.set()
+            await self._closing.wait()
+
+    async def _started(self, stack: AsyncExitStack) -> Client:
+        """Return a client of a program that it starts; what that writes to stderr is lost."""
+        program, *arguments = self._command
+        silence = stack.enter_context(_NOWHERE.open("w", encoding="utf-8"))  # noqa: ASYNC230 - no disk
+        params = StdioServerParameters(command=program, args=arguments, env=self._env)
+        return Client(stdio_client(params, errlog=silence), cache=None, input_required_max_rounds=1)
+
+    async def _dialled(self, stack: AsyncExitStack) -> Client:
+        """Return a client of a server that is reached by the line alone."""
+        self._watched = await asyncio.to_thread(_Watched, self._line)
+        http = await stack.enter_async_context(
+            httpx2.AsyncClient(
+                transport=self._watched, timeout=STEP, trust_env=False, follow_redirects=False
+            )
+        )
+        where = self._line.address
+        streams = streamable_http_client(
+            f"{where.origin}{where.path}{self._path}",
+            http_client=http,
+            max_sse_event_size=self._line.most,
+        )
+        return Client(streams, cache=None, input_required_max_rounds=1)
+
+    async def _asked(self, work: Coroutine[Any, Any, T]) -> T:
+        """Return what the SDK makes of a request; who gives up leaves it to end by itself."""
+        task = asyncio.create_task(work, name="MCP request")
+        self._asks.add(task)
+        task.add_done_callback(self._asks.discard)
+        task.add_done_callback(_noticed)
+        try:
+            await asyncio.wait({task, self._life}, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
+        if not task.done() or task.cancelled():
+            task.cancel()
+            raise self._reason()
+        try:
+            return task.result()
+        except MCPError as error:
+            raise self._refusal(error) from None
+        except (RuntimeError, ValueError) as error:
+            words = self._clean(str(error))
+            raise Told("answered in a way that is not MCP's", words) from None
+
+    def _clean(self, words: str) -> str:
+        """Return the server's words without the token, should it repeat that."""
+        return words.replace(self._line.token, "[token]") if self._line.token else words
+
+    def _refusal(self, error: MCPError) -> Exception:
+        """Return what a refused request means: a session that is known no more ends."""
+        trouble = self._watched.trouble if self._watched else None
+        is_lost = trouble is None and error.code == _CLOSED
+        if is_lost or self._life.done() or getattr(trouble, "status", None) == _GONE:
+            return self._reason()
+        return trouble or Told(f"refused the call ({error.code})", self._clean(error.message))
+
+    def _reason(self) -> Exception:
+        """Return why a session has ended, or never began."""
+        trouble = self._watched.trouble if self._watched else None
+        if self._opened.is_set():
+            return Ended(str(trouble) if trouble else "has ended the session")
+        if trouble is not None:
+            return trouble
+        if self._life.cancelled() or not self._life.done():
+            return Ended("the session was let go of; ask again")
+        return why(start_of(self._life.exception()), is_program=bool(self._command))
+
+
+class _Watched(Pinned):
+    """What reaches one store, and keeps what its last answer was where that was an error."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request; nobody listens to what a server would say by itself."""
+        if request.method == "GET":
+            return httpx2.Response(405, request=request)
+        response = await super().handle_async_request(request)
+        if response.status_code >= _ERROR:
+            self.trouble = verdict(Answer(response.status_code, "", b""), "")
+        return response
+
+
+async def _tools(client: Client) -> frozenset[str]:
+    """Return the names of a server's tools."""
+    names: set[str] = set()
+    cursor: str | None = None
+    for _ in range(PAGES):
+        page = await client.list_tools(cursor=cursor)
+        names.update(tool.name for tool in page.tools)
+        cursor = page.next_cursor
+        if not cursor:
+            break
+    return frozenset(names)
+
+
+def _noticed(task: asyncio.Task[Any]) -> None:
+    """Take note of an error that may have no other reader: whoever asked was told."""
+    if not task.cancelled():
+        task.exception()

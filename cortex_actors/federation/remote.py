@@ -1,0 +1,170 @@
+"""RemoteStore: another program as a store, whatever it speaks.
+
+What all of them have in common is here and not in their adapters: only what may leave this machine
+is sent, an answer takes as long as it may and no longer, a store that fails in a row is left alone
+for a while, and whatever comes back is marked as another's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from cortex_actors.errors import CortexError, StoreDown, StoreTimeout
+from cortex_actors.federation.adapter import Asked, TopicAdapter
+from cortex_actors.federation.received import received
+from cortex_actors.federation.store import Answer
+from cortex_actors.rules.quarantine import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+    from contextlib import AbstractAsyncContextManager
+
+    from cortex_actors.federation.adapter import Adapter
+    from cortex_actors.federation.spec import StoreSpec
+    from cortex_actors.federation.store import Outward, Question
+
+T = TypeVar("T")
+
+log = logging.getLogger("cortex.federation")
+
+#: What a remote store need not narrow its answer by: whoever adds a store opens it to every agent
+#: of this daemon, as the village is.
+_EVERYBODY = frozenset({"reader"})
+
+#: Characters of what a store says did not take part in an answer.
+_TOLD = 200
+
+
+class Gate(Protocol):
+    """Lets a few in at once, and for a while nobody after failures in a row."""
+
+    def refusal(self) -> str:
+        """Return why nobody may ask now; empty when somebody may."""
+
+    def attempt(self, seconds: float) -> AbstractAsyncContextManager[float]:
+        """Return what an ask is made within: it waits for a place, and gives the seconds left.
+
+        How it is left tells how the ask ended.
+        """
+
+
+class RemoteStore:
+    """Asks one other program; whatever goes wrong is `StoreDown`, and its guard learns of it."""
+
+    def __init__(self, spec: StoreSpec, adapter: Adapter, guard: Gate) -> None:
+        """Remember how to ask; nothing is sent."""
+        self.spec = spec
+        self.guard = guard
+        self._adapter = adapter
+
+    @property
+    def name(self) -> str:
+        """What the answer calls it."""
+        return self.spec.name
+
+    @property
+    def kind(self) -> str:
+        """Its type."""
+        return self.spec.type
+
+    @property
+    def most(self) -> int:
+        """Hits that such a store gives at most."""
+        return self._adapter.most
+
+    @property
+    def has_topics(self) -> bool:
+        """Whether it can be asked by topic."""
+        return isinstance(self._adapter, TopicAdapter)
+
+    def unmet(self, question: Question) -> str:
+        """Return why a question cannot be put to it: a condition, a secret, or too many failures.
+
+        Nothing is sent to find out.
+        """
+        known = self._adapter.meets | _EVERYBODY
+        strange = [each for each in question.conditions if each not in known]
+        if strange:
+            return f"it cannot narrow its answer by {', '.join(strange)}"
+        if question.outward is None:
+            return question.why_not or "the question may not leave this machine"
+        return self.guard.refusal()
+
+    async def recall(self, question: Question, *, limit: int, seconds: float) -> Answer:
+        """Return its hits in its own order, marked as another's; only `question.outward` is sent.
+
+        Raises `StoreTimeout` after `seconds`, waiting for a free place included, and `StoreDown`
+        for every other way in which there is no usable answer.
+        """
+        outward = _outward(question)
+        wanted = min(max(limit, 1), self.most)
+        answer = await self._within(
+            seconds,
+            lambda left: self._adapter.search(
+                Asked(outward.text, wanted, left, outward.vector, outward.model)
+            ),
+        )
+        hits = received(answer.hits, store=self.name, limit=wanted)
+        return Answer(hits, tuple(visible(each[:_TOLD]) for each in answer.skipped))
+
+    async def by_topic(
+        self,
+        topics: Sequence[str],
+        *,
+        limit: int,
+        exclude_ids: Sequence[str],
+        question: Question,
+        seconds: float,
+    ) -> Answer:
+        """Return what it has filed under any of some topics; raises as `recall` does.
+
+        What the topics are made of is the asker's care: they are sent as they are.
+        """
+        adapter = self._adapter
+        if not isinstance(adapter, TopicAdapter):
+            return Answer(())
+        _outward(question)
+        wanted = min(max(limit, 1), self.most)
+        answer = await self._within(
+            seconds,
+            lambda left: adapter.by_topic(
+                topics, limit=wanted, exclude_ids=exclude_ids, seconds=left
+            ),
+        )
+        return Answer(received(answer.hits, store=self.name, limit=wanted))
+
+    async def ping(self, seconds: float) -> dict[str, Any]:
+        """Return what it says of itself, asked even while it is left alone; raises `StoreDown`."""
+        return await self._asked(seconds, lambda: self._adapter.ping(seconds), told=seconds)
+
+    async def close(self) -> None:
+        """Let go of its connections."""
+        await self._adapter.close()
+
+    async def _within(self, seconds: float, ask: Callable[[float], Awaitable[T]]) -> T:
+        """Ask behind the guard, to which an answer that is late is none."""
+        async with self.guard.attempt(seconds) as left:
+            return await self._asked(left, lambda: ask(left), told=seconds)
+
+    async def _asked(self, seconds: float, ask: Callable[[], Awaitable[T]], *, told: float) -> T:
+        """Return what an adapter returns in time; what nobody foresaw is the store's failure."""
+        try:
+            async with asyncio.timeout(seconds):
+                return await ask()
+        except TimeoutError:
+            raise StoreTimeout(f"timeout after {told:.2f} s") from None
+        except CortexError:
+            raise
+        except Exception as error:
+            log.warning("the store %s failed in a way nobody foresaw", self.name, exc_info=error)
+            # Not its text: that may be the store's own words, and agents read errors.
+            raise StoreDown(f"failed as nobody foresaw: {type(error).__name__}") from error
+
+
+def _outward(question: Question) -> Outward:
+    """Return what may be sent; raises `StoreDown` where nothing may, whoever asks all the same."""
+    if question.outward is None:
+        raise StoreDown(question.why_not or "the question may not leave this machine")
+    return question.outward

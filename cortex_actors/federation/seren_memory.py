@@ -1,0 +1,201 @@
+"""SerenMemory: asks a store that speaks its contract, by a question and by topics.
+
+The store ranks by its own rule (three tiers, evidence), so the order of its hits is kept and its
+scores are only shown. What it knows beside a hit (its satellites, what it took the place of) comes
+with the hits and is no part of their order. The contract is described in docs/seren.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from cortex_actors.errors import StoreUnusable
+from cortex_actors.federation.measured import measured
+from cortex_actors.federation.options import Options
+from cortex_actors.federation.reading import answer, fields, id_of, listed, number, record, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from cortex_actors.domain.hit import Hit
+    from cortex_actors.endpoint.line import Line
+    from cortex_actors.federation.adapter import Asked
+    from cortex_actors.federation.spec import StoreSpec
+    from cortex_actors.federation.store import Answer
+
+#: Hits the server gives at most; it refuses a request for more, and then answers nothing at all.
+MOST = 50
+
+#: What is asked for with every question, and whether an option leaves it out.
+_TIERS = {
+    "include_short": True,
+    "include_near": True,
+    "include_long": True,
+    "include_superseded": False,
+}
+
+#: What servers have learned later: left out unless it is switched on, so that an old one is asked
+#: what it knows. It would not mind; another program with this contract may.
+_LATER = {"include_satellites": False}
+
+#: Whether what stands around a hit is asked for; a server that does not know this does not mind.
+_AROUND = "with_surroundings"
+
+_OPTIONS = (*_TIERS, *_LATER, _AROUND, "search_path", "topic_search_path")
+
+#: Numbers about a hit's surroundings that are shown with it.
+_COUNTED = ("satellites", "latest_satellite_at", "supersedes", "superseded_by")
+
+#: What is known of the satellite that led to a hit.
+_LED = ("id", "content", "created_at", "raw_distance")
+
+#: Entries of a list within a hit that are looked at: the store decides how many it sends.
+_MANY = 64
+
+#: What its answers are, as errors say it.
+_SHAPE = "a SerenMemory's answer"
+
+#: What other programs of the family call themselves, and the type that speaks to them.
+_OTHERS = {"SerenLoci": "seren_loci"}
+
+
+class SerenMemory:
+    """Asks a SerenMemory: what it remembers, in three tiers.
+
+    Added with `cortex stores add episodes seren_memory http://127.0.0.1:7420`.
+    """
+
+    most: ClassVar[int] = MOST
+    meets: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(self, spec: StoreSpec, line: Line) -> None:
+        """Remember how to ask; raises `StoreUnusable` for an option it cannot obey."""
+        options = Options(spec, _OPTIONS)
+        self._name = spec.name
+        self._line = line
+        self._search = options.path("search_path", "/search")
+        self._topics = options.path("topic_search_path", "/by_topic")
+        self._always = {n: options.flag(n, default=default) for n, default in _TIERS.items()}
+        later = {n: options.flag(n, default=default) for n, default in _LATER.items()}
+        self._always |= {name: wanted for name, wanted in later.items() if wanted}
+        self._around = options.flag(_AROUND, default=True)
+
+    async def search(self, asked: Asked) -> Answer:
+        """Return hits in the store's own order, with what stands around them."""
+        wanted = min(max(1, asked.limit), MOST)
+        body = {"query": asked.text, "n_results": wanted, **self._always, _AROUND: self._around}
+        document = await self._line.post(self._search, body, seconds=asked.seconds)
+        return _read(document, self._found, wanted)
+
+    async def by_topic(
+        self, topics: Sequence[str], *, limit: int, exclude_ids: Sequence[str], seconds: float
+    ) -> Answer:
+        """Return what is tagged with any of some topics, but for some ids."""
+        wanted = min(max(1, limit), MOST)
+        body = {
+            "topics": list(topics),
+            "n_results": wanted,
+            **self._always,
+            "exclude_ids": list(exclude_ids),
+        }
+        document = await self._line.post(self._topics, body, seconds=seconds)
+        return _read(document, self._tagged, wanted)
+
+    async def ping(self, seconds: float) -> dict[str, Any]:
+        """Return what the server says of itself, once it has let us in.
+
+        Its first page is open to everybody; the question about no topics needs the token and costs
+        the server nothing. Raises `StoreUnusable` when another program of its family answers.
+        """
+        said = fields(await self._line.get("/", seconds=seconds), shape=_SHAPE)
+        service = text(said.get("service"))
+        if service in _OTHERS:
+            raise StoreUnusable(f"it is a {service}; give it the type {_OTHERS[service]}")
+        await self.by_topic((), limit=1, exclude_ids=(), seconds=seconds)
+        tiers = {name: n for name, n in record(said.get("tiers")).items() if number(n) is not None}
+        return {"service": service, "version": text(said.get("version")), "tiers": tiers}
+
+    async def close(self) -> None:
+        """Let go of the connection."""
+        await self._line.close()
+
+    def _found(self, row: Mapping[str, Any]) -> Hit | None:
+        """Return a row of an answer as a hit."""
+        around, led = record(row.get("surroundings")), record(row.get("matched_via"))
+        kept = {name: around[name] for name in _COUNTED if name in around}
+        more: dict[str, object] = {"surroundings": kept} if kept else {}
+        more |= {"matched_via": {name: led[name] for name in _LED if name in led}} if led else {}
+        hit = self._hit(
+            row,
+            distance=number(row.get("raw_distance")),
+            score=number(row.get("score")),
+            metadata=more,
+        )
+        beside = _beside(around)
+        if hit is None or not beside:
+            return hit
+        return replace(hit, extra={**hit.extra, "surroundings": beside})
+
+    def _tagged(self, row: Mapping[str, Any]) -> Hit | None:
+        """Return a row of an answer by topic as a hit: it is there by its tags, not by meaning."""
+        matched = row.get("matched_topics")
+        topics = [text(each) for each in matched[:_MANY]] if isinstance(matched, list) else []
+        told = {"source": "topic-edge", "matched_topics": topics, "overlap": row.get("overlap")}
+        return self._hit(row, score=number(row.get("overlap")), sure=0.0, metadata=told)
+
+    def _hit(
+        self,
+        row: Mapping[str, Any],
+        *,
+        metadata: Mapping[str, object],
+        distance: float | None = None,
+        score: float | None = None,
+        sure: float | None = None,
+    ) -> Hit | None:
+        """Return a hit; None without an id or a text."""
+        known, words = id_of(row.get("id")), text(row.get("content"))
+        if not known or not words:
+            return None
+        own = record(row.get("metadata"))
+        for name in ("tier", "topic"):
+            own.setdefault(name, row.get(name))
+        return measured(
+            self._name,
+            known,
+            text=words,
+            distance=distance,
+            score=score,
+            sure=sure,
+            metadata={**own, **metadata},
+        )
+
+
+def _read(document: object, read: Callable[[Mapping[str, Any]], Hit | None], limit: int) -> Answer:
+    """Return the hits of an answer."""
+    rows, notes = listed(document, "hits", shape=_SHAPE)
+    return answer(rows, read, limit=limit, shape=_SHAPE, notes=notes)
+
+
+def _beside(around: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what stands around a hit: its satellites, then what it took the place of.
+
+    What it took the place of is mostly one of its satellites too, and is then named for the former.
+    """
+    former = _entry(around.get("supersedes_entry"), "supersedes")
+    recent = around.get("recent")
+    some = recent[:_MANY] if isinstance(recent, list) else []
+    entries = [_entry(each, "satellite") for each in some]
+    before = former["id"] if former else ""
+    satellites = [each for each in entries if each and each["id"] != before]
+    return [*satellites, former] if former else satellites
+
+
+def _entry(value: object, edge: str) -> dict[str, Any] | None:
+    """Return one entry around a hit; None for what is none."""
+    row = record(value)
+    known, words = id_of(row.get("id")), text(row.get("content"))
+    if not known or not words:
+        return None
+    created = number(row.get("created_at"))
+    return {"id": known, "text": words, "edge": edge, "metadata": {"created_at": created}}

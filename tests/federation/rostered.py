@@ -1,0 +1,212 @@
+"""A roster over stores that a test invents: the real roster, its file, and the real federation."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+import numpy as np
+
+from cortex_actors.bus.bus import Bus
+from cortex_actors.byname import Roster as Port
+from cortex_actors.byname import Stores
+from cortex_actors.domain.hit import Hit
+from cortex_actors.domain.payload import Ids
+from cortex_actors.errors import StoreDown, StoreUnusable
+from cortex_actors.federation.binding import Binder
+from cortex_actors.federation.books import Books
+from cortex_actors.federation.federation import Federation
+from cortex_actors.federation.overlay import Overlay
+from cortex_actors.federation.register import Register
+from cortex_actors.federation.roster import Roster
+from cortex_actors.federation.store import LOCAL, Answer, Question
+from cortex_actors.federation.vault import Vault
+from cortex_actors.runtime.names import Names
+from cortex_actors.runtime.supervised import start_actor
+from cortex_actors.settings import FederationSettings, TlsSettings
+from cortex_actors.storage.search.scope import ROOMS
+from cortex_actors.storeverbs import StoreVerbs
+from cortex_actors.testing import ManualClock, MemoryJournal
+from tests.federation.support import Shelf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from cortex_actors.deskparts import Parts
+    from cortex_actors.domain.event import Event
+    from cortex_actors.domain.hit import Recall
+    from cortex_actors.domain.payload import Payload
+    from cortex_actors.endpoint.line import Line
+    from cortex_actors.federation.adapter import Asked
+    from cortex_actors.federation.spec import Fan, StoreSpec
+    from cortex_actors.federation.store import RecallStore
+    from cortex_actors.federation.vault import Ring
+    from cortex_actors.runtime.supervised import ActorHandle
+    from cortex_actors.storage.blobs import Matrix
+
+#: A store's address here; nothing is ever sent to it.
+URL = "http://127.0.0.1:7420"
+
+
+class Peer:
+    """Speaks to a store that says one thing, or fails: what is in `FAILS` decides, by name."""
+
+    most: ClassVar[int] = 50
+    meets: ClassVar[frozenset[str]] = frozenset()
+
+    #: Name of a store -> what it raises.
+    FAILS: ClassVar[dict[str, Exception]] = {}
+    #: What a ping is told beside the service.
+    SAYS: ClassVar[dict[str, Any]] = {}
+    #: Every one that was made, in order.
+    MADE: ClassVar[list[Peer]] = []
+
+    def __init__(self, spec: StoreSpec, line: Line) -> None:
+        """Refuse what it does not know."""
+        if "strange" in spec.options:
+            raise StoreUnusable("it has no option 'strange'; it knows: path")
+        if "broken" in spec.options:
+            raise ZeroDivisionError("nobody foresaw it")
+        self.spec = spec
+        self.line = line
+        self.closed = 0
+        self.MADE.append(self)
+
+    async def search(self, asked: Asked) -> Answer:
+        """Return one hit with the store's name in it."""
+        if (error := self.FAILS.get(self.spec.name)) is not None:
+            raise error
+        name = self.spec.name
+        return Answer((Hit(f"{name}-1", f"{name} says so", 0.5, name, trust="remote"),))
+
+    async def ping(self, seconds: float) -> dict[str, Any]:
+        """Return who it is."""
+        assert seconds > 0
+        if (error := self.FAILS.get(self.spec.name)) is not None:
+            raise error
+        return {"service": "peer", **self.SAYS}
+
+    async def close(self) -> None:
+        """Count it."""
+        self.closed += 1
+
+
+class House:
+    """One home's roster; it may end and begin again, as after a crash or with other settings."""
+
+    def __init__(self, folder: Path, *, ring: Callable[[], Ring | None] | None = None) -> None:
+        """Begin with an empty register; there is no keyring unless one is given."""
+        Peer.FAILS.clear()
+        Peer.SAYS.clear()
+        Peer.MADE.clear()
+        self.file = folder / "runtime-stores.json"
+        self.environ: dict[str, str] = {}
+        self.vault = Vault(self.environ, ring=ring or (lambda: None), patience=0.1)
+        self.register = Register()
+        self.clock = ManualClock()
+        self.names = Names()
+        self.journal = MemoryJournal(self.clock)
+        self.bus = Bus(self.journal, self.clock)
+        self.said: list[Event[Payload]] = []
+        self.bus.subscribe("store:*", self.said.append)
+        self.shelf = Shelf(LOCAL, ("a", 0.9), kind=LOCAL)
+        self.verbs = StoreVerbs()
+        self.verbs._parts = cast("Parts", SimpleNamespace(roster=Stores(self.names, 5)))
+        self.port = Port(self.names)
+        self._ask = self.names.method("federation", Federation.recall, timeout=10)
+        self._handle: ActorHandle | None = None
+
+    async def begin(
+        self, *, tls: TlsSettings | None = None, federation: bool = False, **settings: Any
+    ) -> House:
+        """Start the roster with these settings, and the federation where it is wanted."""
+        chosen, tls = FederationSettings(**settings), tls or TlsSettings()
+        types: Any = {"peer": Peer, "other": Peer}
+        binder = Binder(chosen, tls, clock=self.clock, vault=self.vault, types=types)
+        books = Books(self.register, Overlay(self.file), binder)
+        given: Any = {"settings": chosen, "tls": tls, "clock": self.clock}
+        self._handle = await start_actor(
+            self.names, "roster", Roster, self._local, self.bus, books, **given
+        )
+        if federation:
+            given = {"model": "a model", "clock": self.clock, "settings": chosen}
+            await start_actor(self.names, "federation", Federation, self.port, self._embed, **given)
+        return self
+
+    async def end(self, *, crash: bool = False) -> None:
+        """End the roster, well or not."""
+        assert self._handle is not None
+        if crash:
+            self._handle.kill()
+            await self._handle.exited()
+        else:
+            await self._handle.stop(5)
+
+    async def fan(self) -> Fan:
+        """Return what a question would be asked with."""
+        return await self.port.fan()
+
+    async def recall(self, text: str = "tabs", **more: Any) -> Recall:
+        """Ask everything, through the federation."""
+        return await self._ask(Question(text, 10, **more))
+
+    async def add(self, name: str = "mem", **more: Any) -> dict[str, Any]:
+        """Add a store as a client does."""
+        return await self.verbs.add_store(name, more.pop("type", "peer"), URL, **more)
+
+    async def row(self, name: str) -> dict[str, Any]:
+        """Return what is told of a store."""
+        rows = (await self.verbs.stores())["stores"]
+        return next(each for each in rows if each["name"] == name)
+
+    async def described(self) -> dict[str, Any]:
+        """Return in short how the stores are."""
+        return dict(await self.verbs._parts.roster.described())
+
+    async def health(self, name: str) -> dict[str, Any]:
+        """Return how a store has been doing."""
+        rows = (await self.verbs.store_health())["stores"]
+        return next(each for each in rows if each["name"] == name)
+
+    def kept(self) -> list[dict[str, Any]]:
+        """Return what the file holds."""
+        found: list[dict[str, Any]] = json.loads(self.file.read_text())
+        return found
+
+    @property
+    def news(self) -> list[tuple[str, str]]:
+        """What was said of the stores, in order."""
+        pairs = [(event.topic.partition(":")[2], event.payload) for event in self.said]
+        return [(how, name) for how, ids in pairs if isinstance(ids, Ids) for name in ids.ids]
+
+    def _local(self, how: str) -> Sequence[RecallStore]:
+        """Return what is kept here."""
+        if how == "separate":
+            return [Shelf(name, kind=LOCAL) for name in ROOMS]
+        return [self.shelf]
+
+    async def _embed(self, texts: Sequence[str], **_: object) -> Matrix:
+        """Return a vector for each text."""
+        return np.ones((len(texts), 4), dtype=np.float32)
+
+
+def base(name: str = "facts", **more: Any) -> dict[str, Any]:
+    """Return a store of the settings."""
+    return {"name": name, "type": "peer", "url": URL, **more}
+
+
+def names(fan: Fan) -> list[str]:
+    """Return whom a question asks, in order."""
+    return [each.store.name for each in fan.members]
+
+
+def weights(fan: Fan) -> Mapping[str, float]:
+    """Return what each counts."""
+    return {each.store.name: each.weight for each in fan.members}
+
+
+def away(reason: str = "refused") -> StoreDown:
+    """Return how a store fails."""
+    return StoreDown(reason)

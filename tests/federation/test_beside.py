@@ -1,0 +1,132 @@
+"""What stands beside an answer moves nothing of it, and never holds it up."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from cortex_actors.domain.hit import Hit
+from cortex_actors.federation.spec import Knobs
+from cortex_actors.federation.store import LOCAL
+from tests.federation.remotes import Filed, hit, remote
+from tests.federation.support import Shelf, Village
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cortex_actors.domain.hit import Recall
+    from cortex_actors.federation.store import Answer, RecallStore
+
+#: Turns everything off that looks for more.
+NOTHING = {"edges_enabled": False, "satellite_budget": 0, "hops": 1}
+
+#: Seconds a store may take here.
+SOON = 0.05
+
+
+class Hanging(Filed):
+    """A program that never answers when it is asked by topic."""
+
+    async def by_topic(
+        self, topics: Sequence[str], *, limit: int, exclude_ids: Sequence[str], seconds: float
+    ) -> Answer:
+        """Wait for ever."""
+        self.topics.append((tuple(topics), tuple(exclude_ids)))
+        await asyncio.Event().wait()
+        return await super().by_topic(topics, limit=limit, exclude_ids=exclude_ids, seconds=seconds)
+
+
+def program(dice: random.Random, name: str) -> Filed:
+    """Return a program that knows a few things, with topics and surroundings."""
+    some = []
+    for number in range(dice.randint(0, 6)):
+        near = [{"id": f"{name}s{number}", "text": "near", "edge": "satellite", "metadata": {}}]
+        found = hit(f"{name}{number}", base=dice.random(), topic=dice.choice(["ci", "ops", ""]))
+        some.append(replace(found, extra={**found.extra, "surroundings": near}))
+    return Filed(*some, filed=[hit(f"{name}t{n}") for n in range(3)])
+
+
+async def ask(stores: Sequence[RecallStore], **knobs: Any) -> Recall:
+    """Return what a fan over some stores answers."""
+    return await (await Village(stores, knobs=Knobs(**knobs)).begin()).recall(limit=None)
+
+
+class TestAdditive:
+    async def test_by_chance(self) -> None:
+        """Whatever stores say and however much more is looked for, the answer is the same."""
+        seed = random.randrange(1 << 32)
+        dice = random.Random(seed)
+        for _ in range(15):
+            stores: list[RecallStore] = [
+                Shelf(LOCAL, *((f"l{n}", dice.random()) for n in range(3)), kind=LOCAL),
+                *(remote(program(dice, name), name) for name in ("a", "b")),
+            ]
+            turned = {
+                "n_results": dice.randint(1, 12),
+                "min_per_store": dice.randint(0, 3),
+                "fusion_mode": dice.choice(["rrf", "percentile", "rrf_pct"]),
+            }
+            plain = await ask(stores, **turned, **NOTHING)
+            more = await ask(stores, **turned, hops=dice.randint(1, 4), edge_budget=5)
+
+            assert () == plain.beside
+            assert plain.hits == more.hits, f"seed {seed}"
+            keys = [(each.store, each.id) for each in (*more.hits, *more.beside)]
+            assert len(set(keys)) == len(keys), f"seed {seed}"
+
+    async def test_order(self) -> None:
+        """First what stands around a hit, then what shares a topic, then what lies behind."""
+        near = [{"id": "s", "text": "near", "edge": "satellite", "metadata": {}}]
+        first = hit("a", topic="ci")
+        far = Filed(replace(first, extra={**first.extra, "surroundings": near}), filed=[hit("t")])
+        local = Shelf(LOCAL, ("l", 0.5), ("m", 0.4), kind=LOCAL)
+        found = await ask([local, remote(far)], n_results=2, hops=2)
+
+        assert ["s", "t", "m"] == [each.id for each in found.beside]
+        assert {0.0} == {each.score for each in found.beside}
+
+    async def test_budget(self) -> None:
+        """What is left of a budget pays for it, and nothing beyond."""
+        far = Filed(hit("a", topic="ci"), filed=[hit("t", "x" * 400), hit("u", "x" * 4)])
+        village = await Village([remote(far)]).begin()
+        found = await village.recall(limit=None, budget_tokens=7)
+
+        assert (["a"], ["u"], 6) == (
+            [each.id for each in found.hits],
+            [each.id for each in found.beside],
+            found.tokens,
+        )
+
+    async def test_document(self) -> None:
+        """A document that lies behind the answer still says where it was read."""
+        local = Shelf(LOCAL, ("l", 0.5), ("d", 0.4), kind=LOCAL)
+        local.hits = [
+            local.hits[0],
+            Hit("d", "page", 0.4, "cortex_knowledge", extra={"source": "/docs/d.md"}),
+        ]
+        found = await ask([local], n_results=1, hops=2)
+
+        (behind,) = found.beside
+        assert ("hop", "/docs/d.md") == (behind.extra["source"], behind.extra["document"])
+
+
+class TestTime:
+    async def test_hangs(self) -> None:
+        """A store that hangs when it is asked for more costs no more than its seconds."""
+        far = Hanging(hit("a", topic="ci"))
+        found = await ask([remote(far)], per_store_timeout_s=SOON)
+
+        assert (["a"], (), ()) == ([each.id for each in found.hits], found.beside, found.failed)
+        assert 1 == len(far.topics)
+        assert found.took_ms < 1_000
+
+    async def test_others(self) -> None:
+        """The others' part of it is there all the same."""
+        hanging, far = Hanging(hit("a", topic="ci")), Filed(filed=[hit("t")])
+        found = await ask(
+            [remote(hanging, "hanging"), remote(far, "far")], per_store_timeout_s=0.25
+        )
+
+        assert ["t"] == [each.id for each in found.beside]

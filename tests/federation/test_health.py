@@ -1,0 +1,83 @@
+"""How a store has been doing: the numbers, and what they are called."""
+
+from __future__ import annotations
+
+import pytest
+
+from cortex_actors.federation.health import SHOWN, Standing, StoreHealth
+
+
+def lived(*answers: bool) -> StoreHealth:
+    """Return a store that answered (or not) in that order."""
+    health = StoreHealth("facts")
+    for good in answers:
+        health = health.after(0.1, "" if good else "away")
+    return health
+
+
+class TestStanding:
+    @pytest.mark.parametrize(
+        ("answers", "standing"),
+        [
+            ((), Standing.UNKNOWN),
+            ((True,), Standing.HEALTHY),
+            ((False, *[True] * 9), Standing.HEALTHY),
+            ((False, *[True] * 8), Standing.DEGRADED),
+            ((*[True] * 20, False), Standing.DEGRADED),
+            ((*[True] * 20, False, False), Standing.DEGRADED),
+            ((*[True] * 20, False, False, False), Standing.UNHEALTHY),
+            ((False, False, False, *[True] * 7), Standing.DEGRADED),
+            ((False, False, False, *[True] * 6), Standing.UNHEALTHY),
+            ((False,), Standing.UNHEALTHY),
+        ],
+    )
+    def test_table(self, answers: tuple[bool, ...], standing: Standing) -> None:
+        """A share of 0.9 without a failure at the end is healthy, 0.7 with less than 3 degraded."""
+        assert standing is lived(*answers).standing
+
+
+class TestTimes:
+    def test_mean(self) -> None:
+        """The mean begins with the first answer, and the newest counts a fifth of it."""
+        health = StoreHealth("facts").after(1.0, "")
+        assert 1.0 == health.mean_s
+
+        health = health.after(2.0, "")
+        assert pytest.approx(1.2) == health.mean_s
+        assert (2.0, 2.0) == (health.last_s, health.longest_s)
+
+        health = health.after(0.7, "")
+        assert pytest.approx(1.1) == health.mean_s
+        assert (0.7, 2.0) == (health.last_s, health.longest_s)
+
+    def test_failures(self) -> None:
+        """How long a store did not answer is our own patience, and no time of its."""
+        health = StoreHealth("facts").after(0.1, "").after(5.0, "timeout after 5.00 s")
+
+        assert (0.1, 0.1, 0.1) == (health.mean_s, health.last_s, health.longest_s)
+
+
+class TestTold:
+    def test_reason(self) -> None:
+        """The last error is kept, cut, and outlives the answers after it."""
+        health = StoreHealth("facts").after(0.1, "x" * 500).after(0.1, "")
+
+        assert "" == health.reason
+        assert "x" * SHOWN == health.last_error
+
+    def test_fields(self) -> None:
+        """What clients get is counts, a share, and milliseconds."""
+        assert {
+            "name": "facts",
+            "status": "unhealthy",
+            "up": False,
+            "total": 3,
+            "succeeded": 2,
+            "failed": 1,
+            "success_rate": 0.6667,
+            "latency_ms": 100.0,
+            "last_latency_ms": 100.0,
+            "max_latency_ms": 100.0,
+            "last_error": "away",
+            "consecutive_failures": 1,
+        } == lived(True, True, False).told()
