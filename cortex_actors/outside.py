@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from cortex_actors.embedding.choose import provider_for
+from cortex_actors.federation.vault import Vault
 from cortex_actors.judging.choose import layers_for
 from cortex_actors.runtime.child import ChildProcess
 from cortex_actors.storage import models
@@ -74,5 +75,7 @@ class Outside:
     chosen: Callable[[Path], Chosen | None] = models.chosen
     #: Makes what hears the kernel's hints about files.
     hints: Callable[[Clock, WatchingSettings], Hints] = Hints
+    #: Makes what finds and keeps the tokens of stores.
+    vault: Callable[[], Vault] = Vault
     #: Hears every report of every supervisor, before anybody else does.
     witness: Callable[[Report], None] = _nobody

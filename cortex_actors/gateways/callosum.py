@@ -1,0 +1,202 @@
+"""Callosum's own contract: the fan over all stores, and how it is set.
+
+A question is a recall by whoever shows the token; stores and knobs are the owner's. Statuses and
+shapes are Callosum's, so that its page and its tuner work with us.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
+
+from fastapi import APIRouter, Depends, Request
+
+from cortex_actors.domain.hit import REMOTE
+from cortex_actors.errors import BadInput, CortexError, Refused
+from cortex_actors.gateways.bodies import Changes, FanSearch, NewStore  # noqa: TC001 - read at run time
+from cortex_actors.gateways.premises import caller_of, only_owner
+from cortex_actors.gateways.refused import contract
+from cortex_actors.gateways.wording import asked, clean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cortex_actors.gateways.premises import Premises
+
+#: Hits of one answer at most.
+MOST: Final = 200
+
+#: What every store's health is summed up as.
+STATUSES: Final = ("healthy", "degraded", "unhealthy", "unknown")
+
+#: Where a hit stands, if it stands somewhere.
+_PLACE: Final = ("project", "path", "line_start", "heading")
+
+#: Milliseconds of a second.
+_MS: Final = 1_000
+
+#: Statuses that this contract has otherwise.
+_OF_STORES: Final[Mapping[type[CortexError], int]] = {BadInput: 400, Refused: 400}
+_OF_ADDING: Final[Mapping[type[CortexError], int]] = {BadInput: 400, Refused: 409}
+
+
+def routes(premises: Premises) -> APIRouter:
+    """Return the routes of the contract."""
+    router = APIRouter(tags=["callosum"])
+    _questions(router, premises)
+    _stores(router, premises)
+    _knobs(router, premises)
+    return router
+
+
+def _questions(router: APIRouter, premises: Premises) -> None:
+    """Add the fan."""
+    desk = premises.desk
+
+    @router.post("/search")
+    async def search(body: FanSearch, request: Request) -> dict[str, Any]:
+        """Return what all stores know about a question, as far as whoever asks may read it."""
+        query, limit = asked(body.query), body.n_results
+        if not query or (limit is not None and limit < 1):
+            return _answered(body, {})
+        found = await desk.recall(
+            query,
+            None if limit is None else min(limit, MOST),
+            budget_tokens=body.budget_tokens,
+            caller=caller_of(request),
+        )
+        return _answered(body, found)
+
+
+def _stores(router: APIRouter, premises: Premises) -> None:
+    """Add what is about stores."""
+    desk = premises.desk
+    owners = [Depends(only_owner("change the stores"))]
+
+    @router.get("/stores", dependencies=owners)
+    async def stores() -> dict[str, Any]:
+        """Return the stores and how the fan is set."""
+        found = await desk.stores()
+        return {
+            "stores": [_store(each) for each in found["stores"]],
+            "active": len(found["active"]),
+            **found["knobs"],
+            "types": found["types"],
+            "supported_knobs": found["supported_knobs"],
+        }
+
+    @router.post("/stores", dependencies=owners)
+    async def add(body: NewStore) -> dict[str, Any]:
+        """Ask a store from now on."""
+        given = {name: value for name, value in body.model_dump().items() if value is not None}
+        with contract(_OF_ADDING):
+            found = await desk.add_store(**given)
+        told = {"ok": True, "added": found["added"], "active": len(found["active"])}
+        return {**told, "warnings": found["warnings"]} if found.get("warnings") else told
+
+    @router.delete("/stores/{name}", dependencies=owners)
+    async def remove(name: str) -> dict[str, Any]:
+        """Ask a store no more."""
+        with contract(_OF_STORES):
+            found = await desk.remove_store(name)
+        return {"ok": True, "removed": found["removed"], "active": len(found["active"])}
+
+    @router.get("/health/stores", dependencies=owners)
+    async def health() -> dict[str, Any]:
+        """Return how each store has been doing."""
+        found = [_health(each) for each in (await desk.store_health())["stores"]]
+        counts = Counter(each["health_status"] for each in found)
+        summed = {name: counts.get(name, 0) for name in STATUSES}
+        return {"stores": found, **summed, "ts": premises.seconds()}
+
+
+def _knobs(router: APIRouter, premises: Premises) -> None:
+    """Add what is about how the fan is set."""
+    desk = premises.desk
+    owners = [Depends(only_owner("turn the fan's knobs"))]
+
+    @router.post("/configure", dependencies=owners)
+    async def configure(body: Changes) -> dict[str, Any]:
+        """Turn some of the knobs, all at one stroke or none of them."""
+        given = {name: value for name, value in body.model_dump().items() if value is not None}
+        if "stores" in given:
+            given["stores"] = [each for each in given["stores"] if each.get("name")]
+        found = await desk.configure(given)
+        return {"ok": True, "changed": found["changed"], "active": len(found["active"])}
+
+    @router.get("/knobs", dependencies=owners)
+    async def knobs() -> dict[str, Any]:
+        """Return what may be turned: as it is, as the settings say, and by default."""
+        return await desk.knobs()
+
+
+def _answered(body: FanSearch, found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a recall as the answer of a search."""
+    return {
+        "query": body.query,
+        "hits": [_hit(each) for each in (*found.get("hits", ()), *found.get("beside", ()))],
+        "budget_tokens": body.budget_tokens,
+        "tokens": found.get("tokens", 0),
+        "stores_searched": list(found.get("stores_searched", ())),
+        "failed": _reasons(found.get("failed", ())),
+        "skipped": _reasons(found.get("skipped", ())),
+    }
+
+
+def _hit(hit: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one hit with where it comes from."""
+    score = hit["score"] if hit["fused_score"] is None else hit["fused_score"]
+    return {
+        "store": hit["store"],
+        "id": hit["id"],
+        "content": clean(hit["text"]),
+        "score": score,
+        "store_rank": hit["store_rank"],
+        "base_relevance": hit["base_relevance"],
+        "native_score": hit["native_score"],
+        "raw_distance": hit["raw_distance"],
+        "metadata": _metadata(hit),
+    }
+
+
+def _metadata(hit: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a store says beside a hit: its own words of a remote one, else all of it."""
+    extra = dict(hit["extra"])
+    own = extra.pop("metadata", None)
+    told = {**extra, **(own if isinstance(own, dict) else {})}
+    told |= {name: hit[name] for name in _PLACE if hit[name] is not None}
+    if hit["trust"] == REMOTE:
+        told["trust"] = REMOTE
+    tags = told.get("tags")
+    if isinstance(tags, list) and tags:
+        told.setdefault("topic", ", ".join(map(str, tags)))
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _reasons(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return stores without an answer, and why."""
+    return [{"name": each["store"], "reason": each["reason"]} for each in rows]
+
+
+def _store(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one store as the contract lists it; its options may hold what is nobody's business."""
+    names = ("name", "type", "url", "weight", "floor", "enabled", "managed", "auth", "status")
+    return {name: row[name] for name in names}
+
+
+def _health(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how one store has been doing; times in seconds."""
+    return {
+        "name": row["name"],
+        "total_calls": row["total"],
+        "successful_calls": row["succeeded"],
+        "failed_calls": row["failed"],
+        "success_rate": row["success_rate"],
+        "avg_latency": row["latency_ms"] / _MS,
+        "max_latency": row["max_latency_ms"] / _MS,
+        "last_latency": row["last_latency_ms"] / _MS,
+        "error_count": row["failed"],
+        "last_error": row["last_error"],
+        "consecutive_failures": row["consecutive_failures"],
+        "health_status": row["status"],
+    }

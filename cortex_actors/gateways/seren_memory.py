@@ -1,0 +1,185 @@
+"""SerenMemory's contract, answered with the memories of the village.
+
+Its three tiers are our layers: what is fresh is `short`, what is being worked on `near`, what has
+sunk in `long`. A topic is a memory's tags, what a memory was made of are its satellites. What was
+replaced or forgotten is not kept for others, so `include_superseded` finds nothing more, and parts
+are told with their whole alone (`include_satellites`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from fastapi import APIRouter
+
+from cortex_actors.gateways.bodies import MemorySearch, Tiers, TopicSearch  # noqa: TC001 - read at run time
+from cortex_actors.gateways.counts import Counts
+from cortex_actors.gateways.wording import asked, clean, seconds
+from cortex_actors.rules import servedscores
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cortex_actors.gateways.premises import Premises
+
+#: Where a Callosum finds it.
+PREFIX: Final = "/seren/memory"
+
+#: Tier -> our layers.
+LAYERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "short": ("sensory",),
+    "near": ("working",),
+    "long": ("long_term", "cortex"),
+}
+
+#: Layer -> its tier.
+_TIER: Final = {layer: tier for tier, layers in LAYERS.items() for layer in layers}
+
+#: What stands between the tags of a topic.
+_COMMA: Final = ", "
+
+#: What is found where nothing is asked.
+_NOTHING: dict[str, Any] = {"hits": []}
+
+
+def routes(premises: Premises) -> APIRouter:
+    """Return the routes of the contract."""
+    router, counts = APIRouter(prefix=PREFIX, tags=["seren_memory"]), Counts(premises)
+
+    @router.post("/search")
+    async def search(body: MemorySearch) -> dict[str, Any]:
+        """Return memories about a question, best first."""
+        tiers, query = _tiers(body), asked(body.query)
+        found = _NOTHING
+        if tiers and query:
+            found = await premises.desk.outside_memories(
+                query, body.n_results, layers=_layers(tiers), surroundings=True
+            )
+        hits = _hits(found["hits"], inline=body.with_surroundings)
+        return {"query": body.query, "hits": hits, "searched_tiers": tiers}
+
+    @router.post("/by_topic")
+    async def by_topic(body: TopicSearch) -> dict[str, Any]:
+        """Return memories that have any of some tags."""
+        tiers = _tiers(body)
+        found = _NOTHING
+        if tiers:
+            found = await premises.desk.outside_topics(
+                body.topics, body.n_results, layers=_layers(tiers), exclude_ids=body.exclude_ids
+            )
+        tagged = [_tagged(each) for each in found["hits"]]
+        return {"topics": body.topics, "hits": tagged, "searched_tiers": tiers}
+
+    @router.get("/")
+    async def root() -> dict[str, Any]:
+        """Return what is served here."""
+        kept = (await counts.now())["memories"]
+        tiers = {tier: sum(kept.get(each, 0) for each in some) for tier, some in LAYERS.items()}
+        return {"service": premises.service, "version": premises.version, "tiers": tiers}
+
+    @router.get("/health")
+    async def health() -> dict[str, Any]:
+        """Say that somebody is there."""
+        return {"ok": True, "ts": premises.seconds(), "features": []}
+
+    return router
+
+
+def _tiers(body: Tiers) -> list[str]:
+    """Return the tiers that are to be searched, in their order."""
+    wanted = {
+        "short": body.include_short,
+        "near": body.include_near,
+        "long": body.include_long,
+    }
+    return [tier for tier, is_wanted in wanted.items() if is_wanted]
+
+
+def _layers(tiers: Sequence[str]) -> list[str]:
+    """Return the layers of some tiers."""
+    return [layer for tier in tiers for layer in LAYERS[tier]]
+
+
+def _hits(found: Sequence[Mapping[str, Any]], *, inline: bool) -> list[dict[str, Any]]:
+    """Return memories as hits of a search."""
+    rows = [_row(each) for each in found]
+    far = [servedscores.UNMEASURED if e["distance"] is None else e["distance"] for e in found]
+    scores = servedscores.descending(
+        [
+            servedscores.of_memory(distance, row["tier"], evidence=each["evidence"])
+            for row, each, distance in zip(rows, found, far, strict=True)
+        ]
+    )
+    return [
+        {
+            "tier": row["tier"],
+            "content": row["content"],
+            "topic": row["topic"],
+            "score": score,
+            "raw_distance": distance,
+            "id": row["id"],
+            "metadata": row["metadata"],
+            "surroundings": _surroundings(each, inline=inline) if row["tier"] == "long" else None,
+            "matched_via": None,
+        }
+        for row, each, score, distance in zip(rows, found, scores, far, strict=True)
+    ]
+
+
+def _tagged(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a memory as a hit by topic."""
+    row, matched = _row(found), found["matched"]
+    return {
+        "tier": row["tier"],
+        "content": row["content"],
+        "topic": row["topic"],
+        "matched_topics": [clean(each) for each in matched],
+        "overlap": len(matched),
+        "id": row["id"],
+        "metadata": row["metadata"],
+    }
+
+
+def _row(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what both kinds of hits say of a memory."""
+    tier = _TIER[found["layer"]]
+    topic = clean(_COMMA.join(found["tags"])) or None
+    metadata = {
+        "topic": topic,
+        "created_at": seconds(found["created_at"]),
+        "source": "agent",
+        "agent": found["agent"],
+        "type": found["type"],
+        "layer": found["layer"],
+    }
+    if tier == "long":
+        metadata |= {"kind": "core", "evidence_count": found["evidence"]}
+    text = clean(found["text"])
+    told = {name: value for name, value in metadata.items() if value is not None}
+    return {"tier": tier, "content": text, "topic": topic, "id": found["id"], "metadata": told}
+
+
+def _surroundings(found: Mapping[str, Any], *, inline: bool) -> dict[str, Any]:
+    """Return what lies around a memory; its episodes in full where that was asked."""
+    around = found["surroundings"]
+    before, latest = around["replaced"], around["latest_at"]
+    told: dict[str, Any] = {
+        "satellites": around["parts"],
+        "latest_satellite_at": None if latest is None else seconds(latest),
+        "supersedes": None if before is None else before["id"],
+        "superseded_by": None,
+    }
+    if inline:
+        told["recent"] = [_episode(each) for each in around["recent"]]
+        if before is not None:
+            told["supersedes_entry"] = _episode(before)
+    return told
+
+
+def _episode(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one episode."""
+    return {
+        "id": found["id"],
+        "content": clean(found["text"]),
+        "created_at": seconds(found["created_at"]),
+    }

@@ -1,0 +1,170 @@
+"""A real Corpus Callosum hooks our daemon in, as it would a SerenMemory and a SerenLoci."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cortex_actors.clock import SystemClock
+from cortex_actors.endpoint.line import Line
+from cortex_actors.federation.adapter import Asked
+from cortex_actors.federation.cortex import Cortex
+from cortex_actors.federation.seren_loci import SerenLoci
+from cortex_actors.federation.seren_memory import SerenMemory
+from cortex_actors.federation.spec import StoreSpec
+from cortex_actors.rules.strangeness import NO_WORDS
+from tests.federation import seren
+from tests.gateways.house import SECRET
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.gateways.house import House
+
+pytestmark = pytest.mark.slow
+
+#: Seconds that the daemon is given.
+LONG = 20.0
+
+
+@pytest.fixture(scope="module")
+def callosum(house: House, tmp_path_factory: pytest.TempPathFactory) -> Iterator[seren.Server]:
+    """Give a Callosum that has our daemon as three stores, one with a token that is nobody's."""
+    token = {"token": house.door.token}
+    stores = [
+        {"name": "memories", "type": "seren_memory", "url": house.memory, **token},
+        {"name": "facts", "type": "seren_loci", "url": house.loci, **token},
+        {"name": "stranger", "type": "seren_memory", "url": house.memory, "token": "nobody"},
+    ]
+    with seren.callosum(tmp_path_factory.mktemp("callosum"), stores) as server:
+        yield server
+
+
+class TestCallosum:
+    def test_bound(self, callosum: seren.Server) -> None:
+        """It takes our daemon for the stores it knows."""
+        said = callosum.get("/")
+
+        assert (["memories", "facts", "stranger"], []) == (said["stores"], said["skipped"])
+
+    def test_memories(self, callosum: seren.Server, house: House) -> None:
+        """What the village remembers is among its hits, with the relevance of our distance."""
+        found = callosum.post("/search", {"query": "deploys happen on mondays"})
+
+        first = next(hit for hit in found["hits"] if "memories" == hit["store"])
+        assert (house.monday, "Deploys happen on Mondays") == (first["id"], first["content"])
+        assert (1, "deploy") == (first["store_rank"], first["metadata"]["topic"])
+        # What the tests of this house ask for again and again sinks in.
+        assert first["metadata"]["tier"] in {"short", "near"}
+        assert pytest.approx(1 / (1 + first["raw_distance"])) == first["base_relevance"]
+
+    def test_edges(self, callosum: seren.Server, house: House) -> None:
+        """What is tagged like a hit comes beside it, asked of us by topic."""
+        found = callosum.post("/search", {"query": "deploys happen on mondays", "n_results": 1})
+
+        edges = {hit["id"]: hit["metadata"] for hit in found["hits"] if 0.0 == hit["score"]}
+        assert ("topic-edge", ["deploy"]) == (
+            edges[house.rollback]["source"],
+            edges[house.rollback]["matched_topics"],
+        )
+
+    def test_surroundings(self, callosum: seren.Server, house: House) -> None:
+        """What a deep memory took the place of comes beside it."""
+        found = callosum.post("/search", {"query": "backups run at noon", "n_results": 2})
+
+        (edge,) = (hit for hit in found["hits"] if house.before == hit["id"])
+        assert ("supersedes-edge", house.after) == (
+            edge["metadata"]["source"],
+            edge["metadata"]["edge_of"],
+        )
+
+    def test_exact_key(self, callosum: seren.Server) -> None:
+        """A fact whose key, or the end of it, is asked for leads whatever else there is."""
+        first = callosum.post("/search", {"query": "Test port"})["hits"][0]
+
+        assert ("facts", 1.0, "exact") == (
+            first["store"],
+            first["base_relevance"],
+            first["metadata"]["match_kind"],
+        )
+        assert first["content"].startswith(
+            "Atlas > Test port = The tests run on port 5433 because 5432 is taken. because "
+        )
+
+    def test_private(self, callosum: seren.Server) -> None:
+        """What one agent keeps for itself, or shares with one other, is answered to nobody."""
+        for query in (SECRET, "heliotrope", "deploy", "launch word"):
+            found = callosum.post("/search", {"query": query, "n_results": 25})
+
+            assert "heliotrope" not in json.dumps(found["hits"])
+
+    def test_stranger(self, callosum: seren.Server) -> None:
+        """Who has no token of ours is told so, and the Callosum tells it apart from silence."""
+        found = callosum.post("/search", {"query": "deploys"})
+
+        assert ["memories", "facts"] == found["stores_searched"]
+        (failed,) = found["failed"]
+        assert "stranger" == failed["name"]
+        assert "401" in failed["reason"]
+
+    def test_many(self, callosum: seren.Server) -> None:
+        """It may ask for more than a SerenMemory gives; all it knows of us stays healthy."""
+        callosum.post("/search", {"query": "deploys", "n_results": 200})
+        health = {each["name"]: each for each in callosum.get("/health/stores")["stores"]}
+
+        assert ("healthy", "healthy") == (
+            health["memories"]["health_status"],
+            health["facts"]["health_status"],
+        )
+
+
+class TestOurselves:
+    async def test_memory(self, house: House) -> None:
+        """Our own adapter has a daemon as a SerenMemory: it searches, asks by topic and pings."""
+        spec = StoreSpec("far", "seren_memory", house.memory)
+        adapter = SerenMemory(spec, Line(spec.url, SystemClock(), token=house.door.token))
+        answer = await adapter.search(Asked("backups run at noon", 60, LONG))
+        tagged = await adapter.by_topic(
+            ["deploy"], limit=5, exclude_ids=[house.monday], seconds=LONG
+        )
+        said = await adapter.ping(LONG)
+        await adapter.close()
+
+        assert (house.after, ()) == (answer.hits[0].id, answer.skipped)
+        around = answer.hits[0].extra["surroundings"]
+        assert [("supersedes", house.before)] == [
+            (each["edge"], each["id"]) for each in _all(around)
+        ]
+        assert [house.rollback] == [hit.id for hit in tagged.hits]
+        assert "CortexActors" == said["service"]
+
+    async def test_loci(self, house: House) -> None:
+        """Our own adapter has a daemon as a SerenLoci too."""
+        spec = StoreSpec("far", "seren_loci", house.loci, options={"project": "atlas"})
+        adapter = SerenLoci(spec, Line(spec.url, SystemClock(), token=house.door.token))
+        answer = await adapter.search(Asked("Test port", 5, LONG))
+        said = await adapter.ping(LONG)
+        await adapter.close()
+
+        assert [1.0] == [hit.base_relevance for hit in answer.hits]
+        assert ("CortexActors", 1) == (said["service"], said["counts"]["live"])
+
+    @pytest.mark.parametrize("text", ["?!", "xylophones quiesce zirconium"])
+    async def test_remarks(self, house: House, text: str) -> None:
+        """What a daemon remarks of a strange question is no gap in what it answers to another."""
+        spec = StoreSpec("far", "cortex", house.door.url)
+        adapter = Cortex(spec, Line(spec.url, SystemClock(), token=house.door.token))
+        answer = await adapter.search(Asked(text, 5, LONG))
+        await adapter.close()
+        said = [each["reason"] for each in house.door.client.call("recall", query="?!")["skipped"]]
+
+        assert () == answer.skipped
+        assert any(each.startswith(NO_WORDS) for each in said)
+
+
+def _all(value: object) -> list[dict[str, Any]]:
+    """Return a list of objects."""
+    assert isinstance(value, list)
+    return value
