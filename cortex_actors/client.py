@@ -8,8 +8,9 @@ classes, texts and exit codes that the daemon raised.
 from __future__ import annotations
 
 import json
+import os
 import socket
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from cortex_actors import errors, refusals
 from cortex_actors.errors import (
@@ -25,7 +26,7 @@ from cortex_actors.home import Home
 from cortex_actors.peer import peer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from io import BufferedReader
     from pathlib import Path
 
@@ -35,6 +36,9 @@ TIMEOUT = 30.0
 #: Bytes one request may have, on one line.
 LINE_LIMIT = 1024 * 1024
 
+#: The variable with the token of the agent that asks; unset, it is the owner who asks.
+TOKEN = "CORTEX_TOKEN"  # noqa: S105 - a variable's name
+
 #: A JSON object, as it comes over the wire.
 Answer = dict[str, Any]
 
@@ -42,9 +46,22 @@ Answer = dict[str, Any]
 class Client:
     """Calls the daemon of one home; blocking."""
 
-    def __init__(self, home: Home | Path | str | None = None, *, timeout: float = TIMEOUT) -> None:
+    def __init__(
+        self,
+        home: Home | Path | str | None = None,
+        *,
+        timeout: float = TIMEOUT,
+        token: str | None = None,
+    ) -> None:
+        """Remember whom to call, and as whom.
+
+        `token` is an agent's; without one `CORTEX_TOKEN` counts, and where that is not set either,
+        the owner asks. A token that is empty is sent, too, and refused: a variable that was to hold
+        an agent's token and does not must not make the agent the owner.
+        """
         self.home = home if isinstance(home, Home) else Home.of(home)
         self._timeout = timeout
+        self._token = os.environ.get(TOKEN) if token is None else token
 
     def call(self, method: str, /, *, timeout: float | None = None, **params: object) -> Answer:
         """Return the result of one method.
@@ -55,7 +72,7 @@ class Client:
         seconds = self._timeout if timeout is None else timeout
         with self._connect(seconds) as sock, sock.makefile("rb") as reader:
             self._send(sock, method, params)
-            return self._result(self._receive(reader, method, seconds))
+            return result(self._receive(reader, method, seconds))
 
     def stream(
         self, method: str, /, *, timeout: float | None = None, **params: object
@@ -70,7 +87,7 @@ class Client:
             sock.settimeout(timeout)
             while "method" in (message := self._receive(reader, method, timeout or 0.0)):
                 yield message["params"]
-            self._result(message)
+            result(message)
 
     def pid(self) -> int | None:
         """Return the process id of whoever answers, as the kernel says; None if it cannot tell."""
@@ -86,33 +103,44 @@ class Client:
             ours = peer(sock).ours
         except TimeoutError:
             sock.close()
-            self._silent("connect", seconds)
+            raise self.silent("connect", seconds) from None
         except OSError as error:
             sock.close()
-            raise self._down() from error
+            raise self.down() from error
         if not ours:
             sock.close()
-            message = (
-                f"the socket {self.home.socket} belongs to another user; nothing was sent: "
-                "choose another home with --home"
-            )
-            raise Refused(message)
+            raise self.foreign()
         return sock
 
-    def _send(self, sock: socket.socket, method: str, params: dict[str, object]) -> None:
-        """Send one request."""
+    def foreign(self) -> Refused:
+        """Return the error of a socket that is somebody else's."""
+        return Refused(
+            f"the socket {self.home.socket} belongs to another user; nothing was sent: "
+            "choose another home with --home"
+        )
+
+    def encoded(self, method: str, params: Mapping[str, object]) -> bytes:
+        """Return the line that asks for a method; raises `BadInput` for what cannot be sent."""
+        request: Answer = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        if self._token is not None:
+            request["token"] = self._token
         try:
-            text = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+            text = json.dumps(request)
         except (TypeError, ValueError, RecursionError) as error:
             raise BadInput(f"cannot send {method}: its parameters are no JSON: {error}") from error
         data = text.encode() + b"\n"
         if len(data) > LINE_LIMIT:
             message = f"cannot send {method}: {len(data):,} bytes, and {LINE_LIMIT:,} are allowed"
             raise BadInput(message)
+        return data
+
+    def _send(self, sock: socket.socket, method: str, params: Mapping[str, object]) -> None:
+        """Send one request."""
+        data = self.encoded(method, params)
         try:
             sock.sendall(data)
         except TimeoutError:
-            self._silent(method, sock.gettimeout() or 0.0)
+            raise self.silent(method, sock.gettimeout() or 0.0) from None
         except OSError:
             # It refused us and hung up: why is what we read next.
             return
@@ -122,9 +150,13 @@ class Client:
         try:
             line = reader.readline()
         except TimeoutError:
-            self._silent(method, seconds)
+            raise self.silent(method, seconds) from None
         except OSError:
             line = b""
+        return self.message(line, method)
+
+    def message(self, line: bytes, method: str) -> Answer:
+        """Return the message on a line; raises `AnswerLost` when the daemon ended within it."""
         if not line.endswith(b"\n"):
             message = (
                 f"the daemon for {self.home.root} ended before it answered {method}; "
@@ -133,27 +165,28 @@ class Client:
             raise AnswerLost(message)
         return _message(line)
 
-    def _result(self, message: Answer) -> Answer:
-        """Return a message's result, or raise its error."""
-        if "error" in message:
-            raise _error(message["error"])
-        result = message.get("result")
-        if not isinstance(result, dict):
-            raise InternalError(f"the daemon's answer is no object: {str(message)[:200]}")
-        return result
-
-    def _down(self) -> DaemonDown:
+    def down(self) -> DaemonDown:
         """Return the error of nobody answering."""
         root = self.home.root
         return DaemonDown(f'no daemon answers for {root}: start one with "cortex start"')
 
-    def _silent(self, method: str, seconds: float) -> NoReturn:
-        """Raise the error of an answer that did not come in time."""
+    def silent(self, method: str, seconds: float) -> DeadlineExceeded:
+        """Return the error of an answer that did not come in time."""
         message = (
             f"the daemon for {self.home.root} did not answer {method} within {seconds:g} s; "
             "see cortex status and cortex logs"
         )
-        raise DeadlineExceeded(message)
+        return DeadlineExceeded(message)
+
+
+def result(message: Answer) -> Answer:
+    """Return a message's result, or raise its error."""
+    if "error" in message:
+        raise _error(message["error"])
+    found = message.get("result")
+    if not isinstance(found, dict):
+        raise InternalError(f"the daemon's answer is no object: {str(message)[:200]}")
+    return found
 
 
 def _message(line: bytes) -> Answer:

@@ -21,8 +21,9 @@ import typer
 
 from cortex_actors.cli import lifecycle
 from cortex_actors.cli.agreed import brought, show_agreed
+from cortex_actors.cli.found import TIMEOUT, show_hits
+from cortex_actors.cli.minds import remembered, show_remembered
 from cortex_actors.cli.output import JsonOption, examples, places, shortened, show_json, show_table
-from cortex_actors.cli.recall import TIMEOUT, show_hits
 from cortex_actors.client import Answer, Client
 from cortex_actors.clock import Clock, SystemClock
 from cortex_actors.errors import CortexError, DaemonDown, DeadlineExceeded, NotFound
@@ -146,6 +147,7 @@ def _learnt(client: Client, folders: list[Path], *, clock: Clock, say: Say) -> A
         "status": status,
         "settled_s": round(took, 3),
         "recall": client.call("recall", query=QUESTION, limit=3),
+        "remembered": remembered(client),
         "agreed": brought(client, folders),
     }
 
@@ -183,6 +185,8 @@ def _show(found: Answer) -> None:
     show_table("What was learnt", columns, rows, empty="nothing was learnt")
     print(f"\n$ cortex recall {QUESTION}\n")
     show_hits(found["recall"])
+    print()
+    show_remembered(found["remembered"])
     print()
     show_agreed(found["agreed"])
     status = found["status"]

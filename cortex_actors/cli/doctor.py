@@ -1,4 +1,4 @@
-"""`doctor`: compares ledger, index and files, and mends what can be made again."""
+"""`doctor`: compares ledger, index and files, mends, and lets the daemon try itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from cortex_actors import lock
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json, show_table
 from cortex_actors.client import Client
 from cortex_actors.clock import SystemClock
-from cortex_actors.errors import AnswerLost, DaemonDown, NotFound
+from cortex_actors.domain.diagnosis import WELL, WRONG
+from cortex_actors.errors import AnswerLost, DaemonDown, NotFound, UsageError
 from cortex_actors.home import Home
 
 if TYPE_CHECKING:
@@ -22,12 +23,27 @@ if TYPE_CHECKING:
 #: Seconds a checkup may take: as long as reading everything does.
 PATIENCE = 21_600.0
 
+#: Seconds a round trip may take: five steps of 30 each, and as many of one that goes before.
+TRIAL = 310.0
+
+#: What is said of a round trip.
+_TOLD = {
+    "ok": "all is well: a probe was remembered, recalled and forgotten",
+    "degraded": "it works in part: {reason}",
+    "failed": "it does not work: {reason}",
+}
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command(
         "doctor",
-        epilog=examples("cortex doctor", "cortex doctor --repair", "cortex doctor --json"),
+        epilog=examples(
+            "cortex doctor",
+            "cortex doctor --repair",
+            "cortex doctor --round-trip",
+            "cortex doctor --json",
+        ),
     )(doctor)
 
 
@@ -38,19 +54,55 @@ def doctor(
     thorough: Annotated[
         bool, typer.Option("--thorough", help="Take the time that a complete check needs.")
     ] = False,
+    round_trip: Annotated[
+        bool,
+        typer.Option(
+            "--round-trip", help="Remember, recall and forget a probe, and say how each step went."
+        ),
+    ] = False,
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> int:
     """Compare ledger, index and files, whether the daemon runs or not.
 
-    Exit code: 0 all is well, 1 something is wrong, 70 the ledger is damaged.
+    With --round-trip the daemon tries itself instead, through the verbs that agents use; nobody
+    else finds the probe, and nothing of it is left.
+
+    Exit code: 0 all is well, 1 something is wrong, 69 the daemon does not run and --round-trip
+    needs it, 70 the ledger is damaged.
     """
+    if round_trip:
+        return _tried(Home.of(home), mends=repair or thorough, as_json=as_json)
     found = _found(Home.of(home), repair=repair, thorough=thorough)
     if as_json:
         show_json(found)
     else:
         _show(found)
     return int(found["exit_code"])
+
+
+def _tried(home: Home, *, mends: bool, as_json: bool) -> int:
+    """Let the daemon try itself, print each step, and return the exit code."""
+    if mends:
+        raise UsageError(
+            "cannot mend during a round trip: it tries the daemon and looks at nothing else; "
+            "leave out --repair and --thorough, or --round-trip"
+        )
+    found = Client(home, timeout=TRIAL).call("round_trip")
+    if as_json:
+        show_json(found)
+    else:
+        show_table(
+            f"Tried in {found['took_ms']:,.0f} ms",
+            ("step", "state", "ms", "said"),
+            [
+                (each["step"], each["state"], f"{each['took_ms']:.1f}", each["said"])
+                for each in found["steps"]
+            ],
+            empty="nothing was tried",
+        )
+        print(_TOLD[found["state"]].format(reason=found["reason"]))
+    return WELL if found["state"] == "ok" else WRONG
 
 
 def _found(home: Home, *, repair: bool, thorough: bool) -> dict[str, Any]:

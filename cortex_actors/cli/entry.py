@@ -7,11 +7,12 @@ shows it.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import TYPE_CHECKING
 
-from cortex_actors.errors import CortexError, InternalError, UsageError
+from cortex_actors.errors import CortexError, InternalError, NotYours, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +20,18 @@ if TYPE_CHECKING:
 #: Commands that are answered without Typer, Rich, pydantic or asyncio: half a second less.
 FAST = frozenset({"status", "start", "stop", "restart", "reload", "publish", "hook"})
 
-#: Commands whose name is two words.
-GROUPS = frozenset({"actor", "embeddings", "model", "project", "service"})
+#: Commands that read or write the home themselves where no daemon answers: the owner's alone, as
+#: they are with one. An agent is one whose token stands in that variable.
+OWNERS = frozenset(
+    {"backup", "doctor", "embeddings", "logs", "model", "publish", "restore", "run", "service"}
+)
+TOKEN = "CORTEX_TOKEN"  # noqa: S105 - a variable's name
+
+#: Commands whose name is two words, or one that has others below it.
+GROUPS = frozenset(
+    {"actor", "agents", "contradictions", "crumb", "embeddings", "knowledge", "memory", "model"}
+    | {"project", "review", "service", "stores"}
+)
 
 #: What a shell expects of a program that was interrupted: 128 + SIGINT.
 INTERRUPTED = 130
@@ -29,6 +40,7 @@ INTERRUPTED = 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = _home_last(list(sys.argv[1:] if argv is None else argv))
+    _forgive(sys.stdout)
     try:
         code = _run(words)
         sys.stdout.flush()
@@ -47,6 +59,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(words: list[str]) -> int:
     """Run the command on the way it deserves."""
+    if words[:1] and words[0] in OWNERS and TOKEN in os.environ:
+        message = (
+            f"cortex {words[0]} is not for agents: only the owner of the daemon may, without a "
+            f"token (unset {TOKEN})"
+        )
+        raise NotYours(message)
     if words and words[0] in FAST:
         from cortex_actors.cli import fast  # noqa: PLC0415 - only what is needed
 
@@ -72,9 +90,25 @@ def _full(words: list[str]) -> int:
         # Typer has carried click's exceptions under changing names: known by their method.
         if text := getattr(error, "format_message", None):
             said = text().rstrip(".").replace(": Value error, ", ": ")
-            raise UsageError(f"{said}; see: {_help_for(error)}") from error
+            raise UsageError(f"{said}{_dashed(words, error)}; see: {_help_for(error)}") from error
+        if type(error).__name__ == "Abort":
+            # Ctrl-C, or the end of the input, where a question was asked.
+            raise KeyboardInterrupt from error
         raise
     return result if isinstance(result, int) else 0
+
+
+def _forgive(out: object) -> None:
+    """Let a terminal without a sign show a question mark for it, rather than nothing at all."""
+    if isinstance(out, io.TextIOWrapper) and out.encoding.lower().replace("-", "") != "utf8":
+        out.reconfigure(errors="replace")
+
+
+def _dashed(words: list[str], error: Exception) -> str:
+    """Return how a text that begins with a dash is given, where one was taken for an option."""
+    taken = getattr(error, "option_name", None) is not None
+    meant = any(word.startswith("-") and " " in word.partition("=")[0] for word in words)
+    return " (before a text that begins with a dash write -- )" if taken and meant else ""
 
 
 def _help_for(error: Exception) -> str:
@@ -87,7 +121,8 @@ def _home_last(words: list[str]) -> list[str]:
     """Return the words with a leading `--home DIR` behind the command, which knows it."""
     leading = 2 if words[:1] == ["--home"] else 1 if words and words[0][:7] == "--home=" else 0
     home, command = words[:leading], words[leading:]
-    length = 2 if command and command[0] in GROUPS else 1
+    named = command and command[0] in GROUPS and not "".join(command[1:2]).startswith("-")
+    length = 2 if named else 1
     return [*command[:length], *home, *command[length:]]
 
 

@@ -32,7 +32,10 @@ def rows(found: dict[str, Any]) -> list[tuple[str, str]]:
         *_migration(found.get("migration", {}), found.get("model", {})),
         ("index", _index(found.get("index", {}), found)),
         *(("judge", f"{each['model']}, {each['state']}") for each in _layers(found)),
+        *_stores(found.get("stores", {})),
+        *_door(found.get("http", {})),
         ("loop lag", f"{found['loop_lag_ms']} ms"),
+        *_tried(found.get("round_trip")),
     ]
     if found.get("backup"):
         shown.append(("backup", iso(found["backup"]["at"])))
@@ -41,6 +44,14 @@ def rows(found: dict[str, Any]) -> list[tuple[str, str]]:
 
         shown.append(("recovery", sentence(found["recovery"])))
     return shown
+
+
+def _door(door: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what the door for other programs is at, if there is to be one."""
+    if door.get("state", "off") in ("off", "away"):
+        return []
+    where = f", {door['address']}" if door.get("address") else ""
+    return [("http", f"{door['state']}{where}")]
 
 
 def _insights(found: dict[str, Any]) -> str:
@@ -75,6 +86,19 @@ def _unresolved(found: dict[str, Any]) -> list[tuple[str, str]]:
     if others:
         shown.append(("unwritten", f"{others}: cortex runs --kind resolver --failed"))
     return shown
+
+
+def _stores(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return which stores are asked beside what is kept here, and which give no answer."""
+    asked = [each for each in found.get("active", []) if each not in found.get("local", [])]
+    skipped = list(found.get("skipped", {}))
+    if not asked and not skipped:
+        return []
+    parts = [", ".join(asked) or "none"]
+    down = found.get("down", [])
+    parts += [f"no answer from {', '.join(down)}: cortex stores health"] if down else []
+    parts += [f"not asked: {', '.join(skipped)}: cortex stores list"] if skipped else []
+    return [("stores", "; ".join(parts))]
 
 
 def duration(seconds: float) -> str:
@@ -133,6 +157,15 @@ def _layers(found: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the models that judge; none by default."""
     layers: list[dict[str, Any]] = (found.get("judge") or {}).get("layers", [])
     return layers
+
+
+def _tried(trip: dict[str, Any] | None) -> list[tuple[str, str]]:
+    """Return how the last round trip went and when; nothing before the first."""
+    if trip is None:
+        return []
+    # Why it did not go well stands above, as a reason of the whole.
+    text = f"{trip['state']} in {trip['took_ms']:,.0f} ms, {duration(trip['age_s'])} ago"
+    return [("round trip", text)]
 
 
 def _state(part: dict[str, Any]) -> str:

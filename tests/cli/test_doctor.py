@@ -112,3 +112,46 @@ class TestRefused:
         held.close()
 
         assert 75 == code
+
+
+class TestRoundTrip:
+    def test_daemon_down(self, filed: Filed, capsys: pytest.CaptureFixture[str]) -> None:
+        """Without a daemon there is nothing to try, and the exit code says why."""
+        assert 69 == doctor(filed, "--round-trip")
+        assert "no daemon answers" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("word", ["--repair", "--thorough"])
+    def test_mends_nothing(
+        self, filed: Filed, word: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """It looks at nothing and mends nothing, and says so to whoever wants both."""
+        assert 64 == doctor(filed, "--round-trip", word)
+        assert "leave out --repair" in capsys.readouterr().err
+
+    @pytest.mark.parametrize(
+        ("state", "code", "told"),
+        [
+            ("ok", 0, "all is well"),
+            ("degraded", 1, "it works in part: recall: by words"),
+            ("failed", 1, "it does not work: recall: by words"),
+        ],
+    )
+    def test_steps(
+        self,
+        filed: Filed,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+        *,
+        state: str,
+        code: int,
+        told: str,
+    ) -> None:
+        """Each step is shown with its milliseconds, and the last line says what works."""
+        step = {"step": "recall", "state": state, "took_ms": 1.25, "said": "by words"}
+        found = {"state": state, "reason": "recall: by words", "took_ms": 9.0, "steps": [step]}
+        monkeypatch.setattr("cortex_actors.client.Client.call", lambda *_, **__: found)
+        assert code == doctor(filed, "--round-trip")
+        lines = capsys.readouterr().out.splitlines()
+
+        assert any("recall" in line and "1.2" in line for line in lines)
+        assert lines[-1].startswith(told)

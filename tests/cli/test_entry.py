@@ -110,6 +110,23 @@ class TestQuickWay:
         assert "[]" == done.stdout.splitlines()[-1]
 
 
+class TestHome:
+    def test_groups(self) -> None:
+        """Every command that has others below it is known as one: a home in front reaches them."""
+        from cortex_actors.cli.app import app  # noqa: PLC0415 - other tests look at what is loaded
+
+        assert {group.name for group in app.registered_groups} == entry.GROUPS
+
+    @pytest.mark.parametrize("words", [[], ["list"], ["--as", "AZOTH"], ["list", "--as", "AZOTH"]])
+    @pytest.mark.parametrize("home", [["--home", "/nowhere"], ["--home=/nowhere"]])
+    def test_in_front(
+        self, capsys: pytest.CaptureFixture[str], home: list[str], words: list[str]
+    ) -> None:
+        """A home that stands in front of a command is that of whatever stands below it, too."""
+        assert 69 == entry.main([*home, "agents", *words])
+        assert "no daemon answers for /nowhere" in capsys.readouterr().err
+
+
 class TestErrors:
     @pytest.mark.parametrize(
         ("words", "code", "says"),
@@ -132,6 +149,7 @@ class TestErrors:
             (["publish", "custom:x"], 69, 'start one with "cortex start"'),
             (["recall", "x"], 69, 'start one with "cortex start"'),
             (["tree"], 69, 'start one with "cortex start"'),
+            (["remember", "- use tabs"], 64, "begins with a dash write -- "),
             (["demo", "--from", "/nonexistent"], 66, "there is no folder /nonexistent"),
         ],
     )

@@ -121,3 +121,25 @@ class TestJudge:
             row for row in rows if row[0] == "judge"
         ]
         assert "judge" not in shown(judge={})
+
+
+class TestStores:
+    def test_none(self) -> None:
+        """Where only what is kept here is asked nothing is said of stores."""
+        assert "stores" not in shown(stores={"active": ["local"], "local": ["local"]})
+        assert "stores" not in shown(stores={"state": "away", "reason": "it is restarted"})
+
+    @pytest.mark.parametrize(
+        ("more", "told"),
+        [
+            ({}, "facts, mem"),
+            ({"down": ["mem"]}, "facts, mem; no answer from mem: cortex stores health"),
+            ({"skipped": {"x": "why"}}, "facts, mem; not asked: x: cortex stores list"),
+            ({"active": ["local"], "skipped": {"x": ""}}, "none; not asked: x: cortex stores list"),
+        ],
+    )
+    def test_row(self, more: dict[str, Any], told: str) -> None:
+        """The stores that are asked are named, and those of which nothing is to be had."""
+        stores = {"active": ["local", "facts", "mem"], "local": ["local"], "down": [], **more}
+
+        assert told == shown(stores=stores)["stores"]

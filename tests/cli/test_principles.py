@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +11,7 @@ from cortex_actors.cli.checks import check_line, gap
 from cortex_actors.domain.listing import PrincipleSort
 from cortex_actors.rules.promotion import Need
 from cortex_actors.whys import BLOCKS
-from tests.cli.answering import answering
+from tests.cli.answering import answering, for_programs
 from tests.cli.principled import ANSWERS
 from tests.cli.test_figures import WELL
 
@@ -111,9 +110,7 @@ class TestPrinting:
         asked: list[tuple[str, dict[str, Any]]],
     ) -> None:
         """With `--json` a command prints the daemon's answer whole."""
-        assert 0 == entry.main([*words.split(), "--json"])
-
-        assert ANSWERS[asked[0][0]] == json.loads(capsys.readouterr().out)
+        for_programs(words.split(), ANSWERS, asked, capsys)
 
 
 class TestAsking:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from cortex_actors.cli import entry
+from tests.cli.answering import answering
 
 _NOTHING: dict[str, Any] = {"hits": [], "failed": [], "skipped": [], "took_ms": 1.0}
 
@@ -46,6 +47,23 @@ class TestProject:
         assert 0 == entry.main([*command.split(), "--project", given])
 
         assert sent == asked[0]["project"]
+
+
+class TestPrinciple:
+    def test_shown(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """A principle is shown by its id, its rank and who says it: it stands in no single file."""
+        extra = {"rank": 0.6, "projects": ["atlas", "harbor"], "at": "2026-01-01T00:00:00Z"}
+        hit = {"id": "pri_1", "text": "Say why.", "score": 1.0, "store": "cortex_principles"}
+        found = {**_NOTHING, "hits": [{**hit, "extra": extra}]}
+        answering(monkeypatch, {"recall": found})
+
+        assert 0 == entry.main(["recall", "why", "--store", "cortex_principles"])
+        assert (
+            "1. 1.000  principle pri_1  rank 0.60  atlas, harbor  2026-01-01T00:00:00Z\n   Say why."
+            in capsys.readouterr().out
+        )
 
 
 class TestQuestion:

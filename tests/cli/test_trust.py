@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cortex_actors.cli import entry
-from tests.cli.answering import answering
+from tests.cli.answering import answering, for_people, for_programs
 from tests.cli.trusted import ANSWERS, BULLET, CHAIN, TAKEN
 
 _SHOWN = {
@@ -71,12 +70,7 @@ class TestPrinting:
     ) -> None:
         """A command shows what matters, and no text acts on the terminal."""
         monkeypatch.setattr("cortex_actors.cli.output.PLAIN_WIDTH", width)
-        assert 0 == entry.main(words.split())
-        shown = capsys.readouterr().out
-        flat = " ".join(shown.split())
-
-        assert [] == [text for text in _SHOWN[words] if " ".join(text.split()) not in flat]
-        assert "\x1b" not in shown
+        for_people(words.split(), _SHOWN[words], capsys)
 
     @pytest.mark.parametrize("words", _SHOWN)
     def test_for_programs(
@@ -86,9 +80,7 @@ class TestPrinting:
         asked: list[tuple[str, dict[str, Any]]],
     ) -> None:
         """With `--json` a command prints the daemon's answer whole, and asks once."""
-        assert 0 == entry.main([*words.split(), "--json"])
-
-        assert [ANSWERS[name] for name, _ in asked] == [json.loads(capsys.readouterr().out)]
+        for_programs(words.split(), ANSWERS, asked, capsys)
 
 
 class TestAsking:

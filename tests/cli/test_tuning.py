@@ -11,7 +11,7 @@ from rich.console import Console
 from cortex_actors.cli import blocks, entry, progress
 from cortex_actors.cli.blocks import Block, show_blocks, show_facts
 from cortex_actors.cli.checks import check_line
-from tests.cli.answering import answering
+from tests.cli.answering import answering, for_programs
 from tests.cli.tuned import ANSWERS, CHECKS, PAIR
 
 if TYPE_CHECKING:
@@ -88,9 +88,7 @@ class TestPrinting:
         asked: list[tuple[str, dict[str, Any]]],
     ) -> None:
         """With `--json` a command prints the daemon's answer whole."""
-        assert 0 == entry.main([*words.split(), "--json"])
-
-        assert ANSWERS[asked[0][0]] == json.loads(capsys.readouterr().out)
+        for_programs(words.split(), ANSWERS, asked, capsys)
 
 
 class TestAsking:

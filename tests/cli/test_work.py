@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from cortex_actors.cli import entry
 from cortex_actors.clock import SECOND
 from cortex_actors.testing import EPOCH
-from tests.cli.answering import answering
+from tests.cli.answering import answering, for_programs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -114,9 +113,7 @@ class TestPrinting:
         asked: list[tuple[str, dict[str, Any]]],
     ) -> None:
         """With `--json` a command prints the daemon's answer."""
-        assert 0 == entry.main([*words.split(), "--json"])
-
-        assert _ANSWERS[asked[0][0]] == json.loads(capsys.readouterr().out)
+        for_programs(words.split(), _ANSWERS, asked, capsys)
 
 
 class TestParameters:

@@ -1,0 +1,219 @@
+"""`stores import`: the stores of a Seren Corpus Callosum, from its YAML file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cortex_actors import settings
+from cortex_actors.cli.blocks import Block, counted, joined, show_blocks
+from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json
+from cortex_actors.cli.storeknobs import shown
+from cortex_actors.client import Client
+from cortex_actors.errors import (
+    CortexError,
+    DaemonDown,
+    FileTooLarge,
+    NotFound,
+    NotText,
+    Refused,
+)
+from cortex_actors.federation import callosumfile
+from cortex_actors.federation.callosumfile import LONGEST, Imported
+from cortex_actors.federation.describing import without_user
+from cortex_actors.logrecord import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cortex_actors.client import Answer
+    from cortex_actors.federation.spec import StoreSpec
+
+#: Seconds that it may take: the name of each store is looked up, a keyring may ask its user.
+TIMEOUT = 120.0
+
+#: What is said of a dry run where no daemon runs.
+_UNSEEN = "note: as far as can be seen without the daemon, which looks up names and tokens as well"
+
+
+def register(group: typer.Typer) -> None:
+    """Add the command to the group."""
+    group.command(
+        "import",
+        epilog=examples(
+            "cortex stores import seren-corpus-callosum.yaml --dry-run",
+            "cortex stores import seren-corpus-callosum.yaml",
+            "cortex stores import runtime-stores.json --replace --yes",
+        ),
+    )(import_)
+
+
+def import_(
+    path: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A Callosum's YAML, or its overlay.")
+    ],
+    *,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Let the file win over stores added by command.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would come of it, and change nothing.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+) -> None:
+    """Add the stores of a Callosum's file, and turn the fan as it says.
+
+    What is no store is left out and listed. Where the file has tokens of this machine sent to its
+    addresses (token_env, token_keyring), that is shown and asked first.
+    """
+    text = _text(path)
+    said = callosumfile.read(text)
+    if dry_run:
+        client = Client(home, timeout=TIMEOUT)
+        _show_foreseen(said, _foreseen(client, text, said, replace=replace), as_json=as_json)
+        return
+    lending = [each for each in said.stores if each.auth.token_env or each.auth.token_keyring]
+    if lending and not yes:
+        _confirm(lending)
+    found = Client(home, timeout=TIMEOUT).call("import_stores", text=text, replace=replace)
+    if as_json:
+        show_json(found)
+        return
+    _show(found)
+
+
+def _text(path: Path) -> str:
+    """Return a file's text; raises `NotFound`, `NotText` and `FileTooLarge`."""
+    try:
+        with path.expanduser().open("rb") as file:
+            body = file.read(LONGEST + 1)
+    except FileNotFoundError:
+        raise NotFound(f"cannot import stores: there is no file {path}") from None
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise CortexError(f"cannot import stores: {path} cannot be read ({why})") from None
+    if len(body) > LONGEST:
+        message = f"cannot import stores: {path} has more than {LONGEST:,} bytes"
+        raise FileTooLarge(f"{message}; is it the right file?")
+    try:
+        return body.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        message = f"cannot import stores: {path} is no text in UTF-8"
+        raise NotText(f"{message}; is it the right file?") from None
+
+
+def _confirm(lending: list[StoreSpec]) -> None:
+    """Show which tokens go where, and ask; raises `Refused` for no, and where nobody is there."""
+    for each in lending:
+        said = f"{each.name}: {_lent(each)} goes to {without_user(each.url)}"
+        print(visible(said), file=sys.stderr)
+    if not sys.stdin.isatty():
+        message = "refused to lend tokens of this machine to a file's addresses without being asked"
+        raise Refused(f"{message}; where nobody can answer, say --yes")
+    if not typer.confirm("Send these tokens there?", err=True):
+        raise Refused("nothing was imported")
+
+
+def _lent(store: StoreSpec) -> str:
+    """Return where the token lies that a store is given."""
+    if store.auth.token_keyring:
+        return f"the keyring's {store.auth.token_keyring}"
+    return f"the variable {store.auth.token_env}"
+
+
+def _foreseen(client: Client, text: str, said: Imported, *, replace: bool) -> Answer:
+    """Return what would come of a file: the daemon says it, or it is seen here where none runs."""
+    try:
+        found = client.call("import_stores", text=text, replace=replace, dry_run=True)
+    except DaemonDown:
+        from cortex_actors.federation.foreseeing import foreseen  # noqa: PLC0415 - 0.2 s, here only
+
+        known = settings.load(client.home)
+        found = foreseen(
+            said,
+            client.home.overlay,
+            settings=known.federation,
+            tls=known.tls,
+            may_replace=replace,
+        )
+        return {**found, "daemon": False}
+    return {**found, "daemon": True}
+
+
+def _show_foreseen(said: Imported, found: Answer, *, as_json: bool) -> None:
+    """Print what would come of a file."""
+    if as_json:
+        show_json({**found, "knobs": found["changed"]})
+        return
+    rows = {each["name"]: each for each in found["stores"]}
+    blocks = [_entry(each, rows[each.name], found) for each in said.stores if each.name in rows]
+    title = f"{counted(len(blocks), 'store')} would be taken"
+    show_blocks(title, blocks, empty="no store of the file would be taken")
+    if found["changed"]:
+        print(visible(f"would turn {_listed(found['changed'])}, until the daemon restarts"))
+    for each in found["skipped"]:
+        print(visible(f"would leave out {each['name']}: {each['reason']}"))
+    for text in found["warnings"]:
+        print(visible(f"note: {text}"))
+    if not found["daemon"]:
+        print(_UNSEEN)
+
+
+def _show(found: Answer) -> None:
+    """Print what came of it."""
+    for did in ("added", "replaced"):
+        if found[did]:
+            print(visible(f"{did} {', '.join(found[did])}"))
+    _show_knobs(found["changed"])
+    if not (found["added"] or found["replaced"] or found["changed"]):
+        print("the file added nothing")
+    _show_skipped(found["skipped"])
+    for text in found["warnings"]:
+        print(visible(f"note: {text}"))
+
+
+def _show_knobs(knobs: Mapping[str, Any]) -> None:
+    """Print how the fan is turned by a file."""
+    if knobs:
+        print(visible(f"turned {_listed(knobs)}"))
+        print("that lasts until the daemon restarts; write it into cortex.toml to keep it")
+
+
+def _listed(knobs: Mapping[str, Any]) -> str:
+    """Return how the fan is turned, in one line."""
+    return ", ".join(f"{name} {shown(value)}" for name, value in knobs.items())
+
+
+def _show_skipped(skipped: list[Answer]) -> None:
+    """Print what of a file was not taken, and why."""
+    for each in skipped:
+        print(visible(f"left out {each['name']}: {each['reason']}"))
+
+
+def _entry(store: StoreSpec, row: Answer, found: Answer) -> Block:
+    """Return a store's entry in a list; its options are shown as the list of stores has them."""
+    facts = joined(
+        [
+            store.type,
+            without_user(store.url),
+            None if store.weight == 1 else f"weight {store.weight:g}",
+            f"floor {store.floor:g}" if store.floor else None,
+            _token(store),
+            None if store.enabled else "disabled",
+            "in place of the one there is" if store.name in found["replaced"] else None,
+        ]
+    )
+    options = joined([f"{key}: {shown(value)}" for key, value in row["options"].items()])
+    return Block("+", store.name, [facts, options])
+
+
+def _token(store: StoreSpec) -> str | None:
+    """Return where a store's token comes from; the token itself is nobody's to see."""
+    if store.auth.token:
+        return "its token stands in the file"
+    return f"its token is {_lent(store)}" if store.auth else None

@@ -1,0 +1,228 @@
+"""The library against a daemon: what it gives, and what it survives."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cortex_actors import AsyncCortex, Cortex, CortexError
+from cortex_actors.asyncclient import AsyncClient
+from cortex_actors.client import Client
+from cortex_actors.errors import (
+    AlreadyRunning,
+    BadInput,
+    BadToken,
+    DaemonDown,
+    DeadlineExceeded,
+    NotYours,
+)
+from cortex_actors.home import Home
+from tests.process.commands import kill
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.process.commands import Commands
+
+
+class TestOperations:
+    def test_memory(self, cortex: Cortex) -> None:
+        """What was remembered is found, looked at and forgotten."""
+        saved = cortex.remember("The mail relay is postfix.", tags=["mail"], layer="working")
+        found = cortex.search("mail relay", tags=["mail"])
+        detail = cortex.memory(saved.id)
+
+        assert (saved.id, "The mail relay is postfix.") == (found[0].id, found[0].text)
+        assert ("active", ("mail",)) == (detail.status, detail.tags)
+        cortex.forget(saved.id)
+        assert not cortex.search("mail relay", tags=["mail"])
+
+    def test_thread(self, cortex: Cortex) -> None:
+        """What agents post in a thread comes back in its order."""
+        first = cortex.post("Who deploys?", agent="VAJRA", thread="deploys")
+        cortex.post("I do.", agent="AZOTH", thread="deploys", responding_to=[first.id])
+
+        assert ["VAJRA", "AZOTH"] == [m["agent"] for m in cortex.thread("deploys").messages]
+
+    def test_crumbs(self, cortex: Cortex) -> None:
+        """A crumb that an agent leaves is there for it, in our words as in the document's."""
+        cortex.leave_crumb("Moved the tests.", unfinished=["the docs"], agent="NOURI")
+        (crumb,) = cortex.get_crumbs("NOURI", hours=1)
+
+        assert (("the docs",), "Moved the tests.") == (crumb.unfinished, crumb.summary)
+
+    def test_speaks_as(self, commands: Commands) -> None:
+        """Opened for an agent, it writes as that one and sees with its eyes."""
+        with Cortex(commands.home, agent="KETHER") as kether, Cortex(commands.home) as owner:
+            saved = kether.remember("Kether keeps a secret garden.")
+            assert "KETHER" == saved.agent
+            owner.remember("Vajra keeps a secret garden.", agent="VAJRA")
+
+            assert {"KETHER"} == {
+                hit.agent for hit in kether.search("secret garden", realm="private")
+            }
+            assert {"KETHER", "VAJRA"} <= {hit.agent for hit in owner.search("secret garden")}
+            tended = kether.get_stale(days=0, limit=500), kether.get_duplicates(0.5, limit=500)
+            assert "Vajra keeps" not in str(tended)
+            assert "Vajra keeps" in str(owner.get_stale(days=0, limit=500))
+
+    def test_token(self, commands: Commands) -> None:
+        """With a token it is that agent, and nobody else."""
+        word = Client(commands.home).call("agent_token", agent="ELYSIAN")["token"]
+        with Cortex(commands.home, token=word) as elysian:
+            assert "ELYSIAN" == elysian.remember("Elders listen.").agent
+            with pytest.raises(NotYours):
+                elysian.remember("I am another.", agent="VAJRA")
+            with pytest.raises(NotYours):
+                elysian.ingest("/tmp")
+        with Cortex(commands.home, token="wrong") as nobody, pytest.raises(BadToken):
+            nobody.search("anything")
+
+    def test_both_words(self, cortex: Cortex) -> None:
+        """A parameter under both of its words is refused, whatever their values."""
+        with pytest.raises(BadInput, match="visibility mean the same; give one"):
+            cortex.search("x", realm="private", visibility="private")
+
+    def test_wrong(self, cortex: Cortex) -> None:
+        """What the daemon refuses arrives as its own class, saying what there is."""
+        with pytest.raises(BadInput, match="private, village, bridge"):
+            cortex.remember("x", realm="public")
+
+    def test_threads(self, cortex: Cortex) -> None:
+        """One object may be used by several threads at once."""
+        states: list[str] = []
+
+        def work(number: int) -> None:
+            states.append(cortex.remember(f"Fact {number} of {number}.", merge=False).state)
+
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+
+        assert ["saved"] * 8 == states
+
+    async def test_status(self, commands: Commands) -> None:
+        """How the daemon is can be asked either way."""
+        async with AsyncCortex(commands.home) as cortex:
+            assert str(cortex.home.root) == (await cortex.status())["home"]
+
+
+class TestDown:
+    def test_nobody(self, tmp_home: Path) -> None:
+        """Without a daemon the error says how to start one."""
+        with Cortex(tmp_home) as cortex, pytest.raises(DaemonDown, match="cortex start"):
+            cortex.search("x")
+
+    async def test_nobody_awaited(self, tmp_home: Path) -> None:
+        """So it does when it is awaited."""
+        async with AsyncCortex(tmp_home) as cortex:
+            with pytest.raises(DaemonDown, match="cortex start"):
+                await cortex.search("x")
+
+    @pytest.mark.slow
+    async def test_crash(self, commands: Commands) -> None:
+        """A crash of the daemon between two calls is survived by the next one after its start."""
+        with Cortex(commands.home) as cortex:
+            saved = cortex.remember("The lighthouse is green.")
+            async with AsyncCortex(commands.home) as other:
+                kill(cortex.status()["pid"])
+                with pytest.raises(DaemonDown):
+                    cortex.search("lighthouse")
+                commands("start")
+
+                assert saved.id == cortex.search("lighthouse")[0].id
+                assert saved.id == (await other.search("lighthouse"))[0].id
+
+    def test_embedding_it(self, commands: Commands) -> None:
+        """A home whose daemon runs is not embedded; the error says what to do instead."""
+        with pytest.raises(AlreadyRunning, match="leave out embedded=True"):
+            Cortex(commands.home, embedded=True)
+
+    def test_auto(self, commands: Commands) -> None:
+        """Where a daemon answers, "auto" asks that one."""
+        with Cortex(commands.home, embedded="auto") as cortex:
+            assert os.getpid() != cortex.status()["pid"]
+
+    def test_no_word(self, tmp_home: Path) -> None:
+        """Anything else about embedding is refused."""
+        with pytest.raises(BadInput, match='True, False or "auto"'):
+            Cortex(tmp_home, embedded="yes")  # type: ignore[arg-type]
+
+
+class TestAwaited:
+    async def test_cancelled(self, commands: Commands) -> None:
+        """A call that is cancelled leaves nothing behind, and the next one works."""
+        async with AsyncCortex(commands.home) as cortex:
+            call = asyncio.create_task(cortex.recall("anything"))
+            await asyncio.wait({call}, timeout=0)
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+
+            assert str(cortex.home.root) == (await cortex.status())["home"]
+
+    async def test_many(self, commands: Commands) -> None:
+        """Many calls wait for each other nowhere but in the daemon."""
+        async with AsyncCortex(commands.home) as cortex:
+            saved = await asyncio.gather(
+                *(cortex.remember(f"Number {n} is {n}.", merge=False) for n in range(20))
+            )
+        assert 20 == len({each.id for each in saved})
+
+    async def test_silence(self, tmp_home: Path) -> None:
+        """An answer that does not come in time is an error that says how long was waited."""
+        hung = asyncio.Event()
+
+        async def never(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await hung.wait()
+            writer.close()
+
+        async with await asyncio.start_unix_server(never, str(Home(tmp_home).socket)):
+            with pytest.raises(DeadlineExceeded, match=r"did not answer status within 0\.05 s"):
+                await AsyncClient(tmp_home).call("status", timeout=0.05)
+            hung.set()
+
+    @pytest.mark.parametrize("said", [b"", b'{"id": 1, "resu', b"[]\n", b'{"result": 7}\n'])
+    async def test_strange_answer(self, tmp_home: Path, said: bytes) -> None:
+        """An answer that breaks off, or is none, is an error like any other."""
+
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readline()
+            writer.write(said)
+            writer.close()
+
+        async with await asyncio.start_unix_server(answer, str(Home(tmp_home).socket)):
+            with pytest.raises(CortexError):
+                await AsyncClient(tmp_home).call("status")
+
+
+class TestCarried:
+    def test_there_and_back(self, commands: Commands, tmp_path: Path) -> None:
+        """An agent's export holds what it may read; read in where it came from, it adds nothing."""
+        with Cortex(commands.home) as owner, Cortex(commands.home, agent="ORION") as orion:
+            owner.remember("Orion's own line.", agent="ORION")
+            owner.remember("Another's private line.", agent="LYRA")
+            done = orion.export_to(tmp_path / "orion.json")
+            text = (tmp_path / "orion.json").read_text()
+
+            assert 1 == done.records["cortex_private"]
+            assert "Orion's own line." in text
+            assert "Another's private line." not in text
+            assert {} == owner.import_from(tmp_path / "orion.json").added
+            assert "1.0" == json.loads(text)["format_version"]
+
+    def test_no_place(self, cortex: Cortex, tmp_path: Path) -> None:
+        """A file that cannot be written is told, and nothing is left beside it."""
+        with pytest.raises(CortexError, match="is a folder"):
+            cortex.export_to(tmp_path)
+        with pytest.raises(CortexError, match="cannot write"):
+            cortex.export_to(tmp_path / "nowhere" / "x.json")
+
+        assert [] == list(tmp_path.parent.glob(f".{tmp_path.name}-*"))
