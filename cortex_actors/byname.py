@@ -6,18 +6,21 @@ Nobody holds a ref, so a restart of the actor behind the name breaks no caller.
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from cortex_actors.embedding import migrator
-from cortex_actors.errors import CortexError
+from cortex_actors.errors import CortexError, MailboxFull
 from cortex_actors.federation import roster
 from cortex_actors.judging import judge
+from cortex_actors.memory import archivist, custodian, librarian, trail, village
 from cortex_actors.pipeline import resolver
 from cortex_actors.storage.vectors import Vectors
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
+    from cortex_actors.domain.access import Access
     from cortex_actors.domain.judgement import Judgement
     from cortex_actors.domain.learning import Learning
     from cortex_actors.judging.judge import Pair
@@ -52,8 +55,28 @@ class Roster:
 
     def __init__(self, names: Names) -> None:
         """Remember the names."""
-        self.stores = names.method("roster", roster.Roster.stores)
-        self.note = names.method("roster", roster.Roster.note)
+        self.fan = names.method("roster", roster.Roster.fan)
+        self.noted = names.method("roster", roster.Roster.noted)
+
+
+class Stores:
+    """The roster as the front desk sees it: by name; a keyring may take its time."""
+
+    def __init__(self, names: Names, soon: float) -> None:
+        """Remember the names; `soon` is how many seconds `described` may take."""
+        kind = roster.Roster
+        self.described = names.method("roster", kind.described, timeout=soon)
+        self.knobs = names.method("roster", kind.knobs)
+        self.told = names.method("roster", kind.told)
+        self.listed = names.method("roster", kind.listed)
+        self.add = names.method("roster", kind.add, timeout=None)
+        self.remove = names.method("roster", kind.remove, timeout=None)
+        self.enable = names.method("roster", kind.enable, timeout=None)
+        self.tune = names.method("roster", kind.tune, timeout=None)
+        self.configure = names.method("roster", kind.configure, timeout=None)
+        self.ping = names.method("roster", kind.ping, timeout=None)
+        self.take_in = names.method("roster", kind.take_in, timeout=None)
+        self.foresee = names.method("roster", kind.foresee, timeout=None)
 
 
 class Resolver:
@@ -63,6 +86,38 @@ class Resolver:
         """Remember the names."""
         self.resolve = names.method("resolver", resolver.Resolver.resolve, timeout=None)
         self.undo = names.method("resolver", resolver.Resolver.undo, timeout=None)
+
+
+class Archivist:
+    """The archivist as the front desk sees it: by name; a judge may take its time."""
+
+    def __init__(self, names: Names) -> None:
+        """Remember the names."""
+        self.remember = names.method("archivist", archivist.Archivist.remember, timeout=None)
+        self._look = names.notice("archivist", archivist.Archivist.look)
+
+    def look(self) -> None:
+        """Have what waits compared soon; where nobody takes that, it is compared by the clock."""
+        with suppress(MailboxFull):
+            self._look()
+
+
+class Village:
+    """The village as the front desk sees it: by name; a question may wait for a model to load."""
+
+    def __init__(self, names: Names) -> None:
+        """Remember the names."""
+        self.post = names.method("village", village.Village.post)
+        self.converge = names.method("village", village.Village.converge, timeout=None)
+
+
+class Trail:
+    """The trail as the front desk sees it: by name."""
+
+    def __init__(self, names: Names) -> None:
+        """Remember the names."""
+        self.leave = names.method("trail", trail.Trail.leave)
+        self.take = names.method("trail", trail.Trail.take)
 
 
 class Migrator:
@@ -76,6 +131,40 @@ class Migrator:
         self.cancel = names.method("migrator", kind.cancel)
         self.prune = names.method("migrator", kind.prune, timeout=None)
         self.prepare = names.method("migrator", kind.prepare)
+
+
+class Custodian:
+    """The custodian as whoever answers sees it: told by name, never waited for, never in the way.
+
+    What finds no room or nobody is lost, and counted: `lost` is how many accesses that were.
+    """
+
+    def __init__(self, names: Names, soon: float) -> None:
+        """Remember the names; `soon` is how many seconds `describe` may take."""
+        self.lost = 0
+        self._accessed = names.notice("custodian", custodian.Custodian.accessed)
+        self.flush = names.method("custodian", custodian.Custodian.flush)
+        self.describe = names.method("custodian", custodian.Custodian.describe, timeout=soon)
+
+    def accessed(self, some: Sequence[Access]) -> None:
+        """Tell it which memories were in an answer; raises nothing."""
+        if not some:
+            return
+        try:
+            is_told = self._accessed(tuple(some))
+        except MailboxFull:
+            is_told = False
+        if not is_told:
+            self.lost += len(some)
+
+
+class Librarian:
+    """The librarian by name; a folder takes as long as it takes, up to what a verb may."""
+
+    def __init__(self, names: Names) -> None:
+        """Remember the names."""
+        self.ingest = names.method("librarian", librarian.Librarian.ingest, timeout=None)
+        self.take = names.method("librarian", librarian.Librarian.take, timeout=None)
 
 
 class Judge:
@@ -113,9 +202,13 @@ class Judge:
             return None
         return await _quietly(self._summarise(text, most=most, run=run))
 
-    async def merged(self, texts: Sequence[str], *, run: str = "") -> str | None:
-        """Return one text that says all that several say."""
-        return await _quietly(self._merged(texts, run=run)) if self.is_there else None
+    async def merged(
+        self, texts: Sequence[str], *, prefer: str = "equal", run: str = ""
+    ) -> str | None:
+        """Return one text that says all that several say; `prefer` is whose words count."""
+        if not self.is_there:
+            return None
+        return await _quietly(self._merged(texts, prefer=prefer, run=run))
 
     async def synthesise(self, texts: Sequence[str], *, run: str = "") -> str | None:
         """Return the one principle behind several texts."""

@@ -1,7 +1,7 @@
 """The server's side of the control socket: newline-delimited JSON-RPC 2.0 for the same user.
 
 One request is one line of at most 1 MiB; requests on one connection are answered in order, and
-other connections meanwhile. The methods are `Cortex`'s verbs, `logs` (which streams) and
+other connections meanwhile. The methods are the front desk's verbs, `logs` (which streams) and
 `shutdown`. A request that cannot be read gets a typed error; only a line that is too long also
 costs the connection, because where the next one begins is then unknown. A reader that takes nothing
 for 30 s is cut off, so it holds a bounded part of our memory for a bounded time.
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors import doorstep, rpc
 from cortex_actors.connection import Connection
+from cortex_actors.domain.caller import OWNER
 from cortex_actors.errors import (
     BadInput,
     ConfigurationError,
@@ -27,6 +28,8 @@ from cortex_actors.errors import (
 )
 from cortex_actors.logrecord import Filter
 from cortex_actors.peer import peer
+from cortex_actors.porter import Porter
+from cortex_actors.tokens import Tokens
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -65,6 +68,7 @@ class Control:
         self._quick = quick or {}
         self._verbs = {**verbs, "shutdown": self._shut_down}
         self._logs = logs
+        self._porter = Porter(Tokens(home.tokens), logs)
         self._stop = shutdown
         self._draining = False
         self._closing = False
@@ -114,6 +118,16 @@ class Control:
             task.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
 
+    async def answer(self, line: bytes) -> bytes:
+        """Answer one request that came from within this process, as the socket would.
+
+        A notification, which has no answer there, has one here.
+        """
+        try:
+            return await self._answer(rpc.parse(line))
+        except rpc.Unreadable as error:
+            return rpc.failure(error.id, error.error, code=error.code)
+
     async def _serve(self, connection: Connection) -> None:
         """Answer one connection until it ends."""
         task = asyncio.current_task()
@@ -154,7 +168,8 @@ class Control:
             return None
         try:
             request = rpc.parse(line)
-            quick = self._quick.get(request.method)
+            # What is answered at once is the owner's; a token takes a look at a file.
+            quick = self._quick.get(request.method) if request.token is None else None
             result = quick(**request.params) if quick else None
         except Exception:  # noqa: BLE001 - whatever it is, the other way comes upon it again
             return None
@@ -179,17 +194,22 @@ class Control:
 
     async def _answer(self, request: rpc.Request) -> bytes:
         """Do what one request asks and return the line to send."""
+        caller = OWNER
         try:
-            verb = rpc.bound(self._verbs, request)
+            caller = await self._porter.caller(request)
+            verb = rpc.bound(self._verbs, request, caller)
             self._require_open(request.method)
             async with asyncio.timeout(DEADLINE):
-                return rpc.success(request.id, await verb())
+                result = await verb()
+            self._porter.done(request, caller)
+            return rpc.success(request.id, result)
         except rpc.Unreadable as error:
             return rpc.failure(request.id, error.error, code=error.code)
         except TimeoutError:
             late = DeadlineExceeded(f"{request.method} was not done within {DEADLINE:g} s")
             return rpc.failure(request.id, late)
         except Exception as error:  # noqa: BLE001 - one bad request must not end the connection
+            self._porter.refused(request, caller, error)
             if rpc.is_fault(error):
                 trace = rpc.trace(error)
                 self._logs.write(
@@ -214,8 +234,15 @@ class Control:
 
         Whatever a client says while it follows ends the stream.
         """
+        caller = OWNER
         try:
+            if not (caller := await self._porter.caller(request)).is_owner:
+                raise rpc.refusal(caller, request.method)
             wanted, last, follow = _wishes(request.params)
+        except Refused as error:
+            self._porter.refused(request, caller, error)
+            await connection.send(rpc.failure(request.id, error))
+            return
         except BadInput as error:
             await connection.send(rpc.failure(request.id, error, code=rpc.INVALID_PARAMS))
             return

@@ -8,26 +8,39 @@ from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import __version__, lookup, topics
+from cortex_actors.agentverbs import AgentVerbs
 from cortex_actors.calibrationverbs import CalibrationVerbs
+from cortex_actors.carryverbs import CarryVerbs
 from cortex_actors.contradictionverbs import ContradictionVerbs
+from cortex_actors.crumbverbs import CrumbVerbs
+from cortex_actors.custodyverbs import CustodyVerbs, unwritten
 from cortex_actors.errors import BadInput, Refused
 from cortex_actors.groupverbs import GroupVerbs
 from cortex_actors.insightverbs import InsightVerbs
 from cortex_actors.judgeverbs import JudgeVerbs, worries
+from cortex_actors.keeplookverbs import KeepLookVerbs
+from cortex_actors.keepstateverbs import KeepStateVerbs
+from cortex_actors.keepverbs import KeepVerbs
+from cortex_actors.knowledgeverbs import KnowledgeVerbs
 from cortex_actors.letters import Letters
 from cortex_actors.linkverbs import LinkVerbs
 from cortex_actors.modelverbs import ModelVerbs, meanwhile
+from cortex_actors.outsideverbs import OutsideVerbs, shut
 from cortex_actors.principleverbs import PrincipleVerbs
 from cortex_actors.publishing import Publishing
+from cortex_actors.recallverbs import RecallVerbs
+from cortex_actors.rememberverbs import RememberVerbs
 from cortex_actors.resolveverbs import ResolveVerbs
 from cortex_actors.reviewverbs import ReviewVerbs
+from cortex_actors.roundtripverbs import RoundTripVerbs, without_trials
 from cortex_actors.storage.events import Wanted
+from cortex_actors.storeverbs import StoreVerbs, unlisted
 from cortex_actors.trustverbs import TrustVerbs
+from cortex_actors.villageverbs import VillageVerbs
 from cortex_actors.workverbs import WorkVerbs
 
 if TYPE_CHECKING:
@@ -39,7 +52,9 @@ if TYPE_CHECKING:
 DEBUG = "CORTEX_DEBUG"
 
 
-class Cortex(
+class FrontDesk(
+    KnowledgeVerbs,
+    CarryVerbs,
     InsightVerbs,
     GroupVerbs,
     ContradictionVerbs,
@@ -48,10 +63,22 @@ class Cortex(
     PrincipleVerbs,
     LinkVerbs,
     ResolveVerbs,
+    RememberVerbs,
+    RecallVerbs,
     WorkVerbs,
     ModelVerbs,
     ReviewVerbs,
     TrustVerbs,
+    RoundTripVerbs,
+    AgentVerbs,
+    VillageVerbs,
+    CrumbVerbs,
+    KeepLookVerbs,
+    KeepVerbs,
+    KeepStateVerbs,
+    CustodyVerbs,
+    StoreVerbs,
+    OutsideVerbs,
 ):
     """Everything a client may ask of the daemon."""
 
@@ -72,35 +99,49 @@ class Cortex(
         While the ledger restarts, the numbers are left out.
         """
         parts = self._parts
-        ledger, model, index, failing, (moving, judge), kept = await asyncio.gather(
+        ledger, model, index, failing, (moving, judge, read, *doors), kept = await asyncio.gather(
             lookup.guarded(parts.counts()),
             lookup.guarded(parts.embedder()),
             lookup.guarded(parts.index()),
             lookup.guarded(parts.failing()),
-            asyncio.gather(lookup.guarded(self._moving()), self._judge()),
+            self._aside(),
             parts.kept(),
         )
-        model = meanwhile(model, moving)
+        (stores, door), model = doors, meanwhile(model, moving)
         reasons = lookup.reasons(ledger, model, index, uptime=self._uptime())
-        reasons += lookup.failures(failing) + moving.get("reasons", []) + worries(judge)
+        reasons += (
+            lookup.failures(without_trials(failing)) + moving.get("reasons", []) + worries(judge)
+        )
         watching = dict(parts.watching())
-        reasons += watching.pop("reasons")
+        tried, doubts = self._tried()
+        reasons += [*watching.pop("reasons"), *doubts, *unwritten(read), *unlisted(stores)]
+        reasons += shut(door)
         return {
             "state": "degraded" if reasons else "running",
             "reasons": reasons,
-            "version": __version__,
-            "pid": os.getpid(),
-            "home": str(parts.home.root),
-            "started_at": self._started_at,
-            "uptime_s": round(self._uptime(), 3),
+            **self._life(),
             **({} if ledger.get("state") == "away" else ledger),
             "model": model,
             "migration": moving,
             "index": index,
             "judge": judge,
             "watching": {"mode": watching["mode"]},
+            "round_trip": tried,
+            "accesses": read,
+            "stores": stores,
+            "http": door,
             **kept,
             "loop_lag_ms": round(self.loop_lag(), 3),
+        }
+
+    def _life(self) -> dict[str, Any]:
+        """Return which daemon this is, and since when."""
+        return {
+            "version": __version__,
+            "pid": os.getpid(),
+            "home": str(self._parts.home.root),
+            "started_at": self._started_at,
+            "uptime_s": round(self._uptime(), 3),
         }
 
     async def tree(self) -> dict[str, Any]:
@@ -179,25 +220,6 @@ class Cortex(
         """Return the catalogue of topics."""
         return {"topics": [lookup.topic(each) for each in topics.TOPICS]}
 
-    async def recall(
-        self, query: str, limit: int = 5, project: str | None = None, *, explain: bool = False
-    ) -> dict[str, Any]:
-        """Return what the stores know about a question, best first, with provenance.
-
-        `explain` lets each hit say which list found it at which place. Raises `BadInput`,
-        `UnknownProject`.
-        """
-        project_id = await self._project_id(project)
-        found = await self._parts.recall(query, limit, project_id, explain=explain)
-        left_out = await self._parts.records.read(lambda c: lookup.left_out(c, self._parts.model()))
-        return {
-            "query": found.query,
-            "hits": [asdict(hit) for hit in found.hits],
-            "failed": [{"store": name, "reason": why} for name, why in found.failed],
-            "skipped": [{"store": name, "reason": why} for name, why in found.skipped] + left_out,
-            "took_ms": round(found.took_ms, 3),
-        }
-
     async def inspect(self, name: str) -> dict[str, Any]:
         """Return what an actor is at and since when, or how a supervisor is; times in seconds.
 
@@ -240,6 +262,18 @@ class Cortex(
             raise Refused(message)
         self._parts.crash(name)
         return {"crashed": name}
+
+    async def _aside(self) -> tuple[dict[str, Any], ...]:
+        """Return how those are who do something beside: migrator, judge, custodian and doors."""
+        parts = self._parts
+        told: tuple[dict[str, Any], ...] = await asyncio.gather(
+            lookup.guarded(self._moving()),
+            self._judge(),
+            self._accesses(),
+            lookup.guarded(parts.roster.described()),
+            lookup.guarded(parts.door()),
+        )
+        return told
 
     def _uptime(self) -> float:
         """Return the seconds since the start."""

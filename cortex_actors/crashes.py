@@ -8,14 +8,23 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, Final, TypeGuard
 
+from cortex_actors import topics
 from cortex_actors.errors import CortexError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from supervision import Report
+
+#: Which topic tells of what happened to a child.
+TOLD: Final = {
+    "started": topics.ACTOR_STARTED,
+    "restarted": topics.ACTOR_RESTARTED,
+    "gave_up": topics.ACTOR_GAVE_UP,
+    "start_error": topics.ACTOR_CRASHED,
+}
 
 #: Characters of an exception that a reason shows; the log has the traceback.
 REASON_LIMIT = 300

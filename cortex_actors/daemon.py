@@ -135,7 +135,7 @@ def _lived(
     signals: Signals,
 ) -> tuple[int, str]:
     """Open the log, run the loop, close the log; return the exit code and the reason."""
-    _require_own_supervision()
+    require_own_supervision()
     from cortex_actors import settings  # noqa: PLC0415 - loads pydantic; a taken lock is told first
 
     chosen, clock = settings.load(home), SystemClock()
@@ -157,7 +157,7 @@ def _lived(
         logs.write(
             "critical", f"ended by {error!r}", actor="daemon", traceback=traceback.format_exc()
         )
-        if cause := _expected(error):
+        if cause := expected(error):
             raise cause from error
         raise
     finally:
@@ -204,7 +204,7 @@ def _echo(options: argparse.Namespace) -> IO[str] | None:
     return sys.stdout if options.foreground else None
 
 
-def _require_own_supervision() -> None:
+def require_own_supervision() -> None:
     """Raise `ConfigurationError` when another package hides our module `supervision`."""
     spec = find_spec("supervision")
     if spec and not spec.submodule_search_locations:
@@ -239,7 +239,7 @@ def _ready(fd: int | None) -> None:
             os.close(fd)
 
 
-def _expected(error: BaseException) -> CortexError | None:
+def expected(error: BaseException) -> CortexError | None:
     """Return the expected failure inside a chain of causes and reasons, if there is one."""
     seen: set[int] = set()
     waiting: list[object] = [error]

@@ -9,26 +9,32 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from cortex_actors.bus.bus import Bus
+    from cortex_actors.checkup.roundtrip import RoundTrip
     from cortex_actors.clock import Clock
+    from cortex_actors.crumbverbs import TrailPort
+    from cortex_actors.custodyverbs import CustodianPort
     from cortex_actors.domain.hit import Recall
+    from cortex_actors.federation.store import Question
     from cortex_actors.home import Home
     from cortex_actors.judgeverbs import JudgePort
+    from cortex_actors.knowledgeverbs import LibrarianPort
     from cortex_actors.modelverbs import Look, MigratorPort
     from cortex_actors.pipeline.ruling import Ruling
     from cortex_actors.pipeline.supposing import Supposed
+    from cortex_actors.rememberverbs import ArchivistPort
     from cortex_actors.resolveverbs import ResolverPort
     from cortex_actors.schedule.jobs import Done
-    from cortex_actors.settings import OrganisationSettings
+    from cortex_actors.settings import MemorySettings, OrganisationSettings
     from cortex_actors.storage.blobs import Matrix
     from cortex_actors.storage.records import Records
+    from cortex_actors.storeverbs import RosterPort
+    from cortex_actors.villageverbs import VillagePort
 
 
 class Ask(Protocol):
     """Asks the federation."""
 
-    def __call__(
-        self, text: str, limit: int, project_id: str | None, *, explain: bool = False
-    ) -> Awaitable[Recall]:
+    def __call__(self, question: Question) -> Awaitable[Recall]:
         """Return what the stores know."""
 
 
@@ -53,6 +59,19 @@ class Parts:
     suppose: Callable[[str], Awaitable[Supposed]]
     #: Who judges where the rules leave it open, as the settings are now.
     judge: Callable[[], JudgePort]
+    #: Who takes down which memories were read.
+    custodian: CustodianPort
+    #: How memories are found, and how they fade, as the settings are now.
+    memory: Callable[[], MemorySettings]
+    #: Who reads documents.
+    librarian: LibrarianPort
+    #: Who knows the stores.
+    roster: RosterPort
+    #: Who remembers.
+    archivist: ArchivistPort
+    #: Who keeps posts, and who keeps crumbs.
+    village: VillagePort
+    trail: TrailPort
     #: Who writes into instruction files.
     resolver: ResolverPort
     #: Whom to ask about embedding models.
@@ -66,6 +85,8 @@ class Parts:
     #: Which jobs of the schedule failed last; the newest backup and recovery.
     failing: Callable[[], Awaitable[Mapping[str, str]]]
     kept: Callable[[], Awaitable[Mapping[str, Any]]]
+    #: What the door for other programs is at; answered soon or not at all.
+    door: Callable[[], Awaitable[Mapping[str, Any]]]
     #: Returns how changes of files are noticed: by project, and what is wrong with it.
     watching: Callable[[], Mapping[str, Any]]
     #: What is done by the clock, and when; does one of those jobs now.
@@ -75,6 +96,8 @@ class Parts:
     backup: Callable[[str | None], Awaitable[Mapping[str, Any]]]
     #: Looks at everything, and mends; see `practice.Practice.visit`.
     doctor: Callable[..., Awaitable[Mapping[str, Any]]]
+    #: Remembers, recalls and forgets a probe through the verbs, and knows how that went last.
+    trial: RoundTrip
     tree: Callable[[], Mapping[str, Any]]
     crash: Callable[[str], None]
     inspect: Callable[[str], Mapping[str, Any]]

@@ -77,6 +77,14 @@ class Refused(CortexError):
     exit_code = 77
 
 
+class NotYours(Refused):
+    """An agent asked for what only the owner of the daemon, or another agent, may have."""
+
+
+class BadToken(Refused):
+    """The token that was shown is nobody's: wrong, revoked, or where others could read it."""
+
+
 # The daemon and its home.
 
 
@@ -131,6 +139,20 @@ class EndpointDown(CortexError):
 
 class EndpointUnusable(EndpointDown):
     """An address, a key or a model's name cannot work: somebody has to change it."""
+
+    exit_code = 78
+
+
+class StoreDown(CortexError):
+    """A remote store gives no answer that can be used at the moment."""
+
+
+class StoreTimeout(StoreDown):
+    """A remote store did not answer in the time it had."""
+
+
+class StoreUnusable(StoreDown):
+    """A remote store cannot be asked as it is set up: somebody has to change something."""
 
     exit_code = 78
 
@@ -228,6 +250,10 @@ class DeadlineExceeded(CortexError):
     """No answer came within the time allowed."""
 
 
+class RoundTripFailed(CortexError):
+    """A probe could not be remembered, recalled and forgotten, though the daemon runs."""
+
+
 class ChildProcessDown(CortexError):
     """A child process ended while it was needed."""
 
@@ -269,11 +295,3 @@ class TaskEnded(CortexError):
         """Say what happened, and the exit reason of the task."""
         super().__init__(text)
         self.reason = reason
-
-
-class Standstill(CortexError):
-    """A simulated program can never go on: nothing is ready and no timer is set."""
-
-
-class NotSimulated(CortexError):
-    """A simulated program reached for something real: a thread, a socket, a process."""

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from cortex_actors import byname, lookup
 from cortex_actors.bus.consumer import Wake
-from cortex_actors.cortex import Cortex
+from cortex_actors.cortex import FrontDesk
 from cortex_actors.deskparts import Parts
 from cortex_actors.embedding.cache import Cache
 from cortex_actors.embedding.pool import Pool
 from cortex_actors.embedding.report import report
 from cortex_actors.errors import ActorAway, CortexError, MailboxFull, ModelChanged
 from cortex_actors.federation.federation import Federation
+from cortex_actors.gateways.gateway import Http
 from cortex_actors.pipeline.organiser import Organiser
 from cortex_actors.pipeline.ruling import Ruling
 from cortex_actors.schedule.scheduler import Scheduler
@@ -65,11 +66,11 @@ def front_desk(
     practice: Practice,
     settings: Callable[[], Settings],
     hints: Hints,
-) -> Cortex:
+) -> FrontDesk:
     """Return the verbs of a tree; `model` gives the id of its vector space."""
     names = world.names
     embed = names.method("cache", Cache.embed, timeout=EMBED_TIMEOUT)
-    return Cortex(
+    return FrontDesk(
         Parts(
             home=world.home,
             clock=world.clock,
@@ -79,17 +80,17 @@ def front_desk(
             recall=repeated(names.method("federation", Federation.recall, timeout=None)),
             embed=lambda texts: embed(texts, urgent=True, patience=EMBED_PATIENCE, model=model()),
             ruling=lambda: Ruling(settings().reconciliation, model(), world.home.rules),
-            judge=lambda: byname.Judge(names, settings().judging),
+            **_remembered(names, settings),
             **_distilled(names, settings),
             migrator=byname.Migrator(names, STATUS_TIMEOUT),
+            roster=byname.Stores(names, STATUS_TIMEOUT),
             look=partial(_look, world, model),
-            counts=partial(_counts, names, model),
-            embedder=partial(_embedder, names),
-            index=partial(_index, names),
+            **_described(names, model),
             **_scheduled(names),
             kept=partial(_kept, world),
             watching=hints.described,
             doctor=practice.visit,
+            trial=practice.trial,
             tree=world.draw,
             crash=world.crash,
             inspect=world.inspect,
@@ -128,13 +129,42 @@ async def _index(names: Names) -> dict[str, Any]:
     return asdict(await names.method("vectors", Vectors.describe, timeout=STATUS_TIMEOUT)())
 
 
+def _described(names: Names, model: Callable[[], str]) -> dict[str, Any]:
+    """Return what `status` asks."""
+    return {
+        "counts": partial(_counts, names, model),
+        "embedder": partial(_embedder, names),
+        "index": partial(_index, names),
+        "door": names.method("http", Http.describe, timeout=STATUS_TIMEOUT),
+    }
+
+
+def _remembered(names: Names, settings: Callable[[], Settings]) -> dict[str, Any]:
+    """Return whom the desk asks and tells about what agents remember."""
+    return {
+        "archivist": byname.Archivist(names),
+        "custodian": byname.Custodian(names, STATUS_TIMEOUT),
+        "librarian": byname.Librarian(names),
+        "memory": lambda: settings().memory,
+        **_spoken(names),
+    }
+
+
 def _distilled(names: Names, settings: Callable[[], Settings]) -> dict[str, Any]:
     """Return what the desk asks about principles, and whom it asks to bring them into files."""
     return {
+        "judge": lambda: byname.Judge(names, settings().judging),
         "organisation": lambda: settings().organisation,
         "suppose": names.method("organiser", Organiser.suppose, timeout=SUPPOSE_TIMEOUT),
         "resolver": byname.Resolver(names),
     }
+
+
+def _spoken(names: Names) -> dict[str, Any]:
+    """Return whom the desk asks about posts and crumbs."""
+    village = byname.Village(names)
+    village.converge = repeated(village.converge)
+    return {"village": village, "trail": byname.Trail(names)}
 
 
 def _scheduled(names: Names) -> dict[str, Any]:

@@ -104,6 +104,16 @@ class Home:
         return self.root / "models"
 
     @property
+    def tokens(self) -> Path:
+        """The folder of the agents' tokens, a file for each; made with the first one."""
+        return self.root / "tokens"
+
+    @property
+    def overlay(self) -> Path:
+        """The stores that were added while the daemon ran; may hold tokens."""
+        return self.root / "runtime-stores.json"
+
+    @property
     def socket(self) -> Path:
         """The control socket, moved to the runtime folder where its path would be too long."""
         here = self.root / "cortex.sock"

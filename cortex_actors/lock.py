@@ -124,7 +124,7 @@ def acquire(home: Home) -> Lock:
         # Lookers leave room for another shared lock; a file that was replaced is opened anew.
         looked_at = _try(fd, fcntl.LOCK_SH)
         os.close(fd)
-        if not looked_at and _is_daemon(home):
+        if not looked_at and is_daemon(home):
             break
         time.sleep(PAUSE)
     raise AlreadyRunning(_refusal(home))
@@ -180,6 +180,13 @@ def state(home: Home) -> State:
     return State.STARTING if said.state == State.STARTING else State.RUNNING
 
 
+def is_daemon(home: Home) -> bool:
+    """Say whether it is a daemon that holds the lock, as far as can be told."""
+    said = read(home)
+    alive = said.state in HELD and _lives(said.pid)
+    return alive or _listens(home)
+
+
 def _opened(home: Home, how: int) -> int:
     """Return a descriptor of the lock file; raises `HomeUnwritable` for what can be none."""
     try:
@@ -201,13 +208,6 @@ def _is_lock(home: Home, fd: int) -> bool:
         return os.path.samestat(os.fstat(fd), home.lock.stat())
     except OSError:
         return False
-
-
-def _is_daemon(home: Home) -> bool:
-    """Say whether it is a daemon that holds the lock, as far as can be told."""
-    said = read(home)
-    alive = said.state in HELD and _lives(said.pid)
-    return alive or _listens(home)
 
 
 def _lives(pid: int) -> bool:
@@ -242,7 +242,7 @@ def _listens(home: Home) -> bool:
 
 def _refusal(home: Home) -> str:
     """Return why the lock is not to be had, and what to do."""
-    if not _is_daemon(home):
+    if not is_daemon(home):
         return (
             f"another command holds the lock {home.lock}, such as a restore; wait for its end, or "
             f"find it with: fuser {home.lock}"

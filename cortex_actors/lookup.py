@@ -16,7 +16,6 @@ from cortex_actors.pipeline import reading
 from cortex_actors.storage import (
     alerts,
     backups,
-    embedded,
     indexing,
     journal,
     passages,
@@ -192,16 +191,6 @@ def kept(home: Home, now: int) -> dict[str, Any]:
     newest = {"at": copies[0].at, "path": str(copies[0].path)} if copies else None
     since = replacement.restored_at(home.ledger) or 0
     return {"backup": newest, "recovery": reports.latest(home.backups, now, since=since)}
-
-
-def left_out(connection: Connection, model: str) -> list[dict[str, Any]]:
-    """Return what a recall found by its words alone, if at all: text that has no vector yet."""
-    missing, is_all = embedded.some_unembedded(connection, model)
-    if not missing:
-        return []
-    shown = f"{missing}" if is_all else f"{missing} or more"
-    reason = f"{shown} texts have no vector yet and were looked for by their words alone"
-    return [{"store": "local", "reason": reason}]
 
 
 def project(connection: Connection, wanted: str) -> Project:

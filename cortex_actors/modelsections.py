@@ -31,6 +31,9 @@ class EmbeddingSettings(Section):
     base_url: str = Field("", pattern=r"^(https?://\S+)?$")
     #: openai: the endpoint's key; better kept in the variable CORTEX_EMBEDDING__API_KEY.
     api_key: SecretStr = SecretStr("")
+    #: openai: whether the operating system's certificates count; `tls.trust_system_store` has it so
+    #: for every connection.
+    trust_system_store: bool = False
     #: openai: tokens of a text that the endpoint's model reads; 0: 512.
     max_tokens: int = Field(0, ge=0)
     #: openai: numbers in a vector that are expected; 0: the endpoint is asked.
@@ -74,6 +77,9 @@ class JudgingSettings(Section):
     base_url: str = Field("", pattern=r"^(https?://\S+)?$")
     #: The endpoint's key; better kept in the variable CORTEX_JUDGING__API_KEY.
     api_key: SecretStr = SecretStr("")
+    #: Whether the operating system's certificates count; `tls.trust_system_store` has it so for
+    #: every connection.
+    trust_system_store: bool = False
     #: Questions to the language model in one run, at most; answers that are known cost nothing.
     budget: int = Field(50, ge=0)
     #: Questions that are with the language model at once.

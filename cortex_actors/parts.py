@@ -14,12 +14,13 @@ from cortex_actors.bus.consumer import Desk
 from cortex_actors.embedding.cache import Cache
 from cortex_actors.embedding.migrator import Migrator
 from cortex_actors.embedding.pool import Pool
-from cortex_actors.federation.federation import Federation
-from cortex_actors.federation.roster import Roster
-from cortex_actors.federation.store import LocalStore
+from cortex_actors.federation.register import Register
+from cortex_actors.federationparts import FederationBranch
 from cortex_actors.frontdesk import front_desk
+from cortex_actors.gateways.gateway import Http
 from cortex_actors.incumbent import Incumbent
 from cortex_actors.judging.judge import Judge
+from cortex_actors.memoryparts import MemoryBranch
 from cortex_actors.pipelineparts import Pipeline
 from cortex_actors.practice import Practice
 from cortex_actors.runtime.threads import Threads
@@ -29,7 +30,6 @@ from cortex_actors.storage.indexer import Indexer
 from cortex_actors.storage.journal import LedgerJournal
 from cortex_actors.storage.matrix import VectorMatrix
 from cortex_actors.storage.records import Records
-from cortex_actors.storage.search.search import Search
 from cortex_actors.storage.vectors import Vectors
 from cortex_actors.watching.watcher import WatcherParts
 from cortex_actors.watching.watchlist import Watchlist
@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.embedding.provider import Row
     from cortex_actors.runtime.actor import AsyncioActor
-    from cortex_actors.settings import MemorySettings, Settings
-    from cortex_actors.storage.search import dense
+    from cortex_actors.settings import Settings
     from cortex_actors.world import World
 
 #: Threads that look at files: sweeps and large parses, of all projects together.
@@ -62,6 +61,8 @@ class Assembly:
         self._incumbent = Incumbent(world, self._line("model"))
         self._pool = self.names.method("pool", Pool.describe)
         self._embed = self.names.method("cache", Cache.embed, timeout=None)
+        #: What outlives a crash of the roster: a reload and its own supervisor begin it anew.
+        self._register = Register()
         self.hints = world.outside.hints(world.clock, world.settings.watching)
         self.adopt(world.settings)
         self.practice = Practice(
@@ -93,9 +94,11 @@ class Assembly:
             **self._embedding(),
             **self._judging(),
             **self._pipeline(),
+            **self._memory(),
             **self._federation(),
             **self._watching(),
             **self._schedule(),
+            **self._gateways(),
         }
 
     @property
@@ -195,28 +198,32 @@ class Assembly:
             self._matrix,
         ).makers()
 
+    def _memory(self) -> dict[str, Callable[[], AsyncioActor]]:
+        """Return how the memory branch's actors are made."""
+        return MemoryBranch(
+            self._world,
+            self._settings,
+            self.records,
+            self.bus,
+            self._desk,
+            self.model,
+            self._embed,
+            self._judge,
+            self._matrix,
+        ).makers()
+
     def _federation(self) -> dict[str, Callable[[], AsyncioActor]]:
         """Return how the federation branch's actors are made."""
-        query = partial(self.names.method("vectors", Vectors.query), model=self.model)
-        return {
-            "roster": partial(
-                _roster,
-                self.bus,
-                self.records,
-                query,
-                model=self.model,
-                settings=self._settings.memory,
-                matrix=self._matrix,
-            ),
-            "federation": partial(
-                Federation,
-                byname.Roster(self.names),
-                self._embed,
-                model=self.model,
-                clock=self._clock,
-                settings=self._settings.federation,
-            ),
-        }
+        return FederationBranch(
+            self._world,
+            self._settings,
+            self.records,
+            self.bus,
+            self.model,
+            self._embed,
+            self._matrix,
+            self._register,
+        ).makers()
 
     def _watching(self) -> dict[str, Callable[[], AsyncioActor]]:
         """Return how the watching branch's actors are made."""
@@ -244,6 +251,21 @@ class Assembly:
                 keep_days=self._settings.events.keep_days,
                 journal_days=self._settings.resolution.journal_days,
                 organisation=self._settings.organisation,
+                memory=self._settings.memory,
+                trial=lambda: self.cortex.round_trip(),  # noqa: PLW0108 - the desk comes later
+            )
+        }
+
+    def _gateways(self) -> dict[str, Callable[[], AsyncioActor]]:
+        """Return how the gateways branch's actor is made."""
+        return {
+            "http": partial(
+                Http,
+                self._world.home,
+                lambda: self.cortex,
+                logs=self._world.logs,
+                clock=self._clock,
+                settings=self._settings.http,
             )
         }
 
@@ -263,17 +285,3 @@ class Assembly:
     async def _stored(self, model: str, digests: Sequence[bytes]) -> dict[bytes, Row]:
         """Return the vectors the ledger has for texts."""
         return await self.records.read(lambda c: indexing.stored_vectors(c, model, digests))
-
-
-def _roster(
-    bus: Bus,
-    records: Records,
-    query: dense.Neighbours,
-    *,
-    model: str,
-    settings: MemorySettings,
-    matrix: VectorMatrix,
-) -> Roster:
-    """Return a roster with a search of its own."""
-    search = Search(records, query, model=model, settings=settings, matrix=matrix)
-    return Roster((LocalStore(search),), bus)

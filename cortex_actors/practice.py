@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.checkup import index, rounds
 from cortex_actors.checkup.patient import Patient
+from cortex_actors.checkup.roundtrip import RoundTrip
 from cortex_actors.checkup.treatment import Ward
 from cortex_actors.checkup.visit import Visit
 from cortex_actors.errors import ActorAway, IndexDown
 from cortex_actors.runtime.threads import Threads
-from cortex_actors.storage import indexing
+from cortex_actors.storage import indexing, probes
 from cortex_actors.storage.files import Halt
 from cortex_actors.storage.generations import Generations
 from cortex_actors.storage.health.reader import Reader
@@ -53,6 +54,8 @@ class Practice:
         self._world = world
         self._bus = bus
         self._records = records
+        #: Tries the verbs in earnest; what it found last is part of every visit.
+        self.trial = RoundTrip(partial(records.read, probes.left), world.clock)
         self._settings = settings
         self._verify = world.names.method("vectors", Vectors.verify, timeout=None)
         self._generation = world.names.method("vectors", Vectors.generation)
@@ -87,7 +90,8 @@ class Practice:
 
     async def _look(self, patient: Patient) -> Look:
         """Run the checks on the thread."""
-        return await self._threads.run(rounds.look, patient, self._halt)
+        found: Look = await self._threads.run(rounds.look, patient, self._halt)
+        return found.with_more([*found.diagnoses, self.trial.diagnosed()])
 
     async def _compare(self, _look: Look) -> list[Diagnosis]:
         """Have the index compared by the actor that owns it, which renews one that is not good."""

@@ -30,20 +30,29 @@ log = logging.getLogger("cortex.reload")
 #: parts are put together from).
 HANDED: Final[Mapping[str, tuple[str, ...]]] = {
     "accumulation": ("accumulator",),
-    "reconciliation": ("reconciler", "organiser", "resolver"),
+    "reconciliation": ("reconciler", "organiser", "resolver", "archivist"),
     "organisation": ("organiser", "scheduler"),
     "resolution": ("resolver", "scheduler"),
     "embedding": ("cache", "pool", "migrator"),
-    "judging": ("judge", "reconciler", "organiser"),
-    "memory": ("roster",),
-    "federation": ("federation",),
+    "judging": ("judge", "reconciler", "organiser", "archivist"),
+    "memory": (
+        *("archivist", "village", "custodian", "librarian", "roster"),
+        "scheduler",
+    ),
+    "federation": ("roster", "federation"),
+    "tls": ("roster",),
     "watching": ("watchers", "watchlist"),
     "storage": (
         *("ledger", "vectors", "indexer"),
-        *("accumulator", "reconciler", "organiser", "roster"),
+        *("accumulator", "reconciler", "organiser"),
+        *("archivist", "village", "roster"),
     ),
-    "events": ("accumulator", "reconciler", "organiser", "resolver", "watchlist", "scheduler"),
+    "events": (
+        *("accumulator", "reconciler", "organiser", "resolver"),
+        *("custodian", "watchlist", "scheduler"),
+    ),
     "schedule": ("scheduler",),
+    "http": ("http",),
 }
 
 #: Keys that choose a model: a home that has one goes on with it, and says so after a restart.
@@ -59,6 +68,8 @@ MODEL: Final = (
     "reconciler",
     "organiser",
     "resolver",
+    "archivist",
+    "village",
     "roster",
     "federation",
 )

@@ -2,6 +2,9 @@
 
 Errors travel as `{"code", "message", "data": {"type", "exit_code"}}`, so that the other side can
 raise the same class. The codes below -32000 are the specification's (https://www.jsonrpc.org).
+
+An agent shows its token beside method and parameters. Who asks is found out at the door and put
+into the verbs that take a `caller`; all others are the owner's.
 """
 
 from __future__ import annotations
@@ -14,7 +17,15 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.errors import BadInput, CortexError, DaemonStopping, InternalError, UsageError
+from cortex_actors.domain.caller import OWNER, Caller
+from cortex_actors.errors import (
+    BadInput,
+    CortexError,
+    DaemonStopping,
+    InternalError,
+    NotYours,
+    UsageError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -32,7 +43,10 @@ PARSE_ERROR, INVALID_REQUEST, UNKNOWN_METHOD, INVALID_PARAMS, INTERNAL = (
 FAILED, STOPPING = -32000, -32001
 
 #: Verbs whose parameters are remembered: more than there are.
-VERBS = 128
+VERBS = 256
+
+#: The parameter that only the door may give: a verb that takes it may be called by agents.
+CALLER = "caller"
 
 Id = str | int | float | None
 
@@ -42,6 +56,7 @@ _KINDS: dict[str, tuple[type, str]] = {
     "int": (int, "a whole number"),
     "bool": (bool, "true or false"),
     "dict": (dict, "an object"),
+    "list": (list, "a list"),
     "None": (type(None), "null"),
 }
 
@@ -51,11 +66,17 @@ _IDS = (str, int, float, type(None))
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call; without an id it is a notification and gets no answer."""
+    """One call; without an id it is a notification and gets no answer.
+
+    Attributes:
+        token: what an agent shows for who it is; None is the owner, an empty one is nobody's.
+
+    """
 
     id: Id
     method: str
     params: dict[str, Any]
+    token: str | None = None
 
 
 class Unreadable(Exception):
@@ -82,18 +103,30 @@ def parse(line: bytes) -> Request:
     if not isinstance(params, dict):
         error = BadInput(f"the parameters of {method!r} must be an object: they have names here")
         raise Unreadable(INVALID_PARAMS, error, request_id)
-    return Request(request_id, method, params)
+    token = found.get("token")
+    # One that is there and is no text is refused: else who sends null by mistake were the owner.
+    if "token" in found and not isinstance(token, str):
+        error = BadInput("the request's token must be a text; without one it is the owner's")
+        raise Unreadable(INVALID_REQUEST, error, request_id)
+    return Request(request_id, method, params, token)
 
 
 def bound(
-    verbs: Mapping[str, Callable[..., Awaitable[object]]], request: Request
+    verbs: Mapping[str, Callable[..., Awaitable[object]]],
+    request: Request,
+    caller: Caller = OWNER,
 ) -> Callable[[], Awaitable[object]]:
-    """Return the verb with its parameters, not called yet. Raises `Unreadable`."""
+    """Return the verb with its parameters, not called yet.
+
+    Raises `Unreadable`, and `NotYours` when an agent asks for what is the owner's.
+    """
     verb = verbs.get(request.method)
     if verb is None:
-        known = ", ".join(sorted({*verbs, "logs"}))
+        known = ", ".join(_open_to(verbs, caller))
         error = UsageError(f"no method is called {request.method!r}; the methods are: {known}")
         raise Unreadable(UNKNOWN_METHOD, error, request.id)
+    if not caller.is_owner and not _takes_caller(verb):
+        raise refusal(caller, request.method)
     signature = _signature(verb)
     try:
         signature.bind(**request.params)
@@ -102,7 +135,17 @@ def bound(
         bad = BadInput(f"cannot call {request.method}: {wrong}; it takes {takes}")
         raise Unreadable(INVALID_PARAMS, bad, request.id) from None
     _refuse_kinds(signature, request)
+    if _takes_caller(verb):
+        return partial(verb, **request.params, caller=caller)
     return partial(verb, **request.params)
+
+
+def refusal(caller: Caller, method: str) -> NotYours:
+    """Return the error of an agent that asks for what only the owner may."""
+    return NotYours(
+        f"{method} is not for agents, and the token is {caller.agent}'s: only the owner of the "
+        "daemon may, without a token (unset CORTEX_TOKEN)"
+    )
 
 
 def success(request_id: Id, result: object) -> bytes:
@@ -136,10 +179,39 @@ def trace(error: Exception) -> str:
     return "".join(traceback.format_exception(error))
 
 
-@lru_cache(VERBS)
 def _signature(verb: Callable[..., Awaitable[object]]) -> inspect.Signature:
-    """Return what a verb takes; finding out costs as much as a small verb does."""
-    return inspect.signature(verb)
+    """Return what a client may give a verb."""
+    return _known(*_function(verb))[0]
+
+
+def _takes_caller(verb: Callable[..., Awaitable[object]]) -> bool:
+    """Say whether a verb asks who calls it, and so may be called by agents."""
+    return _known(*_function(verb))[1]
+
+
+def _function(verb: Callable[..., Awaitable[object]]) -> tuple[Callable[..., object], bool]:
+    """Return a verb's function, and whether that has the object of a method before the rest.
+
+    What is remembered of a method would keep its object, and with it a whole tree that has ended.
+    """
+    own = getattr(verb, "__func__", None)
+    return (verb, False) if own is None else (own, True)
+
+
+@lru_cache(VERBS)
+def _known(function: Callable[..., object], is_method: bool) -> tuple[inspect.Signature, bool]:  # noqa: FBT001 - of a key
+    """Return what a function may be given; finding out costs as much as a small verb does."""
+    whole = inspect.signature(function)
+    some = list(whole.parameters.values())[int(is_method) :]
+    given = [each for each in some if each.name != CALLER]
+    return whole.replace(parameters=given), len(given) < len(some)
+
+
+def _open_to(verbs: Mapping[str, Callable[..., Awaitable[object]]], caller: Caller) -> list[str]:
+    """Return the names of the methods that somebody may call."""
+    if caller.is_owner:
+        return sorted({*verbs, "logs"})
+    return sorted(name for name, verb in verbs.items() if _takes_caller(verb))
 
 
 def _refuse_kinds(signature: inspect.Signature, request: Request) -> None:

@@ -28,7 +28,8 @@ Pause = Annotated[float, Field(ge=0, le=LONGEST_REST)]
 class Section(BaseModel):
     """One `[section]` of the file: frozen, and strict about its keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # An error that showed what was given would show tokens.
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
 
 class AccumulationSettings(Section):
@@ -75,47 +76,6 @@ class ReconciliationSettings(Section):
     domains: Mapping[str, DomainThresholds] = Field({})
 
 
-class MemorySettings(Section):
-    """How a search ranks what it finds; a weight of 0 leaves its list out."""
-
-    #: Which ranking: `measured` (what finds most on conversations and abstracts alike), `document`
-    #: (the document's: two lists, k = 60, equal weights) or `custom` (the keys below).
-    profile: Literal["measured", "document", "custom"] = "measured"
-    #: custom: reciprocal rank fusion's constant (Cormack and others 2009: 60).
-    rrf_k: int = Field(5, ge=1)
-    #: custom: weight of the list by meaning, of each text alone.
-    weight_dense_alone: float = Field(1.0, ge=0, le=1_000)
-    #: custom: weight of the list by words, of each text alone.
-    weight_words_alone: float = Field(1.0, ge=0, le=1_000)
-    #: custom: weight of the list by meaning, of each text with its predecessor.
-    weight_dense_paired: float = Field(1.0, ge=0, le=1_000)
-    #: custom: weight of the list by words, of each text with its predecessor.
-    weight_words_paired: float = Field(2.0, ge=0, le=1_000)
-    #: Words that a long question is searched by: its rarest.
-    words_most: int = Field(16, ge=1, le=100)
-
-    @model_validator(mode="after")
-    def _weighed(self) -> Self:
-        """Refuse a ranking of no list at all."""
-        lists = ("dense_alone", "words_alone", "dense_paired", "words_paired")
-        if self.profile == "custom" and not any(getattr(self, f"weight_{each}") for each in lists):
-            message = 'profile = "custom" needs at least one weight above 0'
-            raise ValueError(message)
-        return self
-
-
-class FederationSettings(Section):
-    """How one question goes to every store."""
-
-    #: Seconds a store may take before the answer goes out without it, at most 30.
-    timeout_s: float = Field(5.0, gt=0, le=30)
-    #: Reciprocal rank fusion's constant (Cormack and others 2009: 60).
-    k: int = Field(60, ge=1)
-    #: Seconds a question waits for a model that is still loading before it is answered by its words
-    #: alone, at most 60: the watchdog allows a question 120 in all.
-    patience_s: float = Field(3.0, ge=0, le=60)
-
-
 class WatchingSettings(Section):
     """How changes to files are noticed."""
 
@@ -150,6 +110,9 @@ class StorageSettings(Section):
     index: Literal["embedded", "server"] = "embedded"
     #: server: its address, such as `http://localhost:8000`.
     index_url: str = Field("", pattern=r"^(https?://\S+)?$")
+    #: server: whether the operating system's certificates count; `tls.trust_system_store` has it so
+    #: for every connection.
+    trust_system_store: bool = False
     #: Changes gathered before the index is told; the ledger answers for them meanwhile.
     index_items: int = Field(20, ge=1, le=5_000)
     #: Milliseconds a change waits for others at most, before the index is told.
@@ -201,7 +164,14 @@ class ScheduleSettings(Section):
     decay_every_s: float = Field(86_400, gt=0)
     #: Seconds between two digests: what was learned since the last one.
     digest_every_s: float = Field(86_400, gt=0)
-    #: Seconds by which each of those five comes later, up to so many, by chance: they do not all
+    #: Seconds between two times that the attention of memories is weighed anew.
+    attention_every_s: float = Field(21_600, gt=0)
+    #: Seconds between two times that memories are promoted which have become old enough for it.
+    promotions_every_s: float = Field(3_600, gt=0)
+    #: Seconds between two times that memories are archived which faded long ago
+    #: (memory.archive_days).
+    archive_every_s: float = Field(86_400, gt=0)
+    #: Seconds by which each of those eight comes later, up to so many, by chance: they do not all
     #: fall into the same second, on one machine or on many. At most a tenth of the interval.
     jitter_s: float = Field(600, ge=0)
     #: Seconds between two backups of the ledger; one that nobody wrote is not copied again.
@@ -210,6 +180,9 @@ class ScheduleSettings(Section):
     prune_every_s: float = Field(3_600, gt=0)
     #: Seconds between two checks of the whole ledger.
     check_every_s: float = Field(604_800, gt=0)
+    #: Seconds between two trials of the daemon, in which it remembers, recalls and forgets a probe;
+    #: the first comes half a minute after a start. While nobody writes there is one a day.
+    probe_every_s: float = Field(900, gt=0)
     #: Hours of which the newest backup is kept, counting those that have one.
     keep_hourly: int = Field(24, ge=1)
     #: Days of which the newest backup is kept, counting those that have one.

@@ -26,7 +26,7 @@ from cortex_actors.heartbeat import LATE_MS, Heartbeat
 from cortex_actors.systemd import Systemd
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
@@ -77,6 +77,12 @@ class Tree(Protocol):
         """Return why it ended."""
 
 
+def verbs(desk: object) -> dict[str, Callable[..., Awaitable[object]]]:
+    """Return what can be asked of a front desk: all its public methods, so no list falls behind."""
+    found = inspect.getmembers(desk, inspect.iscoroutinefunction)
+    return {name: method for name, method in found if not name.startswith("_")}
+
+
 class Service:
     """One life of a tree: start, serve, drain; lives on the loop."""
 
@@ -99,12 +105,6 @@ class Service:
         self._freeze = FreezeWatch(clock, lambda: self._heartbeat.last, tell=self._on_freeze)
         self._logs = logs
         self._last_resort = last_resort
-        # Every public method of the front desk is a verb, so that no list can fall behind.
-        verbs = {
-            name: method
-            for name, method in inspect.getmembers(tree.cortex, inspect.iscoroutinefunction)
-            if not name.startswith("_")
-        }
         # `publish_now` is the form of `publish` that waits for nobody.
         quick = {
             name.removesuffix("_now"): method
@@ -112,7 +112,7 @@ class Service:
             if name.endswith("_now")
         }
         self._control = Control(
-            owner.home, verbs=verbs, logs=logs, shutdown=self.ask_to_stop, quick=quick
+            owner.home, verbs=verbs(tree.cortex), logs=logs, shutdown=self.ask_to_stop, quick=quick
         )
         tree.cortex.loop_lag = self._heartbeat.lag_ms
         self._asked = asyncio.Event()

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import os
 import tomllib
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
+from pydantic import ValidationError, model_validator
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -22,15 +23,20 @@ from pydantic_settings import (
 )
 
 from cortex_actors.errors import ConfigurationError
+from cortex_actors.federationsections import (
+    FederationSettings,
+    HttpSettings,
+    StoreSettings,
+    TlsSettings,
+)
 from cortex_actors.flowsections import OrganisationSettings, ResolutionSettings
+from cortex_actors.memorysections import MemorySettings
 from cortex_actors.modelsections import EmbeddingSettings, JudgingSettings
 from cortex_actors.sections import (
     LONGEST_REST,
     AccumulationSettings,
     DomainThresholds,
     EventsSettings,
-    FederationSettings,
-    MemorySettings,
     ReconciliationSettings,
     ScheduleSettings,
     Section,
@@ -51,6 +57,7 @@ __all__ = [
     "EmbeddingSettings",
     "EventsSettings",
     "FederationSettings",
+    "HttpSettings",
     "JudgingSettings",
     "MemorySettings",
     "OrganisationSettings",
@@ -60,6 +67,8 @@ __all__ = [
     "Section",
     "Settings",
     "StorageSettings",
+    "StoreSettings",
+    "TlsSettings",
     "WatchingSettings",
     "load",
 ]
@@ -69,7 +78,11 @@ class Settings(BaseSettings):
     """All sections."""
 
     model_config = SettingsConfigDict(
-        env_prefix="CORTEX_", env_nested_delimiter="__", frozen=True, extra="forbid"
+        env_prefix="CORTEX_",
+        env_nested_delimiter="__",
+        frozen=True,
+        extra="forbid",
+        hide_input_in_errors=True,  # what was given may be a token, and logs hold tracebacks
     )
 
     accumulation: AccumulationSettings = AccumulationSettings()
@@ -84,6 +97,18 @@ class Settings(BaseSettings):
     storage: StorageSettings = StorageSettings()
     events: EventsSettings = EventsSettings()
     schedule: ScheduleSettings = ScheduleSettings()
+    http: HttpSettings = HttpSettings()
+    tls: TlsSettings = TlsSettings()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _trusting(cls, given: Any) -> Any:  # noqa: ANN401 - whatever the sources hold
+        """Let what `[tls]` says of certificates hold where a section says nothing of its own."""
+        try:
+            trusts = TlsSettings.model_validate(given.get("tls", {})).trust_system_store
+        except ValidationError:
+            return given  # is told with the name of its key, like everything else
+        return {**given, **{name: _with(given, name) for name in _CONNECTING}} if trusts else given
 
     @classmethod
     def settings_customise_sources(
@@ -97,6 +122,20 @@ class Settings(BaseSettings):
         """Let the environment win over the file."""
         assert isinstance(env_settings, EnvSettingsSource)  # noqa: S101 - a fact for mypy
         return env_settings, init_settings
+
+
+#: Sections of those who connect to servers of their own, and what they are told of [tls].
+_CONNECTING = ("embedding", "judging", "storage")
+_TRUSTING = {"trust_system_store": True}
+
+
+def _with(given: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401 - whatever a source holds
+    """Return a section that believes the system's certificates, unless it says so or otherwise."""
+    found = given.get(name, {})
+    if isinstance(found, Section):
+        said = found.model_fields_set & set(_TRUSTING)
+        return found if said else found.model_copy(update=_TRUSTING)
+    return {**_TRUSTING, **found} if isinstance(found, dict) else found
 
 
 #: pydantic's words for what people do wrong -> ours.
@@ -119,7 +158,9 @@ def load(home: Home) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
-        variable = "CORTEX_" + "__".join(str(part).upper() for part in first["loc"])
+        # What is in a list has no variable of its own.
+        named = takewhile(lambda part: isinstance(part, str), first["loc"])
+        variable = "CORTEX_" + "__".join(str(part).upper() for part in named)
         problem = _PROBLEMS.get(first["type"], first["msg"].lower().removeprefix("value error, "))
         message = (
             f"the setting {key} cannot be used: {problem}; "

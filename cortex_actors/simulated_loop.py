@@ -32,7 +32,7 @@ from asyncio import events
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from cortex_actors.errors import NotSimulated, Standstill
+from cortex_actors.errors import CortexError
 
 if TYPE_CHECKING:
     from collections import deque
@@ -52,6 +52,14 @@ LATENCY = 0.01
 
 #: Steps after which a run counts as one that never ends: some ten seconds of real time.
 STEPS = 1_000_000
+
+
+class Standstill(CortexError):
+    """A simulated program can never go on: nothing is ready and no timer is set."""
+
+
+class NotSimulated(CortexError):
+    """A simulated program reached for something real: a thread, a socket, a process."""
 
 
 class SimulatedTask(asyncio.Task[T]):

@@ -12,26 +12,33 @@ cortex                    rest_for_one
 │   └── migrator
 ├── judging               one_for_one
 │   └── judge
-└── work                  one_for_one
-    ├── pipeline          one_for_one
-    │   ├── accumulator
-    │   ├── reconciler
-    │   ├── organiser
-    │   └── resolver
-    ├── federation        rest_for_one
-    │   ├── roster
-    │   └── federation
-    ├── watching          rest_for_one
-    │   ├── watchers      simple_one_for_one
-    │   └── watchlist
-    └── schedule          one_for_one
-        └── scheduler
+├── work                  one_for_one
+│   ├── pipeline          one_for_one
+│   │   ├── accumulator
+│   │   ├── reconciler
+│   │   ├── organiser
+│   │   └── resolver
+│   ├── memory            one_for_one
+│   │   ├── archivist
+│   │   ├── village
+│   │   ├── trail
+│   │   ├── custodian
+│   │   └── librarian
+│   ├── federation        rest_for_one
+│   │   ├── roster
+│   │   └── federation
+│   ├── watching          rest_for_one
+│   │   ├── watchers      simple_one_for_one
+│   │   └── watchlist
+│   └── schedule          one_for_one
+│       └── scheduler
+└── gateways              one_for_one
+    └── http
 ```
 
 Children start from top to bottom and stop in reverse; a watcher for each project joins `watchers`
-while the daemon runs, and all of them stop at once. What stands below needs what stands above
-(`rest_for_one`); in `work`, a branch that gives up comes back alone. A test compares this drawing
-with `TREE` and with the live tree.
+while the daemon runs. What stands below needs what stands above (`rest_for_one`); in `work`, a
+branch that gives up comes back alone. A test compares this with `TREE` and with the live tree.
 """
 
 from __future__ import annotations
@@ -41,7 +48,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import supervision
 from cortex_actors import topics
-from cortex_actors.crashes import Crashes, who
+from cortex_actors.crashes import TOLD, Crashes, who
 from cortex_actors.domain.payload import Life
 from cortex_actors.drawing import render
 from cortex_actors.errors import UnknownActor
@@ -63,7 +70,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
-    from cortex_actors.cortex import Cortex
+    from cortex_actors.cortex import FrontDesk
     from cortex_actors.errors import CortexError
     from cortex_actors.home import Home
     from cortex_actors.logs import LogStream
@@ -95,6 +102,11 @@ TREE: Final = Branch(
                     "one_for_one",
                     ("accumulator", "reconciler", "organiser", "resolver"),
                 ),
+                Branch(
+                    "memory",
+                    "one_for_one",
+                    ("archivist", "village", "trail", "custodian", "librarian"),
+                ),
                 Branch("federation", "rest_for_one", ("roster", "federation")),
                 Branch(
                     "watching",
@@ -104,6 +116,7 @@ TREE: Final = Branch(
                 Branch("schedule", "one_for_one", ("scheduler",)),
             ),
         ),
+        Branch("gateways", "one_for_one", ("http",)),
     ),
 )
 
@@ -111,14 +124,6 @@ TREE: Final = Branch(
 #: consumer rests after each crash, so one poison event stays below this for ever.
 INTENSITY: Final = 3
 PERIOD: Final = 5.0
-
-#: Which topic tells of what happened to a child.
-TOLD: Final = {
-    "started": topics.ACTOR_STARTED,
-    "restarted": topics.ACTOR_RESTARTED,
-    "gave_up": topics.ACTOR_GAVE_UP,
-    "start_error": topics.ACTOR_CRASHED,
-}
 
 
 def grow(
@@ -171,7 +176,7 @@ class Tree:
         self._watchdog = Watchdog(names)
 
     @property
-    def cortex(self) -> Cortex:
+    def cortex(self) -> FrontDesk:
         """The verbs."""
         return self.parts.cortex
 

@@ -23,9 +23,9 @@ SOURCE = "cortex"
 
 
 class Verbs:
-    """Part of the front desk: `Cortex` is made of several, and each has the same parts."""
+    """Part of the front desk: `FrontDesk` is made of several, and each has the same parts."""
 
-    #: Whom to ask; set once, by `Cortex`.
+    #: Whom to ask; set once, by `FrontDesk`.
     _parts: Parts
 
     async def _project(self, path: str) -> Project:

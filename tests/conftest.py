@@ -71,6 +71,8 @@ def _own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
         for name in [n for n in os.environ if n.startswith("CORTEX_") and n != "CORTEX_TEST_DATA"]:
             patch.delenv(name)
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("xdg")))
+        # A token that a test gives a store never comes into the user's keyring.
+        patch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
         yield
 
 

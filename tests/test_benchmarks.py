@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import json
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from benchmarks import embedding, ledger, recall, reconcile, resolve
+from benchmarks import embedding, federation, ledger, recall, reconcile, remember, resolve
 from benchmarks.statements import statements
+
+#: Instruction files that are shipped as samples.
+SAMPLES = Path(embedding.__file__).parent.parent / "data" / "projects"
 
 
 class TestLedger:
@@ -33,15 +37,35 @@ class TestResolve:
         assert "a change grows 1.0 times" in capsys.readouterr().out
 
 
+class TestRemember:
+    @pytest.mark.slow
+    def test_quick(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """The benchmark of remembering runs, and merges what was planted and nothing else."""
+        remember.main(["--only", "sizes", "--sizes", "40", "--rounds", "2", "--json"])
+        rows = json.loads(capsys.readouterr().out)["rows"]
+
+        assert 2 * 4 == len(rows)
+        assert {1.0} == {row["right"] for row in rows}
+
+    @pytest.mark.slow
+    def test_minute(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """The benchmark of steady use runs, and nothing is refused or left to do."""
+        some = ["--only", "minute", "--seconds", "1", "--rate", "5", "--provider", "hashing"]
+        code = remember.main([*some, "--data", str(SAMPLES), "--json"])
+        minute = json.loads(capsys.readouterr().out)["minute"]
+
+        assert (0, 0) == (code, minute["left_waiting"])
+        assert [5, 5] == [each["asked"] for each in minute["verbs"].values()]
+
+
 class TestStatements:
     def test_samples(self) -> None:
         """Statements are different texts of one line each, the same in every run."""
-        folder = Path(embedding.__file__).parent.parent / "data" / "projects"
-        found = statements(folder, 300)
+        found = statements(SAMPLES, 300)
 
         assert 300 == len(set(found))
         assert not any("\n" in text or text.startswith(("-", "#")) for text in found)
-        assert found == statements(folder, 300)
+        assert found == statements(SAMPLES, 300)
 
 
 class TestRecall:
@@ -56,3 +80,15 @@ class TestRecall:
         assert 0 == code
         assert 2 * 4 == len(rows)
         assert bool(plot) == drawn.exists()
+
+
+class TestFederation:
+    @pytest.mark.slow
+    def test_quick(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """The benchmark of the fan runs over the ledger and other processes; nobody is left out."""
+        some = ["--memories", "40", "--locals", "2", "--remotes", "0,1", "--questions", "4"]
+        federation.main([*some, "--askers", "1,2", "--json"])
+        rows = json.loads(capsys.readouterr().out)["rows"]
+
+        assert ["ready", "2 + 2", "2 + 2", "1 + 2", "1 + 2"] == [row["name"] for row in rows]
+        assert {(4, 0)} == {(row["questions"], row["short"]) for row in rows}

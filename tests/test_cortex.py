@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from cortex_actors.cortex import Cortex
+    from cortex_actors.cortex import FrontDesk
     from cortex_actors.tree import Tree
 
 
@@ -35,13 +35,13 @@ async def tree(tmp_home: Path) -> AsyncIterator[Tree]:
 
 
 @pytest.fixture
-async def cortex(tree: Tree) -> Cortex:
+async def cortex(tree: Tree) -> FrontDesk:
     """Give its verbs."""
     return tree.cortex
 
 
 @pytest.fixture
-async def root(cortex: Cortex, tmp_path: Path) -> Path:
+async def root(cortex: FrontDesk, tmp_path: Path) -> Path:
     """Give the root of a followed project without files."""
     (tmp_path / "atlas").mkdir()
     await cortex.add_project(str(tmp_path / "atlas"))
@@ -49,7 +49,7 @@ async def root(cortex: Cortex, tmp_path: Path) -> Path:
 
 
 class TestPublish:
-    async def test_durable(self, tree: Tree, cortex: Cortex) -> None:
+    async def test_durable(self, tree: Tree, cortex: FrontDesk) -> None:
         """An event of a custom topic is said and has its number before the verb returns."""
         said: list[str] = []
         tree.bus.subscribe("custom:*", lambda event: said.append(event.id))
@@ -60,7 +60,7 @@ class TestPublish:
         assert "custom:deployed" == one["topic"]
         assert one["seq"] < two["seq"]
 
-    async def test_transient(self, cortex: Cortex) -> None:
+    async def test_transient(self, cortex: FrontDesk) -> None:
         """A transient event is said and has no number."""
         assert (await cortex.publish("custom:ping", {}, transient=True))["seq"] is None
 
@@ -85,7 +85,7 @@ class TestPublish:
     )
     async def test_wrong(
         self,
-        cortex: Cortex,
+        cortex: FrontDesk,
         topic: str,
         payload: dict[str, Any],
         error: type[CortexError],
@@ -95,7 +95,7 @@ class TestPublish:
         with pytest.raises(error, match=text):
             await cortex.publish(topic, payload)
 
-    async def test_owner_only(self, cortex: Cortex) -> None:
+    async def test_owner_only(self, cortex: FrontDesk) -> None:
         """Every topic that only the daemon may say is refused, and nothing is stored."""
         mine = [topic.name for topic in topics.TOPICS if topic.owner_only]
         assert "accumulation:complete" in mine
@@ -123,21 +123,21 @@ class TestPublish:
         (insight,) = (await tree.cortex.insights())["insights"]
         assert [str(root / "CLAUDE.md")] == [each["path"] for each in insight["sources"]]
 
-    async def test_other_project(self, cortex: Cortex, root: Path) -> None:
+    async def test_other_project(self, cortex: FrontDesk, root: Path) -> None:
         """A path that is said to lie in a project where it does not lie is refused."""
         payload = {"path": str(root / "CLAUDE.md"), "project_id": "prj_other"}
 
         with pytest.raises(UnknownProject, match="prj_other"):
             await cortex.publish("file:changed", payload)
 
-    async def test_no_instruction_file(self, cortex: Cortex, root: Path) -> None:
+    async def test_no_instruction_file(self, cortex: FrontDesk, root: Path) -> None:
         """A change of a file that nobody reads is refused."""
         with pytest.raises(BadInput, match="not the name of an instruction file"):
             await cortex.publish("file:changed", {"path": str(root / "README.md")})
 
 
 class TestHowMany:
-    async def test_refused(self, cortex: Cortex) -> None:
+    async def test_refused(self, cortex: FrontDesk) -> None:
         """Asking for fewer than one insight is refused; below zero would mean all of them."""
         for limit in (0, -1):
             with pytest.raises(BadInput, match="1 or more"):
@@ -145,26 +145,26 @@ class TestHowMany:
 
 
 class TestProjects:
-    async def test_add(self, cortex: Cortex, root: Path) -> None:
+    async def test_add(self, cortex: FrontDesk, root: Path) -> None:
         """A project that is added again is the same project and no news."""
         again = await cortex.add_project(str(root))
 
         assert ("atlas", str(root), False) == (again["name"], again["root"], again["new"])
         assert 1 == (await cortex.status())["projects"]
 
-    async def test_linked(self, cortex: Cortex, root: Path, tmp_path: Path) -> None:
+    async def test_linked(self, cortex: FrontDesk, root: Path, tmp_path: Path) -> None:
         """A project that is reached through a link is the project the link leads to."""
         (tmp_path / "link").symlink_to(root)
 
         assert not (await cortex.add_project(str(tmp_path / "link")))["new"]
 
-    async def test_missing(self, cortex: Cortex, tmp_path: Path) -> None:
+    async def test_missing(self, cortex: FrontDesk, tmp_path: Path) -> None:
         """A path that is not there is not known, rather than wrong."""
         with pytest.raises(NotFound, match="is not there"):
             await cortex.add_project(f"{tmp_path}/missing")
 
     @pytest.mark.parametrize("name", ["file", "a\0b", "caf\udce9"])
-    async def test_no_folder(self, cortex: Cortex, tmp_path: Path, name: str) -> None:
+    async def test_no_folder(self, cortex: FrontDesk, tmp_path: Path, name: str) -> None:
         """What is no folder that can be followed is refused with what to give instead."""
         (tmp_path / "file").write_text("x")
 
@@ -172,7 +172,7 @@ class TestProjects:
             await cortex.add_project(f"{tmp_path}/{name}")
 
     async def test_too_much(
-        self, cortex: Cortex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, cortex: FrontDesk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The root of everything, and a home folder, are refused as projects."""
         monkeypatch.setenv("HOME", str(tmp_path))
@@ -211,7 +211,7 @@ class TestProjects:
 
         await knows(tree, "zebra")
 
-    async def test_unknown(self, cortex: Cortex, root: Path) -> None:
+    async def test_unknown(self, cortex: FrontDesk, root: Path) -> None:
         """Each verb that takes a project refuses one that nobody follows."""
         for verb in (cortex.remove_project, cortex.scan, cortex.insights):
             with pytest.raises(UnknownProject, match="no followed project holds /nowhere"):
@@ -219,7 +219,7 @@ class TestProjects:
         with pytest.raises(UnknownProject):
             await cortex.recall("zebra", project="/nowhere")
 
-    async def test_nested(self, cortex: Cortex, root: Path) -> None:
+    async def test_nested(self, cortex: FrontDesk, root: Path) -> None:
         """A path in a project inside a project means the inner one."""
         (root / "inner").mkdir()
         await cortex.add_project(str(root / "inner"))
@@ -264,21 +264,21 @@ class TestInsights:
         hits = (await cortex.recall("tabs and spaces", limit=50, project="atlas-api"))["hits"]
         assert {"atlas-api"} == {hit["project"] for hit in hits}
 
-    async def test_nothing(self, cortex: Cortex) -> None:
+    async def test_nothing(self, cortex: FrontDesk) -> None:
         """A daemon that knows nothing says so."""
         assert {"total": 0, "insights": []} == await cortex.insights()
         assert [] == (await cortex.recall("anything"))["hits"]
 
 
 class TestCrash:
-    async def test_refused(self, cortex: Cortex, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_refused(self, cortex: FrontDesk, monkeypatch: pytest.MonkeyPatch) -> None:
         """Without CORTEX_DEBUG=1 nobody is made to crash."""
         monkeypatch.delenv("CORTEX_DEBUG", raising=False)
 
         with pytest.raises(Refused, match="CORTEX_DEBUG=1"):
             await cortex.crash("reconciler")
 
-    async def test_allowed(self, cortex: Cortex, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_allowed(self, cortex: FrontDesk, monkeypatch: pytest.MonkeyPatch) -> None:
         """With it the actor crashes and comes back, which the tree shows."""
         monkeypatch.setenv("CORTEX_DEBUG", "1")
 
@@ -289,7 +289,7 @@ class TestCrash:
 
         await eventually(shown)
 
-    async def test_unknown(self, cortex: Cortex, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_unknown(self, cortex: FrontDesk, monkeypatch: pytest.MonkeyPatch) -> None:
         """A name that nobody has is refused with the names there are."""
         monkeypatch.setenv("CORTEX_DEBUG", "1")
 

@@ -103,7 +103,7 @@ class TestActor:
 
     async def test_unknown(self, tree: Tree) -> None:
         """A name that nobody has is refused, with those there are."""
-        with pytest.raises(UnknownActor, match="accumulator, cache, cortex,") as refusal:
+        with pytest.raises(UnknownActor, match="accumulator, archivist, cache,") as refusal:
             await tree.cortex.inspect("nobody")
 
         assert 66 == refusal.value.exit_code

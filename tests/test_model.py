@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from cortex_actors.cortex import Cortex
+    from cortex_actors.cortex import FrontDesk
 
 
 @pytest.fixture
-async def cortex(tmp_home: Path) -> AsyncIterator[Cortex]:
+async def cortex(tmp_home: Path) -> AsyncIterator[FrontDesk]:
     """Give the verbs of a tree whose vectors are hashed."""
     async with grown(tmp_home) as tree:
         yield tree.cortex
 
 
 class TestModel:
-    async def test_answers(self, cortex: Cortex) -> None:
+    async def test_answers(self, cortex: FrontDesk) -> None:
         """It names the space, how the embedder is, and why there is no compiled form."""
         found = await cortex.model()
 
@@ -37,7 +37,7 @@ class TestModel:
         assert found["compiled"] is None
         assert "only models of sentence-transformers are compiled" == found["why"]
 
-    async def test_under_way(self, cortex: Cortex) -> None:
+    async def test_under_way(self, cortex: FrontDesk) -> None:
         """What the migrator is at comes with it."""
 
         async def settled() -> bool:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from cortex_actors.cortex import Cortex
+    from cortex_actors.cortex import FrontDesk
     from cortex_actors.tree import Tree
 
 #: What two projects say, and what one of them says alone.
@@ -44,18 +44,18 @@ async def tree(tmp_home: Path, tmp_path: Path) -> AsyncIterator[Tree]:
         yield found
 
 
-async def _insight(cortex: Cortex, text: str) -> str:
+async def _insight(cortex: FrontDesk, text: str) -> str:
     """Return the id of the one insight that says a text."""
     (found,) = (await cortex.insights(search=text, status="all"))["insights"]
     return str(found["id"])
 
 
-async def _listed(cortex: Cortex, **asked: Any) -> list[str]:
+async def _listed(cortex: FrontDesk, **asked: Any) -> list[str]:
     """Return what principles say."""
     return [each["content"] for each in (await cortex.principles(**asked))["principles"]]
 
 
-async def _refused(cortex: Cortex) -> None:
+async def _refused(cortex: FrontDesk) -> None:
     """Hold that what names nothing is refused, with what there is."""
     for asked, text in (
         ({"status": "alive"}, "live, all, active, decaying, pruned"),

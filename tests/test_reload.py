@@ -71,13 +71,15 @@ class TestReload:
             for k in range(61, 67):
                 write(tmp_home, federation={"k": k})
                 answer = await tree.cortex.reload()
-                assert (["federation.k"], ["federation"]) == (
+                assert (["federation.k"], ["roster", "federation"]) == (
                     answer["changed"],
                     answer["restarted"],
                 )
 
             after = lives(tree)
-            assert {"federation"} == {name for name in before if before[name] != after[name]}
+            assert {"roster", "federation"} == {
+                name for name in before if before[name] != after[name]
+            }
             assert 0 == restarts(tree.supervisor.snapshot())
 
     async def test_watchers(self, tmp_path: Path, tmp_home: Path) -> None:
@@ -137,7 +139,7 @@ class TestReload:
             seqs = [seq for each in said for seq in each]
 
             pipeline = ["accumulator", "reconciler", "organiser"]
-            wanted = ["ledger", "vectors", "indexer", *pipeline, "roster"]
+            wanted = ["ledger", "vectors", "indexer", *pipeline, "archivist", "village", "roster"]
             assert wanted == (await reloading)["restarted"]
             assert len(seqs) == len(set(seqs))
             assert set() == set(seqs) - await self.stored(tree)
@@ -152,7 +154,7 @@ class TestReload:
             write(tmp_home, federation={"k": 7})
             answers = await asyncio.gather(tree.cortex.reload(), tree.cortex.reload())
 
-        assert [["federation"], []] == [answer["restarted"] for answer in answers]
+        assert [["roster", "federation"], []] == [answer["restarted"] for answer in answers]
 
     async def test_impatient(self, tmp_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """A caller who does not wait for the end leaves nobody ended."""
@@ -198,7 +200,7 @@ class TestRefusals:
             for turn in range(2):
                 answer = await tree.cortex.reload()
                 assert ["embedding.model", "embedding.batch_ms"] == answer["needs_restart"]
-                handed = ["reconciler", "organiser", "resolver"]
+                handed = ["reconciler", "organiser", "resolver", "archivist"]
                 assert (handed, [])[turn] == answer["restarted"]
 
             assert before["pool"] == lives(tree)["pool"]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import traceback
 from typing import TYPE_CHECKING
 
 import pytest
@@ -104,6 +105,26 @@ class TestMistakes:
 
         assert named in str(caught.value)
         assert str(home.settings) in str(caught.value)
+
+    def test_token(self, home: Home) -> None:
+        """A store's token is in no error and in no traceback, whatever is wrong beside it."""
+        entry = '[[federation.stores]]\nname = "a"\nurl = "http://h"\ntoken = "s3cr3t"\n'
+        for text in (entry, f'{entry}type = "t"\n' * 2, entry.replace('"s3cr3t"', '["s3cr3t"]')):
+            home.settings.write_text(text)
+            with pytest.raises(ConfigurationError) as caught:
+                load(home)
+
+            assert "s3cr3t" not in "".join(traceback.format_exception(caught.value))
+            assert "CORTEX_FEDERATION__STORES__" not in str(caught.value)
+
+    @pytest.mark.parametrize("key", ["token", "token_env", "token_keyring"])
+    def test_spelling(self, home: Home, key: str) -> None:
+        """A token's keys may be spelt in either way, and one that is empty does not count."""
+        entry = '[[federation.stores]]\nname = "a"\ntype = "t"\n'
+        home.settings.write_text(f'{entry}{key} = ""\nbearer_{key} = "a/b"\n')
+        (store,) = load(home).federation.stores
+
+        assert "a/b" == getattr(store, key)
 
     def test_no_list(self, home: Home) -> None:
         """A ranking of one's own needs a list to rank by."""

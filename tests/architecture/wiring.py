@@ -9,6 +9,7 @@ from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.bus.bus import Bus
+from cortex_actors.cortex import FrontDesk
 from cortex_actors.logs import LogStream
 from cortex_actors.parts import Assembly
 from cortex_actors.runtime.names import Names
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
     from cortex_actors.tree import Tree
 
 #: Everybody has them; whoever looked behind them would find the whole program.
-_ENDS = (Assembly, World, Bus, Names, LogStream, ModuleType, type, str, bytes, int, float)
+_ENDS = (
+    *(Assembly, World, Bus, Names, LogStream, FrontDesk),
+    *(ModuleType, type, str, bytes, int, float),
+)
 
 #: A remark on a card's line.
 _REMARK = re.compile(r"\([^)]*\)")

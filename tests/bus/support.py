@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 #: The branches with consumers, as the tree has them.
 BRANCHES = {
     "pipeline": ("accumulator", "reconciler", "organiser", "resolver"),
+    "memory": ("custodian",),
     "watching": ("watchlist",),
 }
 

@@ -24,6 +24,7 @@ FIELDS: dict[str, dict[str, object]] = {
     topics.ACCUMULATION_COMPLETE: {"run_id": "run_1", "project_id": None},
     topics.RECONCILIATION_COMPLETE: {"run_id": "run_1"},
     topics.ORGANISATION_COMPLETE: {"run_id": "run_1"},
+    topics.CONVERGENCE_DETECTED: {"ids": []},
     topics.PROJECT_ADDED: {"ids": []},
     topics.PROJECT_REMOVED: {"ids": []},
 }

@@ -34,6 +34,8 @@ class TestWell:
             "relations",
             "owner",
             "leases",
+            "beliefs",
+            "lineage",
             "passages",
             "words",
             "model",

@@ -106,7 +106,9 @@ class TestOnline:
         assert 1 == found["exit_code"]
 
         mended = await tree.cortex.doctor(repair=True)
-        assert ["index"] == [each["repair"] for each in mended["repaired"]]
+        # What learning left without use is swept on the way, if there is any.
+        done = {each["repair"] for each in mended["repaired"]} - {"orphans"}
+        assert {"index"} == done
         assert set() == wrong(mended)
         await eventually(lambda: ready(tree))
         again = await tree.cortex.doctor()

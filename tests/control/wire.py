@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.control import Control
+from cortex_actors.domain.caller import OWNER, Caller
 from cortex_actors.errors import UnknownProject
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class Desk:
                 "wait": self.wait,
                 "insights": self.fails,
                 "recall": self.breaks,
+                "remember": self.remember,
             },
             logs=self.logs,
             shutdown=self.stops.append,
@@ -54,6 +56,19 @@ class Desk:
             return None
         self.said.append(topic)
         return {"topic": topic, "payload": payload, "now": True}
+
+    async def remember(
+        self,
+        content: str,
+        agent: str | None = None,
+        *,
+        as_agent: str | None = None,
+        caller: Caller = OWNER,
+    ) -> dict[str, object]:
+        caller.reader(as_agent)
+        acting = caller.acting(agent, "claude")
+        self.said.append(content)
+        return {"by": caller.by, "agent": acting}
 
     async def wait(self) -> dict[str, object]:
         await self.gate.wait()

@@ -31,11 +31,17 @@ ACTORS = (
     "reconciler",
     "organiser",
     "resolver",
+    "archivist",
+    "village",
+    "trail",
+    "custodian",
+    "librarian",
     "roster",
     "federation",
     "watchlist",
     "scheduler",
     "watcher(atlas-api)",
+    "http",
 )
 
 #: Rests after a crash, in seconds: the test has no time for more.

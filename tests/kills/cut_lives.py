@@ -16,7 +16,7 @@ import sys
 import tempfile
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Engine, event
 
@@ -24,6 +24,9 @@ from cortex_actors.pipeline.organiser import Organiser
 from cortex_actors.pipeline.reconciler import Reconciler
 from tests.kills.standing import standing
 from tests.kills.story import DOWN, SETTINGS, UP, tell, write
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class Cut:
@@ -98,13 +101,13 @@ def fork(home: str, folder: str, commit: int, side: str, tale: str) -> int:
         os._exit(code)
 
 
-def warm_up() -> None:
+def warm_up(tales: Sequence[str]) -> None:
     """Tell the stories once: what is imported and compiled on the way, every fork has then."""
     Connection.cut = Cut(0, "")
     with tempfile.TemporaryDirectory(prefix="cx-") as folder:
         write(Path(folder) / "projects")
         (Path(folder) / "home").mkdir()
-        for tale in (UP, DOWN):
+        for tale in tales:
             asyncio.run(live(Path(folder) / "home", Path(folder) / "projects", tale))
 
 
@@ -112,6 +115,6 @@ if __name__ == "__main__":
     # Nobody rests so that others gather: a life is to be short.
     Reconciler.share = Organiser.share = 1.0
     event.listen(Engine, "do_connect", connect)
-    warm_up()
+    warm_up(sys.argv[1:] or (UP, DOWN))
     for line in sys.stdin:
         print(fork(**json.loads(line)), flush=True)  # noqa: T201 - the answer

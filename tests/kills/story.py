@@ -20,6 +20,7 @@ from cortex_actors.parsers.dialect import dialect_of
 from cortex_actors.storage import journal, projects
 from cortex_actors.testing import eventually, settled
 from cortex_actors.topics import FILE_CHANGED
+from tests.kills import remembering
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -55,11 +56,14 @@ WITHIN = 60.0
 #: Seconds without an event after which no more is expected.
 STILL = 0.15
 
-#: The stories there are: upwards, and downwards from where that ends.
-UP, DOWN = "up", "down"
+#: The stories there are: upwards, downwards from where that ends, and of what an agent remembers.
+UP, DOWN, REMEMBERED = "up", "down", "remembered"
 
 #: Counts writes of files that have no end yet: somebody may still write to what lay there.
 WRITING = "SELECT count(*) FROM file_writes WHERE state = 'pending' OR aside <> ''"
+
+#: Counts memories that have still to be compared with the others.
+COMPARING = "SELECT count(*) FROM memories WHERE merge_due = 1 AND status = 'active'"
 
 
 def write(folder: Path) -> None:
@@ -86,16 +90,16 @@ async def rest(tree: Tree) -> None:
 
     async def rests() -> bool:
         await settled(tree, WITHIN)
-        is_written = 0 == await tree.parts.records.read(_writing)
-        return is_written and await _is_known(tree)
+        is_done = 0 == await tree.parts.records.read(_under_way)
+        return is_done and await _is_known(tree)
 
     await eventually(rests, WITHIN)
     await settled(tree, WITHIN)
 
 
-def _writing(connection: Connection) -> int:
-    """Return how many files are being written."""
-    return int(connection.exec_driver_sql(WRITING).scalar_one())
+def _under_way(connection: Connection) -> int:
+    """Return how many files are being written, and memories have still to be compared."""
+    return sum(int(connection.exec_driver_sql(each).scalar_one()) for each in (WRITING, COMPARING))
 
 
 async def _follow_atlas(tree: Tree, folder: Path) -> None:
@@ -198,4 +202,5 @@ def _there(root: Path) -> list[str]:
 STORIES: Mapping[str, Sequence[Callable[[Tree, Path], Awaitable[None]]]] = {
     UP: (_follow_atlas, _follow_borealis, _change, _delete, _repeat, _nothing),
     DOWN: (_want, _say_more, _nothing),
+    REMEMBERED: remembering.STEPS,
 }

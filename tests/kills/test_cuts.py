@@ -38,9 +38,9 @@ pytestmark = pytest.mark.slow
 class Stage:
     """A folder of projects, always the same, because what is known of them names its path."""
 
-    def __init__(self, root: Path, lives: subprocess.Popen[str]) -> None:
+    def __init__(self, root: Path, lives: subprocess.Popen[str], *, tale: str = story.UP) -> None:
         self._lives = lives
-        self._tale = story.UP
+        self._tale = tale
         self.folder = root / "projects"
         self.home = root / "home"
         self._template = root / "template"
@@ -105,16 +105,17 @@ class Stage:
 @pytest.fixture
 def stage(tmp_path: Path) -> Iterator[Stage]:
     """Give a stage, and a process that lives lives on it."""
-    with _living() as lives:
+    with living() as lives:
         yield Stage(tmp_path, lives)
 
 
 @contextmanager
-def _living() -> Iterator[subprocess.Popen[str]]:
+def living(*tales: str) -> Iterator[subprocess.Popen[str]]:
+    """Give a process that lives lives, quickly those of the stories that are named."""
     script = str(Path(__file__).with_name("cut_lives.py"))
     env = {**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}
     with subprocess.Popen(
-        [sys.executable, script],
+        [sys.executable, script, *tales],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=env,

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.clock import SECOND, ulid
-from cortex_actors.errors import BlockingInLoopError, NotSimulated, Standstill
+from cortex_actors.errors import BlockingInLoopError
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.guards import loop_here
 from cortex_actors.runtime.threads import Threads
+from cortex_actors.simulated_loop import NotSimulated, Standstill
 from cortex_actors.simulation import EPOCH, Simulation, simulate
 
 if TYPE_CHECKING:

@@ -1,0 +1,294 @@
+"""The verbs about the health of memories: what lies idle, what is said twice, what sinks and fades.
+
+An agent is told of what it may read, and tends its own; the owner's answers are about everything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+from cortex_actors import custodyviews, keepown, lookup, narrowing, topics, wants
+from cortex_actors.clock import DAY
+from cortex_actors.domain.caller import OWNER, Caller
+from cortex_actors.domain.payload import Ids
+from cortex_actors.errors import BadInput
+from cortex_actors.storage import attending, consolidating, duplicates, idleness, memorylist
+from cortex_actors.storage.search.scope import memory_conditions
+from cortex_actors.storage.tending import Tending, Weighed
+from cortex_actors.verbs import SOURCE, Verbs
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Mapping, Sequence
+
+    from cortex_actors.domain.access import Access
+    from cortex_actors.domain.event import Event
+    from cortex_actors.domain.payload import Payload
+    from cortex_actors.storage.duplicates import Pair
+    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.tending import Where
+
+#: Days without a look after which a memory is stale, where nobody says otherwise (the document's).
+STALE_DAYS = 30.0
+
+#: Cosine from which on two memories say nearly the same, where nobody says otherwise (as above).
+ALIKE = 0.95
+
+#: Characters that a list shows of a text: of one that is idle, and of one of a pair.
+IDLE_LETTERS, PAIR_LETTERS = 150, 100
+
+#: Days that can be asked for: a thousand years.
+MOST_DAYS = 365_250.0
+
+
+class CustodianPort(Protocol):
+    """What the front desk needs of the custodian."""
+
+    @property
+    def lost(self) -> int:
+        """How many accesses found nobody to take them down."""
+
+    def accessed(self, some: Sequence[Access]) -> None:
+        """Tell it which memories were in an answer."""
+
+    def flush(self) -> Awaitable[int]:
+        """Have it write what it has gathered; return how many memories that were."""
+
+    def describe(self) -> Awaitable[dict[str, Any]]:
+        """Return what it has gathered and written."""
+
+
+class CustodyVerbs(Verbs):
+    """Part of the front desk."""
+
+    async def stale(
+        self,
+        days: float = STALE_DAYS,
+        limit: int = 20,
+        *,
+        below: float | None = None,
+        realm: str | None = None,
+        as_agent: str | None = None,
+        caller: Caller = OWNER,
+    ) -> dict[str, Any]:
+        """Return the memories that nobody has read for so many days, the longest idle first.
+
+        One that was never read counts from when it was said. `below` leaves out those that have
+        that attention, or more. Raises `BadInput`.
+        """
+        wants.page(limit, 0, of="memories")
+        now = self._parts.clock.now()
+        before = now - round(_between(days, "days", 0, MOST_DAYS) * DAY)
+        where = self._seen(caller, as_agent, realm)
+        decays = self._parts.memory().decays
+        if below is not None:
+            least = _between(below, "below", 0, 2)
+            where = (*where, idleness.faint(least, now, decays))
+        some, total = await self._parts.records.read(
+            lambda c: idleness.idle(c, *where, before=before, limit=limit, letters=IDLE_LETTERS)
+        )
+        told = [custodyviews.idle(each, now, decays) for each in some]
+        return {"stale": told, "total": total, "days": days}
+
+    async def duplicates(
+        self,
+        threshold: float = ALIKE,
+        limit: int = 50,
+        *,
+        realm: str | None = None,
+        as_agent: str | None = None,
+        caller: Caller = OWNER,
+    ) -> dict[str, Any]:
+        """Return pairs of memories that say nearly the same, the nearest first.
+
+        Each pair once, without those that were taken apart. All are compared with all, by the
+        cosines of their texts; `without_vector` could not be. Raises `BadInput`.
+        """
+        wants.page(limit, 0, of="pairs")
+        _between(threshold, "threshold", 0, 1)
+        where = self._seen(caller, as_agent, realm)
+        pairs, total, compared = await self._pairs(where, threshold, limit)
+        return await self._parts.records.read(
+            lambda c: {
+                "duplicates": custodyviews.pairs(c, pairs, letters=PAIR_LETTERS),
+                "total": total,
+                "compared": compared,
+                "without_vector": attending.count(c, *where) - compared,
+                "threshold": threshold,
+            }
+        )
+
+    async def consolidate(
+        self,
+        first: str,
+        second: str,
+        keep: str = consolidating.Keep.HIGHER_ACCESS,
+        *,
+        caller: Caller = OWNER,
+    ) -> dict[str, Any]:
+        """Make one of two memories part of the other; return which, and what that one has now.
+
+        `keep` is `higher_access`, `higher_attention` or the id of one of them; of equals the first
+        is kept. It gets the accesses of both, the latest of them, the tags of both and the deeper
+        of their layers. Nothing is deleted: `split` and `undo` take them apart. Raises `NotFound`,
+        `NotYours`, `BadInput` for two that cannot stand for each other, and `Refused` for one that
+        is not active or is pinned and would go.
+        """
+        now, decays = self._parts.clock.now(), self._parts.memory().decays
+
+        def work(connection: Connection) -> tuple[dict[str, Any], list[Event[Payload]]]:
+            one, other = (
+                keepown.active(keepown.mine(connection, each, caller), "consolidate")
+                for each in (first, second)
+            )
+            kept, gone = consolidating.chosen(one, other, keep, now=now, decays=decays)
+            number = consolidating.consolidate(
+                connection, kept, gone, at=now, by=caller.by, decays=decays
+            )
+            told = custodyviews.consolidated(
+                memorylist.one(connection, kept.id), gone, now=now, decays=decays
+            )
+            event = self._parts.bus.event(
+                topics.MEMORY_MERGED, Ids((kept.id, gone.id)), source=SOURCE
+            )
+            return {**told, "change": number}, [event]
+
+        return await self._change_and_say(work)
+
+    async def memory_health(
+        self,
+        *,
+        duplicates: bool = False,
+        as_agent: str | None = None,
+        caller: Caller = OWNER,
+    ) -> dict[str, Any]:
+        """Return how the memories of each realm are, and what could be done about it.
+
+        With `duplicates` the pairs that say nearly the same are counted, which costs what the verb
+        of that name does. Raises `BadInput`.
+        """
+        now, earning = self._parts.clock.now(), self._parts.memory().earning
+        where = self._seen(caller, as_agent)
+        before = now - round(STALE_DAYS * DAY)
+        found = await self._parts.records.read(
+            lambda c: idleness.health(c, *where, before=before, now=now, earning=earning)
+        )
+        pairs = (await self._pairs(where, ALIKE, 1))[1] if duplicates else None
+        told = custodyviews.health(found, pairs)
+        if caller.reader(as_agent) is not None:
+            return told
+        return {**told, "accesses": await self._accesses()}
+
+    async def memory_promotions(
+        self, *, dry_run: bool = False, caller: Caller = OWNER
+    ) -> dict[str, Any]:
+        """Let every memory sink that has earned a deeper layer, by one; return which.
+
+        A dry run changes nothing, and says which have earned what and why.
+        """
+        found = await self._tending(caller).sink(*self._own(caller), dry_run=dry_run)
+        told: dict[str, Any] = {
+            "total_records": found.total,
+            "eligible_count": len(found.eligible),
+            "promoted_count": len(found.promoted),
+            "dry_run": dry_run,
+        }
+        if dry_run:
+            return {**told, "eligible": [custodyviews.earned(each) for each in found.eligible]}
+        return {**told, "promoted": list(found.promoted)}
+
+    async def memory_decay(
+        self, *, dry_run: bool = False, caller: Caller = OWNER
+    ) -> dict[str, Any]:
+        """Weigh the attention of memories anew, and archive those that faded long ago.
+
+        None is archived unless `memory.archive_days` says so. A dry run changes nothing, and says
+        how many would change, and which would be archived.
+        """
+        tending, where = self._tending(caller), self._own(caller)
+        weighed: Weighed = await tending.weigh(*where, dry_run=dry_run)
+        days = self._parts.memory().archive_days
+        return {
+            "total_records": weighed.total,
+            "updated": weighed.updated,
+            "below_threshold": weighed.below,
+            "faded": weighed.faded,
+            "archived": await tending.archive(days, *where, dry_run=dry_run),
+            "archive_days": days,
+            "dry_run": dry_run,
+        }
+
+    async def _accesses(self) -> dict[str, Any]:
+        """Return how reads are taken down; `unheard` are those that found nobody who does."""
+        custodian = self._parts.custodian
+        found = await lookup.guarded(custodian.describe())
+        return {**found, "unheard": custodian.lost}
+
+    def _tending(self, caller: Caller) -> Tending:
+        """Return who tends memories in the caller's name."""
+        parts = self._parts
+        return Tending(
+            parts.records,
+            parts.bus,
+            parts.clock,
+            settings=parts.memory(),
+            by=caller.by,
+            source=SOURCE,
+        )
+
+    def _seen(self, caller: Caller, as_agent: str | None, realm: str | None = None) -> Where:
+        """Return the conditions for the memories that somebody may read, of a realm or of all."""
+        reader, now = caller.reader(as_agent), self._parts.clock.now()
+        return tuple(memory_conditions(narrowing.where(now=now, reader=reader, realm=realm), now))
+
+    def _own(self, caller: Caller) -> Where:
+        """Return the conditions for what the caller may change: an agent its own memories."""
+        reader, now = caller.reader(), self._parts.clock.now()
+        mine = narrowing.where(now=now, reader=reader, agent=caller.agent)
+        return tuple(memory_conditions(mine, now))
+
+    async def _pairs(
+        self, where: Where, threshold: float, limit: int
+    ) -> tuple[list[Pair], int, int]:
+        """Return the nearest pairs, how many there are, and how many memories were compared."""
+        read, model = self._parts.records.read, self._parts.model()
+        ids: list[str] = []
+        some: list[bytes] = []
+        while len(ids) < duplicates.MOST:
+            before = ids[-1] if ids else None
+            names, rows = await read(partial(_page, model, before, where))
+            if not names:
+                break
+            ids += names
+            some += rows
+        texts = await asyncio.to_thread(duplicates.texts, ids, some)
+        parted = await read(duplicates.apart)
+        search = duplicates.Search(texts, threshold=threshold, limit=limit, apart=parted)
+        for start in search.steps():
+            await asyncio.to_thread(search.step, start)
+        pairs, total = search.found()
+        return pairs, total, len(texts.ids)
+
+
+def unwritten(accesses: Mapping[str, Any]) -> list[str]:
+    """Return what `status` says when reads cannot be written."""
+    trouble = accesses.get("trouble")
+    return (
+        [f"which memories are read is not written, and tried again: {trouble}"] if trouble else []
+    )
+
+
+def _page(
+    model: str, before: str | None, where: Where, connection: Connection
+) -> tuple[list[str], list[bytes]]:
+    """Return the next memories that are compared, with their vectors."""
+    return duplicates.page(connection, model, before, *where)
+
+
+def _between(value: float, name: str, least: float, most: float) -> float:
+    """Return a number; raises `BadInput` for one out of range."""
+    # Asked by its very class: a client may send anything, and true would pass for 1.
+    if type(value) not in {int, float} or not least <= value <= most:
+        raise BadInput(f"{name} is a number from {least:g} to {most:g}, not {value!r}")
+    return value

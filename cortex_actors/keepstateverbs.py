@@ -1,0 +1,210 @@
+"""The verbs by which memories go and come back: archived, superseded, taken apart, forgotten.
+
+A memory is changed by its agent, or by the owner of the daemon; nobody else, whoever may read it.
+Every change is written down with what undoing it needs, but for forgetting, which nothing undoes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cortex_actors import keepown
+from cortex_actors.domain.caller import OWNER, Caller
+from cortex_actors.domain.memory import ChangeKind
+from cortex_actors.errors import BadInput, NotFound
+from cortex_actors.storage import (
+    forgetting,
+    lineage,
+    memorychanges,
+    memoryconflicts,
+    memorylist,
+    memorystates,
+    memoryundo,
+    realms,
+)
+from cortex_actors.storage.memorychanges import Change
+from cortex_actors.verbs import Verbs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cortex_actors.storage.records import Connection
+
+#: Characters of what somebody has to say about a change.
+REASON_LIMIT = 2_000
+
+
+class KeepStateVerbs(Verbs):
+    """Part of the front desk."""
+
+    async def archive(
+        self, ids: Sequence[str], reason: str | None = None, *, caller: Caller = OWNER
+    ) -> dict[str, Any]:
+        """Take memories out of what is found; they can be restored.
+
+        Raises `Refused` for one that is not active, and as `save` does.
+        """
+        at, said = self._parts.clock.now(), _reason(reason)
+
+        def work(connection: Connection) -> dict[str, Any]:
+            some = [
+                keepown.active(each, "archive")
+                for each in keepown.mine_all(connection, ids, caller)
+            ]
+            gone = memorystates.archive(connection, [each.id for each in some], at)
+            for name in gone:
+                change = Change(ChangeKind.ARCHIVE, name, by=caller.by, at=at, reason=said)
+                memorychanges.note(connection, change)
+            return {"archived": gone}
+
+        return await self._change(work)
+
+    async def restore(self, ids: Sequence[str], *, caller: Caller = OWNER) -> dict[str, Any]:
+        """Let memories be found again that were archived or superseded.
+
+        Raises `Refused` for one that is neither, or whose words another one says by now, and as
+        `save` does.
+        """
+        at = self._parts.clock.now()
+
+        def work(connection: Connection) -> dict[str, Any]:
+            some = [keepown.restorable(each) for each in keepown.mine_all(connection, ids, caller)]
+            before = {each.id: memoryundo.before_restoring(connection, each.id) for each in some}
+            back = memorystates.restore(connection, list(before), at)
+            for name in back:
+                change = Change(ChangeKind.RESTORE, name, by=caller.by, at=at, before=before[name])
+                memorychanges.note(connection, change)
+            return {"restored": back}
+
+        return await self._change(work)
+
+    async def supersede(
+        self, old: str, new: str, reason: str | None = None, *, caller: Caller = OWNER
+    ) -> dict[str, Any]:
+        """Let a memory be replaced by one that says what holds now.
+
+        The old one is found no more, but as of a date on which it was believed. Raises `Refused`
+        where one of them is not active, or the two are not one agent's, and as `save` does.
+        """
+        at, said = self._parts.clock.now(), _reason(reason)
+
+        def work(connection: Connection) -> dict[str, Any]:
+            before = keepown.active(keepown.mine(connection, old, caller), "supersede")
+            name = memorylist.find(connection, new, reader=caller.reader())
+            after = keepown.active(memorylist.one(connection, name), "supersede anything by")
+            if before.id == after.id:
+                raise BadInput(f"cannot supersede {before.id} by itself; give two memories")
+            realms.require_said_by(connection, [before.id], after.agent_id)
+            memorystates.supersede(connection, before.id, after.id, at)
+            change = Change(
+                ChangeKind.SUPERSEDE,
+                before.id,
+                by=caller.by,
+                at=at,
+                others=(after.id,),
+                reason=said,
+            )
+            memorychanges.note(connection, change)
+            return {"superseded": before.id, "by": after.id}
+
+        return await self._change(work)
+
+    async def split(
+        self,
+        id: str,  # noqa: A002 - what every client calls it
+        *,
+        caller: Caller = OWNER,
+    ) -> dict[str, Any]:
+        """Take the newest merge of a memory apart: its parts are found again, as they were.
+
+        They are not made one by themselves any more, and the whole is archived; what a person had
+        consolidated is kept. Raises `Refused` for one that is no merge, and as `save` does.
+        """
+        at = self._parts.clock.now()
+
+        def work(connection: Connection) -> dict[str, Any]:
+            memory = keepown.mine(connection, id, caller)
+            change, parts = memoryundo.split(connection, memory.id, by=caller.by, at=at)
+            return {"id": memory.id, "kind": str(change.kind), "parts": parts}
+
+        done = await self._change(work)
+        self._parts.archivist.look()
+        return done
+
+    async def undo(self, change: int, *, caller: Caller = OWNER) -> dict[str, Any]:
+        """Take back what was done with a memory, by the number of the change.
+
+        Raises `NotFound`, and `Refused` for what was undone already, is not so any more, or cannot
+        be undone.
+        """
+        at = self._parts.clock.now()
+
+        def work(connection: Connection) -> dict[str, Any]:
+            found = memorychanges.one(connection, change)
+            _require_change(connection, found, caller)
+            done, changed = memoryundo.undo(connection, change, by=caller.by, at=at)
+            return {"change": change, "kind": str(done.kind), "memory": done.memory_id} | {
+                "changed": changed
+            }
+
+        taken = await self._change(work)
+        self._parts.archivist.look()
+        return taken
+
+    async def keep_both(self, left: str, right: str, *, caller: Caller = OWNER) -> dict[str, Any]:
+        """Say that two memories hold, though they were found to conflict.
+
+        Raises `NotFound` where there is no conflict between them, and as `save` does.
+        """
+        at = self._parts.clock.now()
+
+        def work(connection: Connection) -> dict[str, Any]:
+            one, other = (keepown.mine(connection, each, caller).id for each in (left, right))
+            if not memoryconflicts.keep_both(connection, one, other, at):
+                message = f"there is no conflict between {one} and {other}"
+                raise NotFound(f"{message}; list them with: cortex memory conflicts")
+            return {"kept": sorted([one, other])}
+
+        return await self._change(work)
+
+    async def forget(self, ids: Sequence[str], *, caller: Caller = OWNER) -> dict[str, Any]:
+        """Delete memories for good, with what they were made of, and what was made of them once.
+
+        Answers once their words are written over in the ledger. Raises `Refused` for a part of a
+        bigger memory, and as `save` does.
+        """
+        at = self._parts.clock.now()
+
+        def work(connection: Connection) -> dict[str, Any]:
+            some = [each.id for each in keepown.mine_all(connection, ids, caller)]
+            realms.require_own(connection, sorted(lineage.below(connection, some)), caller)
+            gone = forgetting.forget(connection, some, by=caller.by, at=at)
+            return {
+                "forgotten": list(gone.ids),
+                "parts": list(gone.parts),
+                "wholes": list(gone.wholes),
+                "archived": list(gone.archived),
+            }
+
+        answer = await self._change(work)
+        while await self._parts.records.write(forgetting.wipe):
+            pass
+        return answer
+
+
+def _reason(given: str | None) -> str | None:
+    """Return what somebody has to say about a change; raises `BadInput` for too much."""
+    if given is not None and len(given) > REASON_LIMIT:
+        message = f"a reason has at most {REASON_LIMIT} characters, this one has {len(given)}"
+        raise BadInput(message)
+    return given or None
+
+
+def _require_change(connection: Connection, change: Change, caller: Caller) -> None:
+    """Raise `NotFound` for a change of what the caller may not read, `NotYours` of another's."""
+    if caller.is_owner:
+        return
+    if not memorychanges.is_known(connection, change.memory_id, reader=caller.agent):
+        raise memorychanges.unknown(change.id)
+    if change.kind is not ChangeKind.FORGET:
+        realms.require_own(connection, [change.memory_id], caller)

@@ -1,0 +1,149 @@
+"""What the actors of the memory branch are handed; the rest of the tree's is in parts.py."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from cortex_actors.memory.archivist import Archivist
+from cortex_actors.memory.custodian import Custodian
+from cortex_actors.memory.librarian import Librarian
+from cortex_actors.memory.looking import Looking
+from cortex_actors.memory.phrasing import Phrasing
+from cortex_actors.memory.planner import Planner
+from cortex_actors.memory.trail import Trail
+from cortex_actors.memory.village import Village
+from cortex_actors.pipeline.ruling import Ruling
+from cortex_actors.storage.vectors import Vectors
+from cortex_actors.storage.vicinity import Vicinity
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from cortex_actors import byname
+    from cortex_actors.bus.bus import Bus
+    from cortex_actors.bus.consumer import Desk
+    from cortex_actors.rules.judgement import Thresholds
+    from cortex_actors.rules.lexicon import Lexicon
+    from cortex_actors.runtime.actor import AsyncioActor
+    from cortex_actors.settings import MemorySettings, ReconciliationSettings, Settings
+    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.matrix import VectorMatrix
+    from cortex_actors.storage.records import Records
+    from cortex_actors.storage.search.dense import Neighbours
+    from cortex_actors.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryBranch:
+    """What they share, as the settings are now."""
+
+    world: World
+    settings: Settings
+    records: Records
+    bus: Bus
+    #: What a consumer of that name is handed.
+    desk: Callable[[str], Desk]
+    #: The id of the vector space that answers.
+    model: str
+    #: Asks the cache for vectors.
+    embed: Callable[..., Awaitable[Matrix]]
+    judge: byname.Judge
+    matrix: VectorMatrix
+
+    def makers(self) -> dict[str, Callable[[], AsyncioActor]]:
+        """Return how the actors are made, by name."""
+        return {
+            "archivist": self._archivist(),
+            "village": self._village(),
+            "trail": self._trail(),
+            "custodian": self._custodian(),
+            "librarian": self._librarian(),
+        }
+
+    def _archivist(self) -> Callable[[], AsyncioActor]:
+        return partial(
+            _archivist,
+            self,
+            model=self.model,
+            settings=self.settings.memory,
+            judging=self.settings.reconciliation,
+            judge=self.judge,
+            query=partial(self.world.names.method("vectors", Vectors.query), model=self.model),
+            matrix=self.matrix,
+        )
+
+    def _village(self) -> Callable[[], AsyncioActor]:
+        return partial(
+            Village,
+            self.bus,
+            self.records,
+            clock=self.world.clock,
+            settings=self.settings.memory,
+            matrix=self.matrix,
+            embed=self.embed,
+        )
+
+    def _trail(self) -> Callable[[], AsyncioActor]:
+        return partial(
+            Trail,
+            self.bus,
+            self.records,
+            clock=self.world.clock,
+        )
+
+    def _custodian(self) -> Callable[[], AsyncioActor]:
+        return partial(
+            Custodian, self.desk("custodian"), self.records, settings=self.settings.memory
+        )
+
+    def _librarian(self) -> Callable[[], AsyncioActor]:
+        return partial(
+            Librarian, self.records, clock=self.world.clock, settings=self.settings.memory
+        )
+
+
+def _archivist(
+    branch: MemoryBranch,
+    *,
+    model: str,
+    settings: MemorySettings,
+    judging: ReconciliationSettings,
+    judge: byname.Judge,
+    query: Neighbours,
+    matrix: VectorMatrix,
+) -> Archivist:
+    """Return an archivist with eyes of its own.
+
+    The rules are those that statements of files are judged by, a user's own among them.
+    """
+    clock, phrasing = branch.world.clock, Phrasing(judge)
+    ruling = Ruling(judging, model, branch.world.home.rules)
+    around = Vicinity(query, model=model, matrix=matrix)
+    planner = Planner(
+        Looking(around, gates=settings.gates, rules=partial(_rules, ruling)),
+        branch.records,
+        phrasing,
+        embed=branch.embed,
+        gates=settings.gates,
+        model=model,
+        clock=clock,
+    )
+    return Archivist(
+        branch.bus,
+        branch.records,
+        planner,
+        phrasing=phrasing,
+        embed=branch.embed,
+        model=model,
+        clock=clock,
+        settings=settings,
+    )
+
+
+def _rules(ruling: Ruling) -> tuple[Thresholds, Lexicon | None]:
+    """Return the thresholds and tables as they are now (on a thread: it reads the user's file)."""
+    ruling.read()
+    relations = ruling.relations()
+    return relations.limits.default, relations.lexicon

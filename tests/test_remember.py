@@ -1,0 +1,103 @@
+"""`remember`: what is admitted, whose it is, and what the answer looks like, over a whole tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cortex_actors.domain.caller import Caller
+from cortex_actors.errors import BadInput, CortexError, NotFound, NotYours, Refused
+from cortex_actors.reload import HANDED, MODEL
+from cortex_actors.testing import temporary_cortex
+
+if TYPE_CHECKING:
+    from cortex_actors.cortex import FrontDesk
+
+REDIS, AGAIN = "Redis listens on port 6379 by default", "Redis by default listens on port 6379"
+KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+
+class TestWiring:
+    def test_model(self) -> None:
+        """Whoever compares vectors begins a new life with another model, and with other rules."""
+        assert "archivist" in MODEL
+        assert "archivist" in HANDED["reconciliation"]
+
+
+@pytest.mark.slow
+class TestRemember:
+    async def test_verb(self) -> None:
+        """What is said is kept, merged, refused and answered as clients are told."""
+        async with temporary_cortex() as tree:
+            await _answers(tree.cortex)
+            await _refusals(tree.cortex)
+            await _identities(tree.cortex)
+
+
+async def _answers(desk: FrontDesk) -> None:
+    """Say the same twice and in other words."""
+    first = await desk.remember(REDIS, tags=[" DB ", "db"], said_from="2026-11-01")
+    assert {
+        "id": first["id"],
+        "state": "saved",
+        "merged": [],
+        "pending": False,
+        "conflicts": [],
+        "superseded": [],
+        "tags_added": [],
+        "layer": "sensory",
+        "realm": "private",
+        "agent": "CLAUDE",
+        "message": f"Saved as #{first['id']}.",
+    } == first
+    assert "existing" == (await desk.remember(REDIS))["state"]
+    whole = await desk.remember(AGAIN, layer="working")
+    assert ("merged", [first["id"]], "working") == (
+        whole["state"],
+        whole["merged"],
+        whole["layer"],
+    )
+    with pytest.raises(BadInput, match="cannot remember on a bridge to nobody"):
+        await desk.remember(REDIS, realm="bridge", related_agents=["claude"])
+    newer = await desk.remember("Redis is gone", supersedes=[f"#{first['id']}"])
+    assert "saved" == newer["state"]
+    masked = await desk.remember(f"the token is {KEY}", redact=True)
+    assert "saved" == masked["state"]
+
+
+async def _refusals(desk: FrontDesk) -> None:
+    """Say what is not kept."""
+    refused: list[tuple[dict[str, object], type[CortexError], str]] = [
+        ({"content": ""}, BadInput, "empty"),
+        ({"content": f"the token is {KEY}"}, Refused, "github-token"),
+        ({"content": "tw\u200bo"}, Refused, "nobody sees"),
+        ({"content": "a", "layer": "foo"}, BadInput, "sensory"),
+        ({"content": "a", "realm": "foo"}, BadInput, "village"),
+        ({"content": "a", "type": "foo"}, BadInput, "observation"),
+        ({"content": "a", "prefer": "c"}, BadInput, "equal"),
+        ({"content": "a", "agent": "a b"}, BadInput, "no agent's id"),
+        ({"content": "a", "tags": ["x" * 65]}, BadInput, "64"),
+        ({"content": "a", "responding_to": ["mem_x"]}, NotFound, "mem_x"),
+        ({"content": "a", "supersedes": ["mem_x"]}, NotFound, "mem_x"),
+        ({"content": "a", "related_agents": ["A"] * 33}, BadInput, "32"),
+        (
+            {"content": "a", "said_from": "2026-11-02", "said_until": "2026-11-01"},
+            BadInput,
+            "order",
+        ),
+        ({"content": "a", "idempotency_key": ""}, BadInput, "key"),
+        ({"content": "a", "abstract": "x" * 1_001}, BadInput, "abstract"),
+    ]
+    for given, kind, said in refused:
+        with pytest.raises(kind, match=said):
+            await desk.remember(**given)  # type: ignore[arg-type]
+
+
+async def _identities(desk: FrontDesk) -> None:
+    """Say something as an agent that is not the owner."""
+    vajra = Caller("VAJRA")
+    found = await desk.remember(REDIS, caller=vajra)
+    assert ("saved", "VAJRA") == (found["state"], found["agent"])
+    with pytest.raises(NotYours):
+        await desk.remember(REDIS, agent="CLAUDE", caller=vajra)
