@@ -21,13 +21,15 @@ JOBS ?= 2
 MEMORY ?= $(shell df -Pk /dev/shm 2>/dev/null | \
 	awk 'NR == 2 && $$1 == "tmpfs" && $$4 > 4000000 { print "/dev/shm" }')
 WHEEL_VENV := .wheel-venv
+SEREN_VENV := .seren-venv
 
-.PHONY: help venv dev run demo test soak lint types check docs bench wheel-check clean
+.PHONY: help venv dev seren run demo test soak lint types check docs bench wheel-check clean
 
 help:
 	@echo "make run          start the demo and follow its log (Ctrl-C stops it)"
 	@echo "make demo         run the demo once, and end with a summary"
 	@echo "make venv         only install, into $(VENV)"
+	@echo "make seren        install the real stores that some tests ask, into $(SEREN_VENV)"
 	@echo "make test         every test (SEED=n repeats an order, ARGS=... goes to pytest, JOBS=0: one by one)"
 	@echo "make soak         random lives of the actors at length, and mutants that must die (minutes)"
 	@echo "make lint         ruff: rules and format"
@@ -52,6 +54,16 @@ $(VENV)/.stamp: pyproject.toml constraints.txt
 
 $(VENV)/.stamp-dev: $(VENV)/.stamp
 	$(PIP) install -c constraints.txt -e ".[dev]"
+	touch $@
+
+# The real stores of the Seren family. They are GPL and never imported: an environment of their own,
+# without torch. Only what a server imports is compiled, at its first start: that halves the time.
+seren: $(SEREN_VENV)/.stamp
+
+$(SEREN_VENV)/.stamp: tests/federation/seren.txt constraints.txt
+	test -x $(SEREN_VENV)/bin/python || $(PYTHON) -m venv $(SEREN_VENV)
+	$(SEREN_VENV)/bin/python -m pip --disable-pip-version-check install --quiet --no-compile \
+		-c constraints.txt -r tests/federation/seren.txt
 	touch $@
 
 run: venv
@@ -99,6 +111,6 @@ wheel-check: dev
 	rm -rf $(WHEEL_VENV)
 
 clean:
-	rm -rf $(VENV) $(WHEEL_VENV) build dist htmlcov .coverage
+	rm -rf $(VENV) $(WHEEL_VENV) $(SEREN_VENV) build dist htmlcov .coverage
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

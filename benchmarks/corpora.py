@@ -34,6 +34,8 @@ class Turn:
     session: int
     speaker: str
     text: str
+    #: When the session was, as the file writes it; empty where it does not say.
+    date: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,8 @@ class Question:
 
     text: str
     relevant: Mapping[str, int]
+    #: LoCoMo's number of its kind; 0 for none.
+    category: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +117,7 @@ def _conversation(found: dict[str, Any], number: int) -> Conversation:
     said = found["conversation"]
     sessions = sorted(int(match[1]) for match in map(_SESSION.fullmatch, said) if match)
     turns = tuple(
-        Turn(each["dia_id"], session, each["speaker"], each["text"])
+        Turn(each["dia_id"], session, each["speaker"], each["text"], _date(said, session))
         for session in sessions
         for each in said[f"session_{session}"]
         if each["text"].strip()
@@ -130,7 +134,13 @@ def _question(found: dict[str, Any], known: set[str]) -> Question | None:
     ids = [each for some in named for each in some]
     if not ids or not all(named) or not known.issuperset(ids):
         return None
-    return Question(str(found["question"]), dict.fromkeys(ids, 1))
+    category = int(found.get("category", 0))
+    return Question(str(found["question"]), dict.fromkeys(ids, 1), category)
+
+
+def _date(said: Mapping[str, Any], session: int) -> str:
+    """Return when a session was."""
+    return str(said.get(f"session_{session}_date_time", ""))
 
 
 def _records(path: Path) -> Iterator[tuple[str, dict[str, str]]]:

@@ -9,7 +9,15 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cortex_actors import flowsections, modelsections, sections, settings, topics
+from cortex_actors import (
+    federationsections,
+    flowsections,
+    memorysections,
+    modelsections,
+    sections,
+    settings,
+    topics,
+)
 from cortex_actors.bus.subscription import PATIENCE
 from cortex_actors.bus.switchboard import CUSTOM_NAMES
 from cortex_actors.runtime.actor import AsyncioActor
@@ -89,8 +97,8 @@ def configuration_page() -> str:
     lines = [
         "# Configuration",
         "",
-        "Made from `cortex_actors/sections.py`, `flowsections.py` and `modelsections.py` by",
-        "`make docs`.",
+        "Made from `cortex_actors/sections.py`, `federationsections.py`, `flowsections.py`,",
+        "`memorysections.py` and `modelsections.py` by `make docs`.",
         "",
         "Settings are read from `cortex.toml` in the home, then from the environment, which wins:",
         "`CORTEX_EMBEDDING__MODEL` is `model` of `[embedding]`. A key that does not exist is an",
@@ -116,7 +124,7 @@ def configuration_page() -> str:
             default = field.default
             shown = list(default) if isinstance(default, tuple) else default
             lines.append(f"| `{key}` | `{shown}` | {comments[kind.__name__, key]} |")
-        lines.append("")
+        lines += ["", *(_one_store(comments) if name == "federation" else ())]
     return "\n".join(lines)
 
 
@@ -205,6 +213,17 @@ def _payload(topic: topics.Topic) -> str:
     return ", ".join(needed) or "-"
 
 
+def _one_store(comments: dict[tuple[str, str], str]) -> Iterator[str]:
+    """Yield the table of what one store may have."""
+    kind = federationsections.StoreSettings
+    yield from ("### [[federation.stores]]", "", (kind.__doc__ or "").strip(), "")
+    yield from ("| key | default | meaning |", "|---|---|---|")
+    for key, field in kind.model_fields.items():
+        default = "required" if field.is_required() else f"`{field.default}`"
+        yield f"| `{key}` | {default} | {comments[kind.__name__, key]} |"
+    yield ""
+
+
 def _key(topic: topics.Topic) -> str:
     """Return what makes two waiting events one."""
     if topic.key is None:
@@ -216,7 +235,7 @@ def _comments() -> dict[tuple[str, str], str]:
     """Return the `#:` text of each setting, by class and key."""
     found: dict[tuple[str, str], str] = {}
     owner, comment = "", ""
-    modules = (sections, flowsections, modelsections)
+    modules = (sections, federationsections, flowsections, memorysections, modelsections)
     texts = (Path(each.__file__ or "").read_text("utf-8") for each in modules)
     for line in "\n".join(texts).splitlines():
         if match := re.match(r"class (\w+)\(", line):
