@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import shutil
 import tempfile
@@ -79,7 +80,7 @@ def _own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
 @pytest.fixture(autouse=True)
 def _empty_stage() -> Iterator[set[threading.Thread]]:
     """Stop forgotten actors, then fail the test if it left a thread behind; give the first ones."""
-    before = set(threading.enumerate())
+    before, loggers = set(threading.enumerate()), _loggers()
     yield before
     _stop_actors()
     for thread in set(threading.enumerate()) - before:
@@ -87,6 +88,11 @@ def _empty_stage() -> Iterator[set[threading.Thread]]:
         if not thread.name.startswith("Dummy-"):
             thread.join(_GRACE)
             assert not thread.is_alive(), f"the test left the thread {thread.name!r} running"
+    now = _loggers()
+    changed = {
+        name: (loggers[name], now.get(name)) for name in loggers if loggers[name] != now[name]
+    }
+    assert not changed, f"the test left loggers that hear other things than before: {changed}"
 
 
 @pytest.fixture
@@ -103,6 +109,15 @@ async def _quiet_loop(_empty_stage: set[threading.Thread]) -> AsyncIterator[None
         if thread.name.startswith("asyncio-waitpid-"):
             await asyncio.to_thread(thread.join, _REAPING)
             assert not thread.is_alive(), "the test left a child process running"
+
+
+def _loggers() -> dict[str, tuple[int, bool, bool]]:
+    """Return what our loggers let through: a later test would miss what it reads there."""
+    manager = logging.root.manager
+    ours = [name for name in manager.loggerDict if name.startswith(("cortex", "pykka"))]
+    found = {name: logging.getLogger(name) for name in ours}
+    said = {name: (each.level, each.propagate, each.disabled) for name, each in found.items()}
+    return {"root": (logging.root.level, True, bool(manager.disable)), **said}
 
 
 def _stop_actors() -> None:

@@ -55,6 +55,9 @@ class Custody:
             settings=self.settings,
         )
         self.handle = await self.office.employ(NAME, make)
+        # Behind its first look for events: one that the ledger never answered would be tried again
+        # by the clock, and hold up whoever asks meanwhile.
+        await self.describe()
         return self
 
     async def save(self, *some: Memory) -> list[str]:
