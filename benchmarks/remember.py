@@ -24,6 +24,7 @@ import logging
 import os
 import sys
 import time
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,7 +39,7 @@ from benchmarks.hoard import TOPIC, Spread, hoard, text
 from benchmarks.sustained import Minute, minute
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from cortex_actors.tree import Tree
 
@@ -194,6 +195,18 @@ def met(report: Report) -> bool:
     return kept and all(grown) and all(row.right == 1.0 for row in report.rows)
 
 
+@contextmanager
+def _warnings_unsaid() -> Iterator[None]:
+    """Keep our warnings from the output meanwhile; tests run this in a process of others, too."""
+    logger = logging.getLogger("cortex")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print, and say whether the goals are met."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.remember")
@@ -207,11 +220,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--models", type=Path, metavar="DIR", help="keeps the compiled model")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args(arguments)
-    logging.getLogger("cortex").setLevel(logging.ERROR)
     report = Report()
     if args.only != "minute":
         sizes = [int(each) for each in args.sizes.split(",")]
-        report = asyncio.run(measure(sizes, args.rounds))
+        with _warnings_unsaid():
+            report = asyncio.run(measure(sizes, args.rounds))
     if args.only != "sizes":
         report.minute = minute(
             args.data,
