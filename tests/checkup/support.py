@@ -97,6 +97,8 @@ def learn(folder: Path) -> Path:
     async def live() -> None:
         async with grown(folder / "home") as tree:
             await follow(tree, *roots)
+        # A text that was replaced while it was embedded may leave a vector without use.
+        await house_call.visit(Home(folder / "home"), SystemClock(), repair=True, thorough=False)
 
     # On a thread of its own: the tests' loop is not to be disturbed.
     with ThreadPoolExecutor(1) as pool:

@@ -85,11 +85,15 @@ class Speaking:
         await self.office.write(lambda c: embedded.keep_vectors(c, MODEL, rows))
 
     async def compared(self) -> None:
-        """Return once every post was compared, turning the clock while the village rests."""
+        """Return once every post was compared, turning the clock while the village rests.
+
+        What the village says of them is heard after the commit: that is waited for.
+        """
+        office = self.office
 
         async def nothing() -> bool:
-            self.office.clock.advance(self.office.clock.due)
-            return 0 == await self.office.read(convergences.count_waiting)
+            office.clock.advance(office.clock.due)
+            return 0 == await office.read(convergences.count_waiting) and await office.told()
 
         await eventually(nothing)
 

@@ -151,18 +151,17 @@ class Office:
         await self.handled("accumulator")
 
     async def handled(self, consumer: str) -> None:
-        """Return once a consumer has handled everything that was said to it.
-
-        What it says in turn is told to those who listen only after the commit: that is waited for.
-        """
+        """Return once a consumer has handled everything that was said to it, and all was told."""
 
         async def nothing() -> bool:
-            if 0 != await self.waiting(consumer):
-                return False
-            stored = await self.read(lambda c: set(c.execute(select(events.c.id)).scalars()))
-            return stored <= {event.id for event in self.said}
+            return 0 == await self.waiting(consumer) and await self.told()
 
         await eventually(nothing, within=20)
+
+    async def told(self) -> bool:
+        """Tell whether every stored event was said: whoever listens hears it after the commit."""
+        stored = await self.read(lambda c: set(c.execute(select(events.c.id)).scalars()))
+        return stored <= {event.id for event in self.said}
 
     async def waiting(self, consumer: str) -> int:
         """Return how many events a consumer has still to handle."""

@@ -67,7 +67,10 @@ class TestNesting:
     async def test_immortal_leaf(self, lab: Lab) -> None:
         """An immortal leaf is abandoned by its own supervisor, which is not abandoned for it."""
         leaf = lab.spec("a", toy={"immortal": True})
-        top = await lab.top(lab.level("one", lab.level("two", leaf))).start()
+        # Twice this is what each level waits for the one below: a stalled machine stays within it.
+        some = {"grace": 0.3}
+        two = lab.level("two", leaf, **some)
+        top = await lab.top(lab.level("one", two, **some), **some).start()
         top.kill()
         await top.exited()
 
