@@ -1,7 +1,7 @@
 """Bring a ledger to this version's schema, keeping a copy of how it was.
 
-`PRAGMA user_version` decides in a microsecond; Alembic is imported only when there is something to
-migrate, because it costs a quarter of a second.
+`PRAGMA user_version` decides in a microsecond. A new ledger is made at once as this version has it;
+Alembic is imported only when there is something to migrate, because it costs a quarter of a second.
 """
 
 from __future__ import annotations
@@ -12,10 +12,16 @@ from typing import TYPE_CHECKING
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import StoreTooNew
 from cortex_actors.storage import backups
-from cortex_actors.storage.schema import SCHEMA_VERSION
+from cortex_actors.storage.schema import SCHEMA_VERSION, metadata
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
+
+#: What Alembic keeps its version in, by its own words: the next migration reads it.
+_VERSIONS = (
+    "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, "
+    "CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
+)
 
 
 def migrate(engine: Engine, path: Path, *, keep: bool = True) -> int:
@@ -38,9 +44,20 @@ def migrate(engine: Engine, path: Path, *, keep: bool = True) -> int:
         if found and keep:
             backups.before_migration(path, version=found, at=SystemClock().now())
         with engine.begin() as connection:
-            _upgrade(connection)
+            if found:
+                _upgrade(connection)
+            else:
+                _create(connection)
             connection.exec_driver_sql(f"PRAGMA user_version = {SCHEMA_VERSION}")
     return found
+
+
+def _create(connection: Connection) -> None:
+    """Make what all migrations together make of nothing, in a tenth of their time."""
+    metadata.create_all(connection, checkfirst=False)
+    connection.exec_driver_sql(_VERSIONS)
+    head = f"{SCHEMA_VERSION:04}"
+    connection.exec_driver_sql("INSERT INTO alembic_version VALUES (?)", (head,))
 
 
 def _upgrade(connection: Connection) -> None:

@@ -19,6 +19,8 @@ from cortex_actors.testing import EPOCH, ManualClock
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from sqlalchemy import Engine
+
 #: Bytes of a page.
 PAGE = 4_096
 
@@ -32,6 +34,16 @@ def template() -> bytes:
         migrate(engine, path)
         engine.dispose()
         return path.read_bytes()
+
+
+def statements(engine: Engine) -> dict[str, str]:
+    """Return what made each table and index of a ledger, without what only looks different."""
+    query = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"
+    with engine.begin() as connection:
+        rows = connection.exec_driver_sql(query).all()
+    # A table that was renamed has its name, and those it refers to, in quotation marks.
+    plain = str.maketrans({'"': " ", "(": " ( ", ")": " ) ", ",": " , "})
+    return {name: " ".join(sql.translate(plain).split()) for name, sql in rows}
 
 
 class Filed:

@@ -11,12 +11,16 @@ from cortex_actors.storage import connection as opening
 from cortex_actors.storage import migrate as module
 from cortex_actors.storage.migrate import migrate
 from cortex_actors.storage.schema import SCHEMA_VERSION, metadata
+from tests.storage.ledgers import statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from sqlalchemy import Connection, Engine
+
+#: Asks whether a name is a table's or an index's.
+_KIND = "SELECT type FROM sqlite_master WHERE name = '{}'"
 
 
 @pytest.fixture
@@ -52,9 +56,9 @@ class TestMigrate:
         assert [0, SCHEMA_VERSION] == found
         assert [SCHEMA_VERSION] == ask(engine, "PRAGMA user_version")
 
-    def test_is_the_code(self, engine: Engine, path: Path) -> None:
+    def test_is_the_code(self, engine: Engine) -> None:
         """What the migrations make is what the code expects."""
-        migrate(engine, path)
+        run_all(engine)
         with engine.begin() as connection:
             opts = {"compare_type": True, "include_name": is_ours}
             context = MigrationContext.configure(connection, opts=opts)
@@ -62,34 +66,49 @@ class TestMigrate:
 
         assert [] == differences
 
-    def test_is_the_code_to_the_letter(self, engine: Engine, path: Path) -> None:
-        """Every table and index is made by the statement the code would make it with."""
-        migrate(engine, path)
+    def test_made_at_once(self, engine: Engine, path: Path) -> None:
+        """A new ledger is to the letter, and row by row, what the migrations make of nothing."""
+        run_all(engine)
         made = opening.writing(path.with_name("made.db"))
-        metadata.create_all(made)
-        migrated, expected = statements(engine), statements(made)
+        migrate(made, path)
+        migrated, new = (statements(each) for each in (engine, made))
+        rows = [rows_of(each, set(new)) for each in (engine, made)]
         made.dispose()
 
-        assert expected == migrated
+        assert migrated == new
+        assert rows[0] == rows[1]
+        assert {f"{SCHEMA_VERSION:04}"} == rows[1]["alembic_version"]
 
+    def test_goes_on_from_there(self, engine: Engine, path: Path) -> None:
+        """Alembic finds nothing to do in a ledger that was made at once."""
+        migrate(engine, path)
+        before = statements(engine)
+        run_all(engine)
+
+        assert before == statements(engine)
+
+    @pytest.mark.parametrize("version", [0, SCHEMA_VERSION - 1])
     def test_all_or_nothing(
-        self, engine: Engine, path: Path, monkeypatch: pytest.MonkeyPatch
+        self, engine: Engine, path: Path, monkeypatch: pytest.MonkeyPatch, version: int
     ) -> None:
         """A migration that fails leaves the ledger as it was, and can be run again."""
-        upgrade = module._upgrade
+        step = "_upgrade" if version else "_create"
+        whole = getattr(module, step)
 
         def fails(connection: Connection) -> None:
-            upgrade(connection)
+            whole(connection)
             raise OSError("the power is gone")
 
-        monkeypatch.setattr(module, "_upgrade", fails)
+        with engine.begin() as connection:
+            connection.exec_driver_sql(f"PRAGMA user_version = {version}")
+        monkeypatch.setattr(module, step, fails)
         with pytest.raises(OSError, match="power"):
             migrate(engine, path)
         left = ask(engine, "SELECT name FROM sqlite_master"), ask(engine, "PRAGMA user_version")
         monkeypatch.undo()
 
-        assert ([], [0]) == left
-        assert 0 == migrate(engine, path)
+        assert ([], [version]) == left
+        assert version == migrate(engine, path)
 
     def test_newer(self, engine: Engine, path: Path) -> None:
         """A newer program's ledger is refused with what to do."""
@@ -107,13 +126,15 @@ class TestCopy:
         assert [] == list(path.parent.rglob("before-*"))
 
 
-def statements(engine: Engine) -> dict[str, str]:
-    """Return what made each table and index, without what only looks different."""
-    query = (
-        "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name != 'alembic_version'"
-    )
+def run_all(engine: Engine) -> None:
+    """Run every migration there is that has not run yet."""
     with engine.begin() as connection:
-        rows = connection.exec_driver_sql(query).all()
-    # A table that was renamed has its name, and those it refers to, in quotation marks.
-    plain = str.maketrans({'"': " ", "(": " ( ", ")": " ) ", ",": " , "})
-    return {name: " ".join(sql.translate(plain).split()) for name, sql in rows}
+        module._upgrade(connection)
+
+
+def rows_of(engine: Engine, names: set[str]) -> dict[str, set[object]]:
+    """Return the first column of each table that holds a row; SQLite's own books are its affair."""
+    plain = [each for each in names if not each.startswith(("ix_", "words_"))]
+    tables = [each for each in plain if "table" in ask(engine, _KIND.format(each))]
+    found = {each: set(ask(engine, f"SELECT * FROM {each}")) for each in tables}  # noqa: S608
+    return {name: rows for name, rows in found.items() if rows and name != "sqlite_sequence"}
