@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -56,7 +57,12 @@ Check = Callable[[Module], Iterator[str]]
 def modules() -> tuple[Module, ...]:
     """Return every Python file of the repository but the samples, which are other projects'."""
     found = (path for path in files() if path.suffix == ".py" and path.parts[0] != "data")
-    return tuple(Module.of(str(path), (ROOT / path).read_text("utf-8")) for path in found)
+    gc.disable()  # it would walk through all the trees there are, again and again
+    try:
+        return tuple(Module.of(str(path), (ROOT / path).read_text("utf-8")) for path in found)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @cache
