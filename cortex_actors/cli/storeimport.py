@@ -14,7 +14,7 @@ from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json
 from cortex_actors.cli.storeknobs import shown
 from cortex_actors.client import Client
 from cortex_actors.errors import (
-    CortexError,
+    BadInput,
     DaemonDown,
     FileTooLarge,
     NotFound,
@@ -88,7 +88,7 @@ def import_(
 
 
 def _text(path: Path) -> str:
-    """Return a file's text; raises `NotFound`, `NotText` and `FileTooLarge`."""
+    """Return a file's text; raises `NotFound`, `BadInput`, `NotText` and `FileTooLarge`."""
     try:
         with path.expanduser().open("rb") as file:
             body = file.read(LONGEST + 1)
@@ -96,7 +96,7 @@ def _text(path: Path) -> str:
         raise NotFound(f"cannot import stores: there is no file {path}") from None
     except OSError as error:
         why = error.strerror or str(error)
-        raise CortexError(f"cannot import stores: {path} cannot be read ({why})") from None
+        raise BadInput(f"cannot import stores: {path} cannot be read ({why})") from None
     if len(body) > LONGEST:
         message = f"cannot import stores: {path} has more than {LONGEST:,} bytes"
         raise FileTooLarge(f"{message}; is it the right file?")

@@ -99,6 +99,9 @@ def listed(*, as_json: JsonOption = False, home: HomeOption = None) -> None:
     show_blocks(title, [_entry(each) for each in rows], empty="no store is known")
     for name, turned in found.get("turned", {}).items():
         print(visible(f"{name} is {shown(turned['live'])} until the daemon restarts"))
+    for name, tuned in found.get("tuned", {}).items():
+        how = ", ".join(f"{each} {shown(value['live'])}" for each, value in tuned.items())
+        print(visible(f"{name} has {how} until the daemon restarts"))
     for text in found["trouble"]:
         print(visible(f"to mend: {text}"))
 

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from cortex_actors.endpoint.line import Line
 
 
-def client(line: Line, *, seconds: float) -> httpx2.AsyncClient:
-    """Return a client that reaches one store and nothing else; call it on a thread.
+def client(pinned: Pinned, *, seconds: float) -> httpx2.AsyncClient:
+    """Return a client that reaches one store and nothing else.
 
     What `Line` promises holds for it: judged addresses only, no proxy, no redirection, the token
     to this store alone, and no answer larger than `line.most`. `seconds` is how long each step of a
     request may take; who needs one limit for all of it sets it around. Whoever gets it closes it.
     """
     return httpx2.AsyncClient(
-        transport=Pinned(line), timeout=seconds, trust_env=False, follow_redirects=False
+        transport=pinned, timeout=seconds, trust_env=False, follow_redirects=False
     )
 
 

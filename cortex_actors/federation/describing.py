@@ -7,6 +7,7 @@ be written into cortex.toml, and the other way round.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit, urlunsplit
@@ -22,8 +23,11 @@ if TYPE_CHECKING:
 #: Names of options whose values nobody is shown, whatever they hold: any that has one of these.
 _SECRET = ("token", "secret", "password", "passwd", "key", "auth", "cookie", "credential")
 
-#: Names of options that are tables of values nobody is shown: what a program or a server is given.
+#: Names of options whose values nobody is shown, a table or not: what a program is given.
 _HIDING = ("env", "headers")
+
+#: A name and what is said of it in one argument of a program.
+_ASSIGNED = re.compile(r"([^=:\s]+)(=|:\s*)")
 
 #: Levels that a description may have: options with tables in tables.
 DEEPEST = 12
@@ -191,13 +195,38 @@ def _require_text(value: str) -> None:
 
 def _masked(name: str, value: object) -> object:
     """Return an option's value, or a mask where its name says that it is nobody's to see."""
-    low = name.lower()
-    if any(each in low for each in _SECRET):
+    if _is_secret(name):
         return _MASK
-    if isinstance(value, dict) and low in _HIDING:
-        return dict.fromkeys(value, _MASK)
+    if name.lower() in _HIDING:
+        return dict.fromkeys(value, _MASK) if isinstance(value, dict) else _MASK
     if isinstance(value, dict):
         return {key: _masked(str(key), each) for key, each in value.items()}
     if isinstance(value, list):
-        return [_masked("", each) for each in value]
+        return _masked_list(value)
     return without_user(value) if isinstance(value, str) else value
+
+
+def _masked_list(some: list[object]) -> list[object]:
+    """Return a program's arguments without what a flag, a variable or a header says in secret.
+
+    `--api-key=x`, `API_KEY=x`, `Authorization: x` say it themselves, `--api-key` in what follows.
+    """
+    found: list[object] = []
+    follows = False
+    for each in some:
+        said = _ASSIGNED.match(each) if isinstance(each, str) else None
+        if follows:
+            found.append(_MASK)
+        elif said and _is_secret(said[1]):
+            found.append(f"{said[1]}{said[2]}{_MASK}")
+        else:
+            found.append(_masked("", each))
+        bare = isinstance(each, str) and each.startswith("-") and not said
+        follows = not follows and bare and _is_secret(str(each))
+    return found
+
+
+def _is_secret(name: str) -> bool:
+    """Tell whether nobody is shown what goes by that name."""
+    low = name.lower()
+    return any(each in low for each in _SECRET)

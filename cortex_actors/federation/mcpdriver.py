@@ -20,7 +20,7 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolRequest, CallToolRequestParams, CallToolResult
 
-from cortex_actors.endpoint.pinned2 import Pinned
+from cortex_actors.endpoint.pinned2 import Pinned, client
 from cortex_actors.endpoint.reply import Answer
 from cortex_actors.endpoint.storereply import verdict
 from cortex_actors.federation.mcptrouble import Ended, Outcome, Told, Unknown, start_of, why
@@ -163,11 +163,7 @@ class Session:
     async def _dialled(self, stack: AsyncExitStack) -> Client:
         """Return a client of a server that is reached by the line alone."""
         self._watched = await asyncio.to_thread(_Watched, self._line)
-        http = await stack.enter_async_context(
-            httpx2.AsyncClient(
-                transport=self._watched, timeout=STEP, trust_env=False, follow_redirects=False
-            )
-        )
+        http = await stack.enter_async_context(client(self._watched, seconds=STEP))
         where = self._line.address
         streams = streamable_http_client(
             f"{where.origin}{where.path}{self._path}",

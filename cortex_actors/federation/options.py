@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.federation.spec import StoreSpec
 
-#: Characters of an option that an error shows; a person knows it again by its beginning.
+#: Characters of an option's name that an error shows; a person knows it again by its beginning.
 SHOWN = 60
 
 #: A path below a store's own address. Whatever could lead to another host or out of the address
@@ -44,7 +44,7 @@ class Options:
         if value is None:
             return default
         if not isinstance(value, bool):
-            raise self._bad(name, value, "true or false")
+            raise self._bad(name, "true or false")
         return value
 
     def words(self, name: str, default: str = "") -> str:
@@ -53,7 +53,7 @@ class Options:
         if value is None:
             return default
         if not isinstance(value, str) or not value.strip() or not value.isprintable():
-            raise self._bad(name, value, "a text of one line")
+            raise self._bad(name, "a text of one line")
         return value.strip()
 
     def required(self, name: str) -> str:
@@ -69,7 +69,7 @@ class Options:
         if value is None:
             return allowed[0]
         if value not in allowed:
-            raise self._bad(name, value, f"one of {_listed(allowed)}")
+            raise self._bad(name, f"one of {_listed(allowed)}")
         return str(value)
 
     def table(self, name: str) -> dict[str, Any]:
@@ -78,16 +78,16 @@ class Options:
         if value is None:
             return {}
         if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-            raise self._bad(name, value, "a table of names and values")
+            raise self._bad(name, "a table of names and values")
         return dict(value)
 
     def listing(self, name: str) -> tuple[str, ...]:
         """Return a list of texts."""
         value = self._given.get(name, ())
         if isinstance(value, str) or not isinstance(value, Sequence):
-            raise self._bad(name, value, "a list of texts")
+            raise self._bad(name, "a list of texts")
         if not all(isinstance(each, str) for each in value):
-            raise self._bad(name, value, "a list of texts")
+            raise self._bad(name, "a list of texts")
         return tuple(value)
 
     def path(self, name: str, default: str) -> str:
@@ -96,14 +96,12 @@ class Options:
         if value is None:
             return default
         if not isinstance(value, str) or not _PATH.match(value):
-            raise self._bad(name, value, f"a path such as {default}")
+            raise self._bad(name, f"a path such as {default}")
         return value
 
-    def _bad(self, name: str, value: object, wanted: str) -> StoreUnusable:
-        """Return what is wrong with an option."""
-        return StoreUnusable(
-            f"the option {name} of {self._named} is {str(value)[:SHOWN]!r}; it has to be {wanted}"
-        )
+    def _bad(self, name: str, wanted: str) -> StoreUnusable:
+        """Return what is wrong with an option, without its value: it may be a secret."""
+        return StoreUnusable(f"the option {name} of {self._named} has to be {wanted}")
 
 
 def _listed(names: Collection[str]) -> str:

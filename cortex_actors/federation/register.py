@@ -202,6 +202,17 @@ class Register:
             for name, value in self._turned.items()
         }
 
+    def tuned(self) -> dict[str, dict[str, Any]]:
+        """Return what stores that the overlay does not keep count otherwise than was set."""
+        base = {each.name: each for each in self._base()}
+        base |= {name: StoreSpec(name, LOCAL, "") for name in self.local}
+        found: dict[str, dict[str, Any]] = {}
+        for name in base.keys() & self._tuned.keys():
+            for each, value in self._tuned[name].items():
+                if value != (before := getattr(base[name], each)):
+                    found.setdefault(name, {})[each] = {"live": value, "settings": before}
+        return found
+
     def _status(self, spec: StoreSpec) -> str:
         if not spec.enabled:
             return "disabled"

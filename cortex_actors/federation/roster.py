@@ -237,6 +237,7 @@ class Roster(AsyncioActor):
             "types": self._books.binder.types,
             "knobs": {name: getattr(register.knobs, name) for name in describing.KNOBS},
             "turned": register.turned(),
+            "tuned": register.tuned(),
             "supported_knobs": list(describing.KNOBS),
             "trouble": list(register.trouble),
         }

@@ -70,6 +70,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
         "types": ["chroma", "seren_memory"],
         "knobs": {"k": 30},
         "turned": {"k": {"live": 30, "settings": 60}},
+        "tuned": {"away": {"enabled": {"live": True, "settings": False}}},
         "supported_knobs": ["k"],
         "trouble": ["/h/runtime-stores.json is not used: it is no JSON"],
     },

@@ -27,6 +27,7 @@ _SHOWN = {
         "- team",
         "skipped: it needs options.collection\\x1b[31m",
         "k is 30 until the daemon restarts",
+        "away has enabled true until the daemon restarts",
         "to mend: /h/runtime-stores.json",
     ],
     "stores list": ["2 of 3 stores are asked"],

@@ -238,5 +238,5 @@ class TestFiles:
 
     def test_folder(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """A folder is no file."""
-        assert 1 == entry.main(["stores", "import", str(tmp_path)])
+        assert 65 == entry.main(["stores", "import", str(tmp_path)])
         assert "cannot be read" in capsys.readouterr().err

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @asynccontextmanager
 async def client_to(url: str, **more: Any) -> AsyncIterator[tuple[httpx2.AsyncClient, Pinned]]:
     """Give a client and its transport, and close it."""
-    async with line_to(url, **more) as line, client(line, seconds=5) as found:
+    async with line_to(url, **more) as line, client(Pinned(line), seconds=5) as found:
         transport = found._transport
         assert isinstance(transport, Pinned)
         yield found, transport

@@ -128,6 +128,17 @@ class TestConfigure:
 
         assert 1 == (await house.health("mem"))["failed"]
 
+    async def test_seen_of_stores(self, house: House) -> None:
+        """What a store of the settings counts is listed where it differs, and no longer than so."""
+        await house.verbs.configure({"stores": [{"name": "facts", "weight": 2.0, "floor": 0.2}]})
+        await house.verbs.configure({"stores": [{"name": "local", "weight": 0.5}]})
+        found = (await house.verbs.stores())["tuned"]
+        await house.verbs.configure({"stores": [{"name": "facts", "weight": 1.0, "floor": 0.0}]})
+
+        assert {"live": 2.0, "settings": 1.0} == found["facts"]["weight"]
+        assert {"live": 0.5, "settings": 1.0} == found["local"]["weight"]
+        assert ["local"] == list((await house.verbs.stores())["tuned"])
+
     async def test_seen(self, house: House) -> None:
         """What is turned is listed beside what the settings say, and what is not is not."""
         await house.verbs.configure({"k": 5, "hops": 1})

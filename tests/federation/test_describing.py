@@ -77,6 +77,28 @@ class TestShown:
             "n": 5,
         } == row["options"]
 
+    @pytest.mark.parametrize(
+        ("given", "shown"),
+        [
+            ({"env": "NOTES_KEY=s3cr3t"}, {"env": "***"}),
+            ({"Headers": ["X: s3cr3t"]}, {"Headers": "***"}),
+            ({"command": ["x", "--api-key=s3cr3t"]}, {"command": ["x", "--api-key=***"]}),
+            ({"command": ["--api-key", "s3cr3t", "-v"]}, {"command": ["--api-key", "***", "-v"]}),
+            ({"command": ["--token", "--s3cr3t", "x"]}, {"command": ["--token", "***", "x"]}),
+            ({"command": ["-e", "API_KEY=s3cr3t"]}, {"command": ["-e", "API_KEY=***"]}),
+            (
+                {"args": ["-H", "Authorization: Bearer s3cr3t"]},
+                {"args": ["-H", "Authorization: ***"]},
+            ),
+            ({"args": ["keys", "--port=5", 7]}, {"args": ["keys", "--port=5", 7]}),
+        ],
+    )
+    def test_arguments(self, given: dict[str, Any], shown: dict[str, Any]) -> None:
+        """What a program is given in secret is not shown, in whatever form it is written down."""
+        row = describing.shown(StoreSpec("m", "mcp", "", options=given), "active")
+
+        assert shown == row["options"]
+
 
 class TestTurned:
     def test_some(self) -> None:

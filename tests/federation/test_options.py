@@ -41,6 +41,22 @@ class TestFlag:
             options(flag=value).flag("flag", default=True)
 
 
+class TestRefused:
+    @pytest.mark.parametrize("read", ["words", "table", "listing", "choice", "flag", "path"])
+    def test_value(self, read: str) -> None:
+        """An option of another shape is named and its value is not: it may be a secret."""
+        given = options(
+            env={("KEY",): "s3cr3t"} if read == "table" else {"KEY": "s3cr3t"}, known="env"
+        )
+        more: dict[str, dict[str, object]] = {"flag": {"default": True}, "path": {"default": "/x"}}
+        with pytest.raises(
+            StoreUnusable, match="the option env of a store .* has to be"
+        ) as failure:
+            getattr(given, read)("env", **more.get(read, {}))
+
+        assert "s3cr3t" not in str(failure.value)
+
+
 class TestPath:
     @pytest.mark.parametrize("value", ["/search", "/v2/find", "/a-b/c_d/e.f~g", "/0"])
     def test_below(self, value: str) -> None:
@@ -73,5 +89,5 @@ class TestPath:
     )
     def test_elsewhere(self, value: object) -> None:
         """What could lead to another host, or out of the address, is none."""
-        with pytest.raises(StoreUnusable, match="it has to be a path such as /search"):
+        with pytest.raises(StoreUnusable, match="has to be a path such as /search"):
             options(path=value).path("path", "/search")
