@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import os
 import signal
 import socket
 import time
@@ -10,12 +12,26 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cortex_actors import daemon
 from tests.process.commands import PATIENCE, ROOT, Commands, alive, kill, until
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.slow
+
+
+class TestReady:
+    def test_what_is_loaded_stays(self) -> None:
+        """Once it answers, no collection of garbage walks through what was loaded for that."""
+        reading, writing = os.pipe()
+        loaded, before = [[each] for each in range(1_000)], gc.get_freeze_count()
+        daemon._ready(writing)
+        told = os.read(reading, 100)
+        os.close(reading)
+
+        assert daemon.READY == told
+        assert gc.get_freeze_count() >= before + len(loaded)
 
 
 class TestStart:
