@@ -53,7 +53,7 @@ class MemorySettings(Section):
     neighbor_k: int = Field(3, ge=1, le=100)
     #: Nearest memories that are looked at in a round of merging.
     top_k: int = Field(5, ge=1, le=100)
-    #: Merges of one remembering.
+    #: Merges of one remembering at most; with 0 nothing is merged, and what contradicts is found.
     max_rounds: int = Field(10, ge=0, le=100)
     #: Whose words count in a merge: those said last (`a`), those of before (`b`), or neither's.
     prefer: Literal["a", "b", "equal"] = "equal"

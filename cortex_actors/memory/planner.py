@@ -4,7 +4,7 @@ What is said is compared with the nearest memories of its scope, best first. Wha
 noted and never merged; what says the same becomes one with it, if the merged text is faithful to
 everything it was made of and does not come too near to what else is known. A candidate that fails
 is passed over, and the next one is tried. After a merge all of it begins again with the merged
-text, until nothing says the same, or `rounds` are over.
+text, until nothing says the same, or there were `rounds` merges.
 """
 
 from __future__ import annotations
@@ -110,11 +110,12 @@ class Planner:
             but={first.id, *but},
             vectors={digest(first.text): vector},
         )
-        for _ in range(self._gates.rounds):
+        # After the last merge there is one more look, for what contradicts the text as it is then.
+        for left in range(self._gates.rounds, -1, -1):
             seen = await self._look(node)
             if seen.known is not None:
                 return Plan(first, known=seen.known)
-            if not await self._round(node, seen):
+            if not await self._round(node, seen, may_merge=left > 0):
                 break
         return node.plan()
 
@@ -131,8 +132,11 @@ class Planner:
         )
         return await self._records.read(look)
 
-    async def _round(self, node: _Node, seen: Seen) -> bool:
-        """Merge with the first candidate that passes every gate; False when none does."""
+    async def _round(self, node: _Node, seen: Seen, *, may_merge: bool) -> bool:
+        """Note what contradicts, and merge with the first candidate that passes every gate.
+
+        False when none does, or nothing may be merged any more.
+        """
         for each in seen.candidates:
             if each.memory.id in node.clashes:
                 continue
@@ -141,7 +145,7 @@ class Planner:
                 said = await self._asked(node, each)
             if said.verdict is Verdict.CONFLICT:
                 node.clashes[each.memory.id] = Clash(each.memory.id, said.by, said.why)
-            if said.verdict is Verdict.MERGE and await self._merged(node, each, said):
+            if may_merge and said.verdict is Verdict.MERGE and await self._merged(node, each, said):
                 return True
         return False
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 REDIS = "Redis listens on port 6379 by default"
 AGAIN = "Redis by default listens on port 6379"
+THIRD = "By default Redis listens on port 6379"
 OTHERS = ("The parser is written in Rust", "Deploys wait for a green build")
 
 #: Where the texts above lie: the first two near each other, everything else elsewhere.
@@ -123,22 +124,21 @@ class TestMerging:
 
     async def test_cascade(self, there: Remembering) -> None:
         """Two merges of one remembering leave one of five; the first whole is part of the last."""
-        one = await there.plant("Redis uses port 6379")
-        two = await there.plant(f"{REDIS} on every host")
-        there.embed.at |= {"Redis uses port 6379": (1, 0.2), f"{REDIS} on every host": (1, 0.1)}
+        there.embed.at[THIRD] = (1, 0.05)
+        planted = {await there.plant(AGAIN), await there.plant(THIRD)}
         found = await there.say(REDIS)
 
-        assert {one, two} >= set(found.merged)
-        assert 1 + 2 * len(found.merged) == len(await there.all()) - (2 - len(found.merged))
+        assert planted == set(found.merged)
+        assert (1, 5) == await there.counts()
+        assert [0, 2] == sorted([len(await there.parts(e)) for e in await there.parts(found.id)])
 
     async def test_split(self, there: Remembering) -> None:
         """What a person parted is not merged again, by itself or through a third."""
         await there.say(REDIS)
         whole = await there.say(AGAIN)
         await there.office.write(lambda c: memoryundo.split(c, whole.id, by="owner", at=1))
-        third = "By default Redis listens on port 6379"
-        there.embed.at[third] = (1, 0.05)
-        found = await there.say(third)
+        there.embed.at[THIRD] = (1, 0.05)
+        found = await there.say(THIRD)
 
         assert 1 == len(found.merged)
         assert 2 == len(await there.active())

@@ -116,15 +116,16 @@ class TestModel:
 
 
 class TestGates:
-    async def test_unfaithful(self, there: Remembering) -> None:
+    async def test_unfaithful(self, there: Remembering, model: Model) -> None:
         """A merged text that drifts from a source is not taken, and the next candidate is tried."""
-        near = "The team eats at noon in the canteen upstairs"
-        there.embed.at |= {near: (0.69, 0.72), f"{LUNCH}\n{near}": (0, 0, 1)}
-        await there.say(near, merge=False)
-        second = await there.say(MEAL, merge=False)
+        near, model.text = "Somebody from the office eats upstairs at twelve", None
+        there.embed.at |= {near: (0.8, 0, 0.6), f"{near}\n{LUNCH}": (0, 0, 0, 1)}
+        there.embed.at[f"{MEAL}\n{LUNCH}"] = (0.9, 0.45)
+        await there.plant(near)
+        second = await there.plant(MEAL)
         found = await there.say(LUNCH)
 
-        assert second.id in found.merged
+        assert (second,) == found.merged[:1]
 
     async def test_leaves(self, there: Remembering, model: Model) -> None:
         """A text that was merged before stays faithful to everything it was made of."""
@@ -135,13 +136,14 @@ class TestGates:
 
         assert "saved" == (await there.say(third)).state
 
-    async def test_crowded(self, there: Remembering, model: Model) -> None:
-        """A new text that comes too near to what else is known is not made."""
+    @pytest.mark.parametrize(("far", "state"), [(0, "saved"), (2, "merged")])
+    async def test_crowded(self, there: Remembering, model: Model, far: int, state: str) -> None:
+        """A new text that comes too near to what else is known is not made; one is no crowd."""
         there.embed.at |= {LUNCH: (0.87, 0.5), MEAL: (1, 0)}
         there.embed.at |= dict.fromkeys((str(model.text), f"{LUNCH}\n{MEAL}"), (1, 1))
         await there.say(LUNCH, merge=False)
-        for each in ("Guests cook", "Trains leave early", "Books are lent"):
-            there.embed.at[each] = (0.17, 0.985)
-            await there.say(each, merge=False)
+        for number, each in enumerate(("Guests cook", "Trains leave early", "Books are lent")):
+            there.embed.at[each] = (0, 0, 1) if number < far else (0.17, 0.985)
+            await there.plant(each)
 
-        assert "saved" == (await there.say(MEAL)).state
+        assert state == (await there.say(MEAL)).state
