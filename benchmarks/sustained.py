@@ -33,6 +33,11 @@ LOOK = 1.0
 #: Seconds after the last request in which what waits must be done.
 SETTLING = 30.0
 
+#: Milliseconds after which half of the answers must be there that were due in the last tenth of the
+#: time. A queue that grows all the while makes those the latest: of a daemon that is asked for a
+#: thirtieth more than it can do they are two seconds late after a minute.
+GOAL_MS = 2_000.0
+
 #: Bytes that a line of an answer may have.
 LINE = 16 * 1024 * 1024
 
@@ -46,11 +51,19 @@ class Verb:
 
     asked: int = 0
     errors: list[str] = field(default_factory=list)
+    #: When each was due, in seconds, and what it took from then on, in the order of the answers.
+    due: list[float] = field(default_factory=list)
     took: list[float] = field(default_factory=list)
 
     def at(self, share: float) -> float:
         """Return the time within which that share of the requests was answered."""
         return round(float(np.percentile(self.took, share)), 2) if self.took else 0.0
+
+    @property
+    def last(self) -> float:
+        """The median of the tenth of the requests that were due last."""
+        took = [took for _, took in sorted(zip(self.due, self.took, strict=True))]
+        return round(float(np.median(took[-max(1, len(took) // 10) :])), 2) if took else 0.0
 
 
 @dataclass(slots=True)
@@ -71,10 +84,16 @@ class Minute:
     state: str = ""
 
     @property
+    def goals(self) -> list[tuple[str, float, float]]:
+        """What is held to a goal, what it is, and the most that it may be."""
+        late = [(f"{name}, ms at last", verb.last, GOAL_MS) for name, verb in self.verbs.items()]
+        errors = sum(len(verb.errors) for verb in self.verbs.values())
+        return [("errors", errors, 0), ("left waiting", self.left_waiting, 0), *late]
+
+    @property
     def is_well(self) -> bool:
-        """Whether every request was answered and nothing is left to do."""
-        errors = [each for verb in self.verbs.values() for each in verb.errors]
-        return not errors and not self.left_waiting
+        """Whether every request was answered, as fast at last, and nothing is left to do."""
+        return all(figure <= goal for _, figure, goal in self.goals)
 
     def plain(self) -> dict[str, Any]:
         """Return it for a program: of each verb the percentiles instead of every time."""
@@ -85,6 +104,7 @@ class Minute:
                 "errors": verb.errors,
                 "p50_ms": verb.at(50),
                 "p99_ms": verb.at(99),
+                "last_ms": verb.last,
             }
         return found
 
@@ -101,6 +121,8 @@ class Minute:
             f" {self.most_waiting} waited, {self.left_waiting} after {self.settled_s:.1f} s;"
             f" {self.merged} merged; {self.state}"
         )
+        for what, figure, goal in self.goals:
+            print(f"{'met   ' if figure <= goal else 'MISSED'} {what}: {figure:g} (goal: {goal:g})")
 
 
 def minute(data: Path, *, rate: int, seconds: float, provider: str, models: Path | None) -> Minute:
@@ -167,6 +189,7 @@ async def _ask(
         free.put_nowait(line)
     mine = found.verbs[verb]
     mine.asked += 1
+    mine.due.append(due)
     mine.took.append((time.perf_counter() - due) * 1_000)
     if "error" in answer:
         mine.errors.append(str(answer["error"]["message"]))

@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks import embedding, federation, ledger, recall, reconcile, remember, resolve
 from benchmarks.statements import statements
+from benchmarks.sustained import Minute, Verb
 
 #: Instruction files that are shipped as samples.
 SAMPLES = Path(embedding.__file__).parent.parent / "data" / "projects"
@@ -56,6 +57,19 @@ class TestRemember:
 
         assert (0, 0) == (code, minute["left_waiting"])
         assert [5, 5] == [each["asked"] for each in minute["verbs"].values()]
+
+    @pytest.mark.parametrize(("slower", "told"), [(1.0, "met   "), (1.1, "MISSED")])
+    def test_growing(self, capsys: pytest.CaptureFixture[str], slower: float, told: str) -> None:
+        """A minute in which a queue grows all the while misses its goal; a slow start does not."""
+        due = [number / 50 for number in range(3_000)]
+        took = [5_000.0 if at < 10 else 20 + (slower - 1) * at * 1_000 for at in due]
+        both = zip(reversed(due), reversed(took), strict=True)  # answers come in any order
+        verb = Verb(3_000, [], *map(list, zip(*both, strict=True)))
+        minute = Minute(60, 50, {"remember": verb})
+        minute.show()
+
+        assert minute.is_well is (told == "met   ")
+        assert f"{told} remember, ms at last: " in capsys.readouterr().out
 
 
 class TestStatements:
