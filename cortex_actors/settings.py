@@ -45,7 +45,7 @@ from cortex_actors.sections import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from cortex_actors.home import Home
@@ -158,18 +158,24 @@ def load(home: Home) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
-        # What is in a list has no variable of its own.
-        named = takewhile(lambda part: isinstance(part, str), first["loc"])
-        variable = "CORTEX_" + "__".join(str(part).upper() for part in named)
         problem = _PROBLEMS.get(first["type"], first["msg"].lower().removeprefix("value error, "))
         message = (
             f"the setting {key} cannot be used: {problem}; "
-            f"mend it in {home.settings} or in the variable {variable}"
+            f"mend it in {home.settings} or in the variable {_variable(first['loc'])}"
         )
         raise ConfigurationError(message) from error
     except SettingsError as error:
         message = f"a variable CORTEX_* cannot be used: {error}; lists are written as JSON: [1, 5]"
         raise ConfigurationError(message) from error
+
+
+def _variable(place: Sequence[int | str]) -> str:
+    """Return the variable of what is wrong; of a whole section, what its variables begin with."""
+    # What is in a list has no variable of its own.
+    named = [str(part).upper() for part in takewhile(lambda part: isinstance(part, str), place)]
+    variable = "CORTEX_" + "__".join(named)
+    is_section = len(named) == 1 and named[0].lower() in Settings.model_fields
+    return f"{variable}__..." if is_section and variable not in os.environ else variable
 
 
 def _known_sections(environ: Mapping[str, str]) -> None:

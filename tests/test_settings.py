@@ -156,6 +156,15 @@ class TestMistakes:
         with pytest.raises(ConfigurationError, match=variable):
             load(home)
 
+    def test_section(self, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where settings of a section do not go together, none of its variables is blamed alone."""
+        monkeypatch.setenv("CORTEX_MEMORY__MERGE_NEVER", "0.95")
+        with pytest.raises(ConfigurationError, match=r"in the variable CORTEX_MEMORY__\.\.\.$"):
+            load(home)
+        monkeypatch.setenv("CORTEX_MEMORY", "7")
+        with pytest.raises(ConfigurationError, match="in the variable CORTEX_MEMORY$"):
+            load(home)
+
     def test_no_json(self, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
         """A list that is not JSON is an error that shows how to write one."""
         monkeypatch.setenv("CORTEX_EVENTS__PAUSES_S", "1,5")

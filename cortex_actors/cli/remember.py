@@ -12,8 +12,9 @@ from cortex_actors.client import Client
 from cortex_actors.errors import BadInput
 from cortex_actors.logrecord import visible
 
-#: Bytes that are read of what is piped in: one more than are kept, so that too much is told.
-_MOST = 65_537
+#: Bytes that are kept of one text; of what is piped in two more are read, one of which may be the
+#: end of its last line.
+_KEPT = 65_536
 
 #: Seconds for which an answer is waited for: a language model may be asked.
 TIMEOUT = 120.0
@@ -163,10 +164,17 @@ def _show(found: dict[str, Any]) -> None:
 
 
 def _read() -> str:
-    """Return what is piped in; raises `BadInput` for bytes that are no text."""
-    data = sys.stdin.buffer.read(_MOST)
+    """Return what is piped in; raises `BadInput` for bytes that are no text, and for too many."""
+    data = sys.stdin.buffer.read(_KEPT + 2)
+    if len(data) > _KEPT + 1:
+        # There may be more: what was read must not be kept as if it were all of it.
+        message = (
+            f"what was piped in has more than {_KEPT:,} bytes, and at most so many are kept in one "
+            "piece; say it in parts, or have it read as a document: cortex knowledge ingest"
+        )
+        raise BadInput(message)
     try:
-        return data.decode(errors="strict" if len(data) < _MOST else "ignore")
+        return data.decode()
     except UnicodeDecodeError as error:
         message = f"what was piped in is no UTF-8 text at byte {error.start + 1}; convert it first"
         raise BadInput(message) from None

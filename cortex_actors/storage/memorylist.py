@@ -115,7 +115,7 @@ def find(connection: Connection, name: str, *, reader: str | None) -> str:
 def _short(given: str) -> NotFound:
     """Return the error of a beginning that is too short to mean one."""
     return NotFound(
-        f"no memory is called #{shown(given)}: give {LEAST} characters or more of its id; list "
+        f"no memory is called {shown(given)}: give {LEAST} characters or more of its id; list "
         "them with: cortex memory list"
     )
 

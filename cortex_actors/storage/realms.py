@@ -74,5 +74,5 @@ def require_said_by(connection: Connection, ids: Sequence[str], agent: str) -> N
 
 def unknown(name: str) -> NotFound:
     """Return the error of an id that is no memory's, or none's that one may read."""
-    quoted = name if name.isascii() and name.isprintable() else shown(name)
-    return NotFound(f"no memory is called #{quoted}; list them with: cortex memory list")
+    called = f"#{name}" if name.isascii() and name.isprintable() else shown(name)
+    return NotFound(f"no memory is called {called}; list them with: cortex memory list")

@@ -82,6 +82,28 @@ class TestRemember:
         assert 0 == entry.main(["remember", "-"])
         assert "zwölf\nSätze" == asked[0][1]["content"]
 
+    @pytest.mark.parametrize("text", ["x" * 70_000, "x" * 65_536 + "é and more", " " * 65_538])
+    def test_much(
+        self,
+        asked: list[Any],
+        piped: Callable[[bytes], None],
+        capsys: pytest.CaptureFixture[str],
+        text: str,
+    ) -> None:
+        """More than is kept is refused without a size that nobody knows, and no part of it sent."""
+        piped(text.encode())
+
+        assert 65 == entry.main(["remember", "-"])
+        assert "has more than 65,536 bytes" in capsys.readouterr().err
+        assert [] == asked
+
+    def test_most(self, asked: list[Any], piped: Callable[[bytes], None]) -> None:
+        """As much as is kept may be piped in, with the end of its last line."""
+        piped(b"x" * 65_536 + b"\n")
+
+        assert 0 == entry.main(["remember", "-"])
+        assert "x" * 65_536 + "\n" == asked[0][1]["content"]
+
     def test_bytes(
         self,
         asked: list[Any],
