@@ -125,6 +125,7 @@ class CustodyVerbs(Verbs):
         second: str,
         keep: str = consolidating.Keep.HIGHER_ACCESS,
         *,
+        as_agent: str | None = None,
         caller: Caller = OWNER,
     ) -> dict[str, Any]:
         """Make one of two memories part of the other; return which, and what that one has now.
@@ -136,6 +137,7 @@ class CustodyVerbs(Verbs):
         is not active or is pinned and would go.
         """
         now, decays = self._parts.clock.now(), self._parts.memory().decays
+        caller = caller.speaking(as_agent)
 
         def work(connection: Connection) -> tuple[dict[str, Any], list[Event[Payload]]]:
             one, other = (

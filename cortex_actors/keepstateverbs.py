@@ -1,7 +1,8 @@
 """The verbs by which memories go and come back: archived, superseded, taken apart, forgotten.
 
 A memory is changed by its agent, or by the owner of the daemon; nobody else, whoever may read it.
-Every change is written down with what undoing it needs, but for forgetting, which nothing undoes.
+Where the owner speaks as an agent (`as_agent`), that one's rights count. Every change is written
+down with what undoing it needs, but for forgetting, which nothing undoes.
 """
 
 from __future__ import annotations
@@ -38,13 +39,19 @@ class KeepStateVerbs(Verbs):
     """Part of the front desk."""
 
     async def archive(
-        self, ids: Sequence[str], reason: str | None = None, *, caller: Caller = OWNER
+        self,
+        ids: Sequence[str],
+        reason: str | None = None,
+        *,
+        as_agent: str | None = None,
+        caller: Caller = OWNER,
     ) -> dict[str, Any]:
         """Take memories out of what is found; they can be restored.
 
         Raises `Refused` for one that is not active, and as `save` does.
         """
         at, said = self._parts.clock.now(), _reason(reason)
+        caller = caller.speaking(as_agent)
 
         def work(connection: Connection) -> dict[str, Any]:
             some = [
@@ -59,13 +66,15 @@ class KeepStateVerbs(Verbs):
 
         return await self._change(work)
 
-    async def restore(self, ids: Sequence[str], *, caller: Caller = OWNER) -> dict[str, Any]:
+    async def restore(
+        self, ids: Sequence[str], *, as_agent: str | None = None, caller: Caller = OWNER
+    ) -> dict[str, Any]:
         """Let memories be found again that were archived or superseded.
 
         Raises `Refused` for one that is neither, or whose words another one says by now, and as
         `save` does.
         """
-        at = self._parts.clock.now()
+        at, caller = self._parts.clock.now(), caller.speaking(as_agent)
 
         def work(connection: Connection) -> dict[str, Any]:
             some = [keepown.restorable(each) for each in keepown.mine_all(connection, ids, caller)]
@@ -79,7 +88,13 @@ class KeepStateVerbs(Verbs):
         return await self._change(work)
 
     async def supersede(
-        self, old: str, new: str, reason: str | None = None, *, caller: Caller = OWNER
+        self,
+        old: str,
+        new: str,
+        reason: str | None = None,
+        *,
+        as_agent: str | None = None,
+        caller: Caller = OWNER,
     ) -> dict[str, Any]:
         """Let a memory be replaced by one that says what holds now.
 
@@ -87,6 +102,7 @@ class KeepStateVerbs(Verbs):
         where one of them is not active, or the two are not one agent's, and as `save` does.
         """
         at, said = self._parts.clock.now(), _reason(reason)
+        caller = caller.speaking(as_agent)
 
         def work(connection: Connection) -> dict[str, Any]:
             before = keepown.active(keepown.mine(connection, old, caller), "supersede")
@@ -113,6 +129,7 @@ class KeepStateVerbs(Verbs):
         self,
         id: str,  # noqa: A002 - what every client calls it
         *,
+        as_agent: str | None = None,
         caller: Caller = OWNER,
     ) -> dict[str, Any]:
         """Take the newest merge of a memory apart: its parts are found again, as they were.
@@ -120,7 +137,7 @@ class KeepStateVerbs(Verbs):
         They are not made one by themselves any more, and the whole is archived; what a person had
         consolidated is kept. Raises `Refused` for one that is no merge, and as `save` does.
         """
-        at = self._parts.clock.now()
+        at, caller = self._parts.clock.now(), caller.speaking(as_agent)
 
         def work(connection: Connection) -> dict[str, Any]:
             memory = keepown.mine(connection, id, caller)
@@ -131,13 +148,15 @@ class KeepStateVerbs(Verbs):
         self._parts.archivist.look()
         return done
 
-    async def undo(self, change: int, *, caller: Caller = OWNER) -> dict[str, Any]:
+    async def undo(
+        self, change: int, *, as_agent: str | None = None, caller: Caller = OWNER
+    ) -> dict[str, Any]:
         """Take back what was done with a memory, by the number of the change.
 
         Raises `NotFound`, and `Refused` for what was undone already, is not so any more, or cannot
         be undone.
         """
-        at = self._parts.clock.now()
+        at, caller = self._parts.clock.now(), caller.speaking(as_agent)
 
         def work(connection: Connection) -> dict[str, Any]:
             found = memorychanges.one(connection, change)
@@ -151,12 +170,14 @@ class KeepStateVerbs(Verbs):
         self._parts.archivist.look()
         return taken
 
-    async def keep_both(self, left: str, right: str, *, caller: Caller = OWNER) -> dict[str, Any]:
+    async def keep_both(
+        self, left: str, right: str, *, as_agent: str | None = None, caller: Caller = OWNER
+    ) -> dict[str, Any]:
         """Say that two memories hold, though they were found to conflict.
 
         Raises `NotFound` where there is no conflict between them, and as `save` does.
         """
-        at = self._parts.clock.now()
+        at, caller = self._parts.clock.now(), caller.speaking(as_agent)
 
         def work(connection: Connection) -> dict[str, Any]:
             one, other = (keepown.mine(connection, each, caller).id for each in (left, right))
@@ -167,13 +188,15 @@ class KeepStateVerbs(Verbs):
 
         return await self._change(work)
 
-    async def forget(self, ids: Sequence[str], *, caller: Caller = OWNER) -> dict[str, Any]:
+    async def forget(
+        self, ids: Sequence[str], *, as_agent: str | None = None, caller: Caller = OWNER
+    ) -> dict[str, Any]:
         """Delete memories for good, with what they were made of, and what was made of them once.
 
         Answers once their words are written over in the ledger. Raises `Refused` for a part of a
         bigger memory, and as `save` does.
         """
-        at = self._parts.clock.now()
+        at, caller = self._parts.clock.now(), caller.speaking(as_agent)
 
         def work(connection: Connection) -> dict[str, Any]:
             some = [each.id for each in keepown.mine_all(connection, ids, caller)]

@@ -1,7 +1,8 @@
 """The verbs that keep memories: they come to deeper layers, and are pinned.
 
 A memory is changed by its agent, or by the owner of the daemon; nobody else, whoever may read it.
-Every change is written down with what undoing it needs.
+Where the owner speaks as an agent (`as_agent`), that one's rights count. Every change is written
+down with what undoing it needs.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class KeepVerbs(Verbs):
         self,
         id: str,  # noqa: A002 - what every client calls it
         *,
+        as_agent: str | None = None,
         caller: Caller = OWNER,
     ) -> dict[str, Any]:
         """Keep a memory that would soon fade: from the first layer to the next.
@@ -41,13 +43,16 @@ class KeepVerbs(Verbs):
         One that lies deeper already is left alone. Raises `NotFound`, `BadInput`, `NotYours`,
         `Refused`.
         """
-        return await self._deepen(id, lambda _: Layer.WORKING, ChangeKind.SAVE, caller)
+        return await self._deepen(
+            id, lambda _: Layer.WORKING, ChangeKind.SAVE, caller.speaking(as_agent)
+        )
 
     async def promote(
         self,
         id: str,  # noqa: A002
         to: str | None = None,
         *,
+        as_agent: str | None = None,
         caller: Caller = OWNER,
     ) -> dict[str, Any]:
         """Bring a memory to the next layer, or to a deeper one that is named.
@@ -66,37 +71,42 @@ class KeepVerbs(Verbs):
                 raise BadInput(f"{message}; from the first to the deepest: {', '.join(Layer)}")
             return layer
 
-        return await self._deepen(id, choose, ChangeKind.PROMOTE, caller)
+        return await self._deepen(id, choose, ChangeKind.PROMOTE, caller.speaking(as_agent))
 
     async def crystallize(
         self,
         id: str,  # noqa: A002
         *,
+        as_agent: str | None = None,
         caller: Caller = OWNER,
     ) -> dict[str, Any]:
         """Bring a memory to the cortex, where nothing fades. Raises as `save` does."""
-        return await self._deepen(id, lambda _: Layer.CORTEX, ChangeKind.CRYSTALLIZE, caller)
+        return await self._deepen(
+            id, lambda _: Layer.CORTEX, ChangeKind.CRYSTALLIZE, caller.speaking(as_agent)
+        )
 
     async def pin(
         self,
         id: str,  # noqa: A002
         *,
+        as_agent: str | None = None,
         caller: Caller = OWNER,
     ) -> dict[str, Any]:
         """Keep a memory as it is: it is never merged, faded or archived by itself.
 
         Raises as `save` does.
         """
-        return await self._fasten(id, caller, memorylayers.pin, pinned=True)
+        return await self._fasten(id, caller.speaking(as_agent), memorylayers.pin, pinned=True)
 
     async def unpin(
         self,
         id: str,  # noqa: A002
         *,
+        as_agent: str | None = None,
         caller: Caller = OWNER,
     ) -> dict[str, Any]:
         """Let a memory be treated as all others again. Raises as `save` does."""
-        return await self._fasten(id, caller, memorylayers.unpin, pinned=False)
+        return await self._fasten(id, caller.speaking(as_agent), memorylayers.unpin, pinned=False)
 
     async def _deepen(
         self,

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 #: What the notes are by.
 AUDIT = "audit"
 
-#: Parameter with the agent through whose eyes somebody reads, in whichever verb.
+#: Parameter with the agent through whose eyes somebody reads, or with whose rights changes
+#: something, in whichever verb.
 EYES = "as_agent"
 
 #: Verb that does something in an agent's name -> its parameter with that agent. In every other verb
@@ -62,7 +63,7 @@ class Porter:
             self._logs.write("warning", text, actor=AUDIT, verb=request.method, by=caller.by)
 
     def done(self, request: Request, caller: Caller) -> None:
-        """Note what the owner has done for an agent, or read with an agent's eyes."""
+        """Note what the owner has done for an agent, or read and changed as one."""
         if not caller.is_owner:
             return
         acted, seen = request.params.get(ACTING.get(request.method, "")), request.params.get(EYES)

@@ -84,8 +84,10 @@ class TestOne:
         for name in ("mem_01A", "mem_zzzz", "", "ins_0000"):
             with pytest.raises(NotFound, match="no memory is called"):
                 await desk.memory(name)
-        with pytest.raises(NotFound, match="give 8 characters or more of its id"):
+        with pytest.raises(NotFound, match="no memory is called 'mem_01': give 8 characters or"):
             await desk.memory("mem_01")
+        with pytest.raises(NotFound, match=r"no memory is called 'mem_\\xe9\\xe9\\xe9\\xe9'; list"):
+            await desk.memory("mem_éééé")
 
     async def test_not_theirs(self, desk: Desk) -> None:
         """What an agent may not read does not exist for it; what it may read it cannot change."""
@@ -102,6 +104,18 @@ class TestOne:
                 await many([V], caller=BOB)
         with pytest.raises(NotYours):
             await desk.supersede(V, V, caller=BOB)
+
+    async def test_lent(self, desk: Desk) -> None:
+        """The owner changes as an agent what that one may, and answers for it; no agent does."""
+        with pytest.raises(NotFound, match=f"no memory is called #{A}"):
+            await desk.forget([A], as_agent="bob")
+        with pytest.raises(NotYours, match="BOB cannot change"):
+            await desk.pin(V, as_agent="bob")
+        with pytest.raises(NotYours, match="BOB cannot act for A: its token is its own"):
+            await desk.pin(A, as_agent="a", caller=BOB)
+        await desk.pin(A, as_agent="a")
+
+        assert "owner" == (await desk.memory_changes(memory=A))["changes"][0]["by"]
 
 
 class TestLists:

@@ -34,12 +34,15 @@ class Caller:
     """Who asks for something.
 
     Attributes:
-        agent: the agent whose token was shown; None for the owner, who may act for any agent and
-            reads everything.
+        agent: the agent whose token was shown, or as which the owner speaks; None for the owner,
+            who may act for any agent, reads everything and may change it.
+        is_lent: whether it is the owner who speaks as that agent: then there is and may be changed
+            what there is for the agent, and the audit names the owner.
 
     """
 
     agent: str | None
+    is_lent: bool = False
 
     @property
     def is_owner(self) -> bool:
@@ -49,7 +52,7 @@ class Caller:
     @property
     def by(self) -> str:
         """Who is responsible, for an audit: `owner`, or the agent."""
-        return OWNER_NAME if self.agent is None else self.agent
+        return OWNER_NAME if self.agent is None or self.is_lent else self.agent
 
     def acting(self, agent: str | None, default: str) -> str:
         """Return the agent as which it acts: the one it names, else itself, else the default.
@@ -68,6 +71,16 @@ class Caller:
         if self.agent is None:
             return None if as_agent is None else agent_id(as_agent)
         return self._itself(as_agent, f"{self.agent} cannot read as")
+
+    def speaking(self, as_agent: str | None = None) -> Caller:
+        """Return with whose rights it changes something: an agent's, where the owner names one.
+
+        Raises as `acting` does.
+        """
+        if self.agent is None:
+            return self if as_agent is None else Caller(agent_id(as_agent), is_lent=True)
+        self._itself(as_agent, f"{self.agent} cannot act for")
+        return self
 
     def require_owner(self, doing: str) -> None:
         """Raise `NotYours` unless it is the owner; `doing` is what was asked for."""

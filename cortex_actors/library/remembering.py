@@ -139,8 +139,8 @@ class Remembering(Operations):
     async def memory(self, id: str, *, as_agent: str | None = None) -> Detail:  # noqa: A002 - the verb's word
         """Return all that is known of a memory: its lineage, what was done with it.
 
-        A merged id leads to the memory it has become part of. Raises `NotFound`, for what may not
-        be read as for what is not there.
+        A part is shown as it was; `current` is the memory that says it now. Raises `NotFound`, for
+        what may not be read as for what is not there.
 
         Example:
             >>> cortex.memory(saved.id).status
@@ -152,7 +152,7 @@ class Remembering(Operations):
     async def forget(self, *ids: str) -> dict[str, Any]:
         """Delete memories for good, with all that was made of them; there is no undo.
 
-        Raises `NotFound`, and `Refused` for a part of a bigger one.
+        Raises `NotFound`, `NotYours` for another agent's, and `Refused` for a part of a bigger one.
 
         Example:
             >>> cortex.forget(saved.id)["forgotten"]

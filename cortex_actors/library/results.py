@@ -169,7 +169,10 @@ class Detail(Result):
     Attributes:
         text: as the Semantic Memory document shows it, with its lineage; `content` is what was
             remembered.
-        lineage: what it was made of, and what it was made part of.
+        current: the memory that says it now: itself, or the one that it is part of by now; None
+            where none does any more, or none that may be read.
+        merged_into: the memory that it was made part of, which may be part of another one.
+        lineage: what it was made of.
         changes: what was done with it, the newest first.
 
     """
@@ -178,6 +181,8 @@ class Detail(Result):
     content: str = ""
     text: str = ""
     status: str = ""
+    current: str | None = None
+    merged_into: str | None = None
     realm: str = ""
     layer: str = ""
     agent: str = ""

@@ -62,14 +62,17 @@ class Upkeep(Operations):
     ) -> dict[str, Any]:
         """Make one of two memories that say the same; `split` parts them again.
 
-        `keep` says which stays: higher_access (left out), higher_attention, id1 or id2.
+        `keep` says which stays: higher_access (left out), higher_attention, id1 or id2, or its id.
 
         Example:
             >>> cortex.consolidate(one.id, two.id, keep="id1")["kept_id"] == one.id
             True
 
         """
-        return await self._ask("consolidate", **said(locals()))
+        asked = said(locals())
+        # The document's words for the two; the verb knows them by their ids.
+        asked["keep"] = {"id1": first or id1, "id2": second or id2}.get(keep or "", keep)
+        return await self._ask("consolidate", **asked)
 
 
 def _list(answer: dict[str, Any], *names: str) -> list[dict[str, Any]]:

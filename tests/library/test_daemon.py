@@ -19,6 +19,7 @@ from cortex_actors.errors import (
     BadToken,
     DaemonDown,
     DeadlineExceeded,
+    NotFound,
     NotYours,
 )
 from cortex_actors.home import Home
@@ -70,6 +71,34 @@ class TestOperations:
             tended = kether.get_stale(days=0, limit=500), kether.get_duplicates(0.5, limit=500)
             assert "Vajra keeps" not in str(tended)
             assert "Vajra keeps" in str(owner.get_stale(days=0, limit=500))
+
+    @pytest.mark.parametrize("keep", ["id1", "id2"])
+    def test_kept(self, cortex: Cortex, keep: str) -> None:
+        """Which of two stays may be said in the document's words; the other one names it."""
+        ids = [cortex.remember(f"{keep} {each}.", merge=False).id for each in ("one", "two")]
+        named = dict(zip(("id1", "id2"), ids, strict=True))
+
+        assert named[keep] == cortex.consolidate(**named, keep=keep)["kept_id"]
+        (part,) = (cortex.memory(each) for each in ids if each != named[keep])
+        assert ("merged", named[keep], named[keep]) == (part.status, part.current, part.merged_into)
+
+    def test_changes_as(self, commands: Commands) -> None:
+        """Opened for an agent, it changes that one's memories, and no other agent's."""
+        with Cortex(commands.home, agent="NOURI") as nouri, Cortex(commands.home) as owner:
+            mine = [nouri.remember(f"Nouri has plan {each}.", merge=False).id for each in "abc"]
+            hers = owner.remember("Vajra has a plan.", agent="VAJRA").id
+            told = owner.post("Vajra has a plan for all.", agent="VAJRA").id
+            for other, error in ((hers, NotFound), (told, NotYours)):
+                with pytest.raises(error):
+                    nouri.forget(mine[0], other)
+                with pytest.raises(error):
+                    nouri.split(other)
+                with pytest.raises(error):
+                    nouri.consolidate(mine[0], other)
+            nouri.split(nouri.consolidate(mine[0], mine[1])["kept_id"])
+
+            assert [mine[2]] == nouri.forget(mine[2])["forgotten"]
+            assert "active" == owner.memory(hers).status == owner.memory(mine[0]).status
 
     def test_token(self, commands: Commands) -> None:
         """With a token it is that agent, and nobody else."""

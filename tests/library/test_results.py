@@ -31,7 +31,7 @@ SILENT = {
     "Stale": {"access_count", "last_accessed", "days_since_access"},
     "Imported": {"differing", "redacted", "dry_run", "added"},
     "Found": {"beside", "failed", "skipped"},
-    "Detail": {"access_count", "changes", "conflicts", "lineage", "pinned"},
+    "Detail": {"access_count", "changes", "conflicts", "lineage", "merged_into", "pinned"},
     "Hit": {
         *("access_count", "conflicts", "merged_from", "pinned", "promoted_at"),
         *("heading", "line_start", "line_end", "path", "project", "source", "title", "topic"),

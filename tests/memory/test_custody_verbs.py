@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.clock import DAY
-from cortex_actors.domain.caller import Caller
+from cortex_actors.domain.caller import OWNER, Caller
 from cortex_actors.domain.judgement import Decider
 from cortex_actors.domain.memory import Layer, MemoryStatus, Realm
 from cortex_actors.domain.probe import PROBE
@@ -207,20 +207,18 @@ class TestConsolidate:
             house.said(5, PORT, pinned_at=house.now),
         )
         for error, words, first, second, keep, caller in (
-            (BadInput, "higher_attention", one, other, "newest", None),
-            (BadInput, "higher_attention", one, other, hers, None),
-            (BadInput, "itself", one, one, one, None),
-            (NotFound, "no memory is called", one, "mem_nosuch", one, None),
+            (BadInput, "higher_attention", one, other, "newest", OWNER),
+            (BadInput, "higher_attention", one, other, hers, OWNER),
+            (BadInput, "itself", one, one, one, OWNER),
+            (NotFound, "no memory is called", one, "mem_nosuch", one, OWNER),
             (NotFound, "no memory is called", one, hers, one, VAJRA),
             (NotYours, "CLAUDE", village, hers, village, VAJRA),
-            (BadInput, "different voices", one, hers, one, None),
-            (BadInput, "different voices", one, village, one, None),
-            (Refused, "unpin", one, pinned, one, None),
+            (BadInput, "different voices", one, hers, one, OWNER),
+            (BadInput, "different voices", one, village, one, OWNER),
+            (Refused, "unpin", one, pinned, one, OWNER),
         ):
             with pytest.raises(error, match=words):
-                await house.desk.consolidate(
-                    first, second, keep, **({"caller": caller} if caller else {})
-                )
+                await house.desk.consolidate(first, second, keep, caller=caller)
         await house.desk.archive([other])
         with pytest.raises(Refused, match="archived"):
             await house.desk.consolidate(one, other)

@@ -130,6 +130,17 @@ class TestChanges:
                     # What another says in the village may hold in place of one's own.
                     assert isinstance(refused(client, verb, about(foreign)), CortexError)
 
+    def test_lent(self, world: World, reader: str, realm: str) -> None:
+        """The owner who speaks as an agent changes nothing that the agent itself may not."""
+        foreign, own = strangers(world, reader, realm)[0], world.of(reader, "private").id
+        asked = {verb: some[0](foreign) for verb, some in operations.CHANGES.items()}
+        asked |= {verb: pair(foreign.id, own) for verb, pair in operations.PAIRS.items()}
+        for verb, about in asked.items():
+            mine = refused(world.client(reader), verb, about)
+            lent = refused(world.owner, verb, {**about, "as_agent": reader})
+            assert isinstance(lent, NotYours if reader in foreign.readers else NotFound), verb
+            assert str(mine) == str(lent), verb
+
     def test_says(self, world: World, reader: str, realm: str) -> None:
         """Nobody answers, or puts anything in the place of, what it may not read."""
         client, kept = world.client(reader), strangers(world, reader, realm)[0]
@@ -188,8 +199,10 @@ class TestNumbers:
         number = found["changes"][0]["id"]
         never = refused(world.client(stranger), "undo", {"change": 999_999})
         error = refused(world.client(stranger), "undo", {"change": number})
+        lent = refused(world.owner, "undo", {"change": number, "as_agent": stranger})
 
         assert isinstance(error, NotFound)
+        assert (NotFound, str(error)) == (type(lent), str(lent))
         assert str(never) == str(error).replace(str(number), "999999")
 
 

@@ -99,8 +99,13 @@ class World:
         self.settle()
 
     def settle(self) -> None:
-        """Return once every text has its vector: until then fewer are found."""
-        until(lambda: 0 == self.owner.call("status")["unembedded"], "the last vector")
+        """Return once every text has its vector and every post was compared with the others.
+
+        Until then fewer are found, and fewer agree.
+        """
+        # A ledger that is slow to answer leaves its numbers out.
+        until(lambda: 0 == self.owner.call("status").get("unembedded"), "the last vector")
+        until(lambda: 0 == self.owner.call("village_stats")["waiting"], "the last comparison")
 
     @cached_property
     def owner(self) -> Client:
