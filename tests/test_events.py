@@ -85,7 +85,7 @@ class TestDeadLetters:
             status = await tree.cortex.status()
             dead = (await tree.cortex.events(dead=True))["events"]
             replayed = (await tree.cortex.replay([names[0]]))["replayed"]
-            await eventually(lambda: is_handled(tree, names[0]), within=10)
+            await eventually(lambda: is_handled(tree, names[0]))
             gone = (await tree.cortex.discard([names[1]]))["discarded"]
             shown = await tree.cortex.event(names[1])
             rest = (await tree.cortex.replay(["all"]))["replayed"]
@@ -111,7 +111,7 @@ class TestDeadLetters:
             sql = "UPDATE events SET payload = 'nojson' WHERE id = ?"
             await tree.parts.records.write(lambda c: c.exec_driver_sql(sql, (broken,)))
             replayed = (await tree.cortex.replay(["all"]))["replayed"]
-            await eventually(lambda: is_handled(tree, sound), within=10)
+            await eventually(lambda: is_handled(tree, sound))
             await settled(tree)
             again = await tree.cortex.event(broken)
             gone = (await tree.cortex.discard([broken]))["discarded"]

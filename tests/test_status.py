@@ -91,7 +91,7 @@ class TestStatus:
             hints = tree.parts.hints
             hints._resting, hints._pause, hints._reason = True, 300.0, "No space left on device"
             status.update(await cortex.status())
-            return status["watching"] == {"mode": "degraded"}
+            return bool({"mode": "degraded"} == status["watching"])
 
         await eventually(degraded)
         assert "degraded" == status["state"]
@@ -118,7 +118,8 @@ class TestStatus:
             async def learnt() -> bool:
                 status = await tree.cortex.status()
                 files = sum(p["files"] for p in (await tree.cortex.projects())["projects"])
-                return 3 == files and bool(status["unembedded"] >= status["insights"] > 0)
+                insights = status.get("insights", 0)  # left out where the ledger is slow
+                return 3 == files and bool(status.get("unembedded", 0) >= insights > 0)
 
             await eventually(learnt)
             status = await tree.cortex.status()

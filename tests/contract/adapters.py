@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 #: Seconds that a store which answers is given: a machine may be busy.
 LONG = 20.0
 
+#: Seconds that a server has to start: several may do so at once, on a machine that is busy.
+STARTING = 90.0
+
 #: Seconds that one which never answers is given.
 SHORT = 0.3
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.contract.adapters import STARTING
 from tests.process.commands import until
 from tests.process.server import ServerProcess
 
@@ -38,7 +39,7 @@ class ChromaServer(ServerProcess):
             self._process = subprocess.Popen(
                 [str(PROGRAM), "run", *where], stdout=log, stderr=log, cwd=self._folder
             )
-        until(self._answers, "the Chroma server")
+        until(self._answers, "the Chroma server", within=STARTING)
 
     def collections(self) -> list[str]:
         """Return the names of every collection."""

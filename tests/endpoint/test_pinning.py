@@ -150,7 +150,7 @@ class TestLook:
                 url = f"http://store.test:{server.port}"
                 names = Names(["127.0.0.2", "127.0.0.1"])
                 async with line_to(url, clock, resolve=names) as line:
-                    assert HITS == await line.post("/search", {}, seconds=0.6)
+                    assert HITS == await line.post("/search", {}, seconds=3)
 
     async def test_no_name_server(self, clock: ManualClock) -> None:
         """While the name server is away, a store stays where it was found."""

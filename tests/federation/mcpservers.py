@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.contract.adapters import STARTING
 from tests.process.commands import until
 from tests.process.server import ServerProcess
 
@@ -34,7 +35,7 @@ class McpServer(ServerProcess):
     def start(self) -> None:
         """Start it; return once it listens."""
         self._process = subprocess.Popen(self._command, env=self._environment)
-        until(self._listens, "the MCP server")
+        until(self._listens, "the MCP server", within=STARTING)
 
     def _listens(self) -> bool:
         with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1):

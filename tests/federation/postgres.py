@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
+from tests.contract.adapters import STARTING
 from tests.process.commands import until
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class Postgres:
                 extra_groups=[] if self._user else None,
                 cwd=self.folder,
             )
-        until(self._answers, "the PostgreSQL server")
+        until(self._answers, "the PostgreSQL server", within=STARTING)
 
     def stop(self) -> None:
         """End it at once, with everybody's connections."""

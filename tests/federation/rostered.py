@@ -27,7 +27,7 @@ from cortex_actors.runtime.supervised import start_actor
 from cortex_actors.settings import FederationSettings, TlsSettings
 from cortex_actors.storage.search.scope import ROOMS
 from cortex_actors.storeverbs import StoreVerbs
-from cortex_actors.testing import ManualClock, MemoryJournal
+from cortex_actors.testing import PATIENCE, ManualClock, MemoryJournal
 from tests.federation.support import Shelf
 
 if TYPE_CHECKING:
@@ -96,14 +96,23 @@ class Peer:
 class House:
     """One home's roster; it may end and begin again, as after a crash or with other settings."""
 
-    def __init__(self, folder: Path, *, ring: Callable[[], Ring | None] | None = None) -> None:
-        """Begin with an empty register; there is no keyring unless one is given."""
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        ring: Callable[[], Ring | None] | None = None,
+        patience: float = PATIENCE,
+    ) -> None:
+        """Begin with an empty register; there is no keyring unless one is given.
+
+        It is waited for `patience` seconds, longer than any thread takes to begin.
+        """
         Peer.FAILS.clear()
         Peer.SAYS.clear()
         Peer.MADE.clear()
         self.file = folder / "runtime-stores.json"
         self.environ: dict[str, str] = {}
-        self.vault = Vault(self.environ, ring=ring or (lambda: None), patience=0.1)
+        self.vault = Vault(self.environ, ring=ring or (lambda: None), patience=patience)
         self.register = Register()
         self.clock = ManualClock()
         self.names = Names()

