@@ -60,10 +60,11 @@ class Guard:
         """Give a place for one question, and the seconds that are left of those it may take.
 
         How the block ends is what the breaker learns: an error is a failure, but for
-        `QuestionRefused`, with which a store shows that it works; a cancellation says nothing, and
-        neither does `LeftAlone`, with which whoever asks tells that the store is not to blame.
-        Whoever limits the time does it inside, so that being late counts. Raises `LeftAlone` when
-        the store is not asked, and `StoreTimeout` when no place became free in time.
+        `QuestionRefused`, with which a store shows that it works; a cancellation within the time
+        says nothing, and neither does `LeftAlone`, with which whoever asks tells that the store is
+        not to blame. Whoever limits the time does it inside, so that being late counts. Raises
+        `LeftAlone` when the store is not asked, and `StoreTimeout` when no place became free in
+        time.
         """
         until = self._clock.monotonic() + seconds
         if reason := self.refusal():
@@ -75,7 +76,7 @@ class Guard:
             if reason := self._rested():
                 raise LeftAlone(reason)
             self._breaker.admits(self._clock.monotonic())
-            async with self._told():
+            async with self._told(until, seconds):
                 yield max(0.0, until - self._clock.monotonic())
         finally:
             self.running -= 1
@@ -102,8 +103,8 @@ class Guard:
             self.waiting -= 1
 
     @asynccontextmanager
-    async def _told(self) -> AsyncIterator[None]:
-        """Tell the breaker how a block has ended."""
+    async def _told(self, until: float, seconds: float) -> AsyncIterator[None]:
+        """Tell the breaker how a block has ended that had so many seconds, until then."""
         try:
             yield
         except QuestionRefused:
@@ -117,6 +118,10 @@ class Guard:
             self._breaker.failed(str(error)[:120], self._clock.monotonic(), rest=rest)
             raise
         except BaseException:
-            self._breaker.abandoned(self._clock.monotonic())
+            # A loop that stalled until whoever asks gives up, too, has both limits end at once.
+            if (now := self._clock.monotonic()) >= until:
+                self._breaker.failed(f"timeout after {seconds:.2f} s", now)
+            else:
+                self._breaker.abandoned(now)
             raise
         self._breaker.succeeded()

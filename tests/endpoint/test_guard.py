@@ -151,6 +151,16 @@ class TestBreaker:
             await asking
         assert ("", 0) == (guard.refusal(), guard.running)
 
+    async def test_cancelled_late(self, guard: Guard, clock: ManualClock) -> None:
+        """A question that is given up when its time is over is a failure: the store was late."""
+        for _ in range(3):
+            with suppress(asyncio.CancelledError):
+                async with guard.attempt(5):
+                    await clock.advance(5)
+                    raise asyncio.CancelledError
+
+        assert "timeout after 5.00 s" in guard.refusal()
+
 
 class TestNotToBlame:
     async def test_left_alone(self, guard: Guard) -> None:

@@ -6,7 +6,6 @@ import importlib.util
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 from contextlib import contextmanager, suppress
@@ -17,6 +16,7 @@ import psycopg
 
 from tests.contract.adapters import STARTING
 from tests.process.commands import until
+from tests.process.server import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,9 +37,7 @@ class Postgres:
     def __init__(self, folder: Path) -> None:
         """Keep its files in a folder, on a port that is free now."""
         self.folder = folder
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port: int = free.getsockname()[1]
+        self.port = free_port()
         self.url = f"postgresql://127.0.0.1:{self.port}/postgres"
         self._user = NOBODY if os.geteuid() == 0 else None
         self._process: subprocess.Popen[bytes] | None = None

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import secrets
 import signal
 import socket
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import subprocess
+
+#: Ports of which one is taken at random. Below those that systems give to whoever asks for any: the
+#: seconds until a server binds its own are enough for another test to be given it.
+_PORTS = range(20_000, 32_000)
+
+
+def free_port() -> int:
+    """Return a port that is free now and that nobody is given by chance."""
+    while True:
+        port = secrets.choice(_PORTS)  # `random` is seeded alike in every process of the tests
+        with socket.socket() as free, suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            return port
 
 
 class ServerProcess:
@@ -15,9 +30,7 @@ class ServerProcess:
 
     def __init__(self) -> None:
         """Take a port that is free now; whoever inherits starts the process."""
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port: int = free.getsockname()[1]
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._process: subprocess.Popen[bytes] | None = None
 
