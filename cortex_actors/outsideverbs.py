@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cortex_actors import narrowing, outsidefacts, outsideviews
 from cortex_actors.domain.memory import Layer
-from cortex_actors.errors import BadInput
 from cortex_actors.federation.store import LOCAL, Question
 from cortex_actors.rules import strangeness
 from cortex_actors.rules.servedscores import MOST
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 #: Where memories lie.
 _MEMORIES: Final = tuple(memories.COLLECTIONS.values())
 
-#: Most topics of one question.
+#: Topics of one question that are looked for.
 TOPICS: Final = 100
 
 
@@ -81,15 +80,13 @@ class OutsideVerbs(Verbs):
     ) -> dict[str, Any]:
         """Return memories of the village that have any of those tags; most of them, then newest.
 
+        Of many topics the first `TOPICS` are looked for: a Callosum sends those of a whole answer.
         Raises `BadInput`.
         """
-        if len(topics) > TOPICS:
-            raise BadInput(f"{len(topics)} topics were given, at most {TOPICS} are looked for")
         where, now = Where(outward=True, layers=_layers(layers)), self._parts.clock.now()
+        some, most = list(topics[:TOPICS]), min(limit, MOST)
         found = await self._parts.records.read(
-            lambda c: tagged(
-                c, list(topics), limit=min(limit, MOST), where=where, exclude=exclude_ids, now=now
-            )
+            lambda c: tagged(c, some, limit=most, where=where, exclude=exclude_ids, now=now)
         )
         hits = [{**outsideviews.memory(each.hit), "matched": list(each.matched)} for each in found]
         return {"topics": list(topics), "hits": hits}

@@ -154,10 +154,9 @@ def _rooms(question: Question) -> tuple[str, ...]:
 
 
 def _bought(found: Recall) -> _Given:
-    """Return what an answer costs a reader, where somebody has set a limit to it."""
-    if found.budget_tokens is None:
-        return {}
-    return {"budget_tokens": found.budget_tokens, "tokens": found.tokens}
+    """Return what an answer costs a reader, and the limit to it that somebody may have set."""
+    limit = {} if found.budget_tokens is None else {"budget_tokens": found.budget_tokens}
+    return {**limit, "tokens": found.tokens}
 
 
 def _absent(found: Recall) -> list[tuple[str, str]]:

@@ -73,7 +73,7 @@ class Recall:
         beside: what was found beside the answer, by topic or by way of a hit: no part of the
             ranking, and over and above what was asked for.
         asked: the stores that answered.
-        tokens: what the hits cost a reader; 0 when nobody asked for a budget.
+        tokens: what the hits, and what is beside them, cost a reader.
         budget_tokens: what they were allowed to cost.
 
     """

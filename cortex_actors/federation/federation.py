@@ -135,10 +135,8 @@ def _afforded(
     hits: list[Hit], beside: list[Hit], budget: int | None
 ) -> tuple[list[Hit], list[Hit], int]:
     """Return an answer, what of the rest its budget pays for beside it, and what all that costs."""
-    if budget is None:
-        return hits, beside, 0
     spent = sum(packing.cost(hit) for hit in hits)
-    some = packing.beside(beside, budget - spent)
+    some = beside if budget is None else packing.beside(beside, budget - spent)
     return hits, some, spent + sum(packing.cost(hit) for hit in some)
 
 

@@ -42,6 +42,8 @@ class StoreHealth:
             one. (To begin with 0 understates it for the first dozen answers.)
         reason: why the last ask failed; empty when it was answered.
         last_error: why the last ask that failed did, whatever came after it.
+        asked_at: when it was asked last (UTC microseconds); None if it never was.
+        answered_at: when it answered last, likewise.
 
     """
 
@@ -54,6 +56,8 @@ class StoreHealth:
     longest_s: float = 0.0
     reason: str = ""
     last_error: str = ""
+    asked_at: int | None = None
+    answered_at: int | None = None
 
     @property
     def rate(self) -> float:
@@ -72,15 +76,17 @@ class StoreHealth:
             return Standing.DEGRADED
         return Standing.UNHEALTHY
 
-    def after(self, seconds: float, reason: str) -> StoreHealth:
-        """Return how it stands after an ask; `reason` is empty when it was answered.
+    def after(self, seconds: float, reason: str, *, at: int | None = None) -> StoreHealth:
+        """Return how it stands after an ask at that time; `reason` is empty when it was answered.
 
         The times are those of answers: how long a store did not answer is our own patience.
         """
         if reason:
             why = reason[:SHOWN]
             failed, in_a_row = self.failed + 1, self.in_a_row + 1
-            return replace(self, failed=failed, in_a_row=in_a_row, reason=why, last_error=why)
+            return replace(
+                self, failed=failed, in_a_row=in_a_row, reason=why, last_error=why, asked_at=at
+            )
         mean = seconds
         if self.answered:
             mean = self.mean_s + NEWEST * (seconds - self.mean_s)
@@ -92,6 +98,8 @@ class StoreHealth:
             last_s=seconds,
             longest_s=max(self.longest_s, seconds),
             reason="",
+            asked_at=at,
+            answered_at=at,
         )
 
     def told(self) -> dict[str, Any]:
@@ -109,4 +117,6 @@ class StoreHealth:
             "max_latency_ms": round(self.longest_s * 1_000, 3),
             "last_error": self.last_error,
             "consecutive_failures": self.in_a_row,
+            "asked_at": self.asked_at,
+            "answered_at": self.answered_at,
         }

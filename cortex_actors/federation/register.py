@@ -155,15 +155,18 @@ class Register:
         for known in (self.unbindable, self.health, self._tuned):
             known.pop(name, None)
 
-    def note(self, outcomes: Iterable[Outcome]) -> list[tuple[str, bool]]:
-        """Take down how some asks ended; return the stores that are down or up again (True)."""
+    def note(self, outcomes: Iterable[Outcome], *, at: int) -> list[tuple[str, bool]]:
+        """Take down how some asks ended by that time (UTC microseconds).
+
+        Return the stores that are down, or up again (True).
+        """
         flips = []
         known = {*self.local, *(each.name for each in self.specs())}
         for each in outcomes:
             if each.store not in known:
                 continue  # it was removed while it was asked
             before = self.health.get(each.store, StoreHealth(each.store))
-            self.health[each.store] = before.after(each.seconds, each.reason)
+            self.health[each.store] = before.after(each.seconds, each.reason, at=at)
             if bool(before.reason) != bool(each.reason):
                 flips.append((each.store, not each.reason))
         return flips

@@ -114,7 +114,7 @@ class Roster(AsyncioActor):
 
     def noted(self, outcomes: Sequence[Outcome]) -> None:
         """Take down how some asks ended; what changed is said beside it, in order."""
-        for name, is_up in self._books.register.note(outcomes):
+        for name, is_up in self._books.register.note(outcomes, at=self._clock.now()):
             topic = STORE_UP if is_up else STORE_DOWN
             self.spawn(self._say(topic, (name,)), name=f"say {topic}")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, Field
+from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, FailFast, Field
 
 
 def _valid(text: str) -> str:
@@ -92,22 +92,57 @@ class FanSearch(Body):
 
 
 class NewStore(Body):
-    """`POST /stores` of Callosum; where its token lies may be said instead of the token."""
+    """`POST /stores` of Callosum; where its token lies may be said instead of the token.
+
+    Its keys may be spelt in either way, as they are in the settings.
+    """
 
     name: Text
     type: Text
     url: Text
     weight: float = 1.0
     floor: float = 0.0
-    token: Text | None = Field(None, repr=False)
-    token_env: Text | None = None
-    token_keyring: Text | None = None
+    enabled: bool = True
+    token: Text | None = Field(
+        None, repr=False, validation_alias=AliasChoices("token", "bearer_token")
+    )
+    token_env: Text | None = Field(
+        None, validation_alias=AliasChoices("token_env", "bearer_token_env")
+    )
+    token_keyring: Text | None = Field(
+        None, validation_alias=AliasChoices("token_keyring", "bearer_token_keyring")
+    )
     options: dict[str, Any] | None = None
 
 
 class Changes(Body):
-    """`POST /configure` of Callosum: any of the knobs, and what single stores count."""
+    """`POST /configure` of Callosum: any of the knobs, and what single stores count.
+
+    Numbers may be written as texts, as there; what else is no knob of ours is for the desk to say.
+    """
 
     model_config = ConfigDict(extra="allow", allow_inf_nan=False)
 
+    k: int | None = None
+    n_results: int | None = None
+    fetch_multiplier: int | None = None
+    per_store_timeout_s: float | None = None
+    authority_margin: float | None = None
+    min_per_store: int | None = None
+    edges_enabled: bool | None = None
+    edge_budget: int | None = None
+    satellite_edges_enabled: bool | None = None
+    satellite_budget: int | None = None
+    hops: int | None = None
+    hop_terms: int | None = None
+    hop_budget: int | None = None
     stores: list[dict[str, Any]] | None = None
+
+    def knobs(self) -> dict[str, Any]:
+        """Return what is to be turned, by our names; no satellites are a budget of none."""
+        given = {name: value for name, value in self.model_dump().items() if value is not None}
+        if given.pop("satellite_edges_enabled", None) is False:
+            given["satellite_budget"] = 0
+        if "stores" in given:
+            given["stores"] = [each for each in given["stores"] if each.get("name")]
+        return given

@@ -1,7 +1,7 @@
 """Callosum's own contract: the fan over all stores, and how it is set.
 
 A question is a recall by whoever shows the token; stores and knobs are the owner's. Statuses and
-shapes are Callosum's, so that its page and its tuner work with us.
+shapes are Callosum's as far as we have what they tell of; docs/serving.md lists what differs.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 from fastapi import APIRouter, Depends, Request
 
 from cortex_actors.domain.hit import REMOTE
-from cortex_actors.errors import BadInput, CortexError, Refused
+from cortex_actors.errors import BadInput, CortexError, Refused, StoreUnusable
 from cortex_actors.gateways.bodies import Changes, FanSearch, NewStore  # noqa: TC001 - read at run time
 from cortex_actors.gateways.premises import caller_of, only_owner
 from cortex_actors.gateways.refused import contract
-from cortex_actors.gateways.wording import asked, clean
+from cortex_actors.gateways.wording import asked, clean, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,7 +37,12 @@ _MS: Final = 1_000
 
 #: Statuses that this contract has otherwise.
 _OF_STORES: Final[Mapping[type[CortexError], int]] = {BadInput: 400, Refused: 400}
-_OF_ADDING: Final[Mapping[type[CortexError], int]] = {BadInput: 400, Refused: 409}
+_OF_ADDING: Final[Mapping[type[CortexError], int]] = {
+    BadInput: 400,
+    StoreUnusable: 400,
+    Refused: 409,
+}
+_OF_TURNING: Final[Mapping[type[CortexError], int]] = {Refused: 422}
 
 
 def routes(premises: Premises) -> APIRouter:
@@ -76,14 +81,7 @@ def _stores(router: APIRouter, premises: Premises) -> None:
     @router.get("/stores", dependencies=owners)
     async def stores() -> dict[str, Any]:
         """Return the stores and how the fan is set."""
-        found = await desk.stores()
-        return {
-            "stores": [_store(each) for each in found["stores"]],
-            "active": len(found["active"]),
-            **found["knobs"],
-            "types": found["types"],
-            "supported_knobs": found["supported_knobs"],
-        }
+        return _listed(await desk.stores())
 
     @router.post("/stores", dependencies=owners)
     async def add(body: NewStore) -> dict[str, Any]:
@@ -118,16 +116,22 @@ def _knobs(router: APIRouter, premises: Premises) -> None:
     @router.post("/configure", dependencies=owners)
     async def configure(body: Changes) -> dict[str, Any]:
         """Turn some of the knobs, all at one stroke or none of them."""
-        given = {name: value for name, value in body.model_dump().items() if value is not None}
-        if "stores" in given:
-            given["stores"] = [each for each in given["stores"] if each.get("name")]
-        found = await desk.configure(given)
-        return {"ok": True, "changed": found["changed"], "active": len(found["active"])}
+        with contract(_OF_TURNING):
+            found = await desk.configure(body.knobs())
+        changed = dict(found["changed"])
+        if body.satellite_edges_enabled is not None:
+            changed["satellite_edges_enabled"] = body.satellite_edges_enabled
+        return {"ok": True, "changed": changed, "active": len(found["active"])}
 
     @router.get("/knobs", dependencies=owners)
     async def knobs() -> dict[str, Any]:
         """Return what may be turned: as it is, as the settings say, and by default."""
-        return await desk.knobs()
+        found = [_knob(each) for each in (await desk.knobs())["knobs"]]
+        return {
+            "ok": True,
+            "federation": found,
+            "runtime_settable": [each["key"] for each in found],
+        }
 
 
 def _answered(body: FanSearch, found: Mapping[str, Any]) -> dict[str, Any]:
@@ -178,10 +182,41 @@ def _reasons(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{"name": each["store"], "reason": each["reason"]} for each in rows]
 
 
+def _listed(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the stores and how the fan is set."""
+    return {
+        "stores": [_store(each) for each in found["stores"]],
+        "active": len(found["active"]),
+        **found["knobs"],
+        "satellite_edges_enabled": found["knobs"]["satellite_budget"] > 0,
+        "budget_tokens": None,
+        "types": found["types"],
+        "supported_knobs": found["supported_knobs"],
+    }
+
+
 def _store(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return one store as the contract lists it; its options may hold what is nobody's business."""
     names = ("name", "type", "url", "weight", "floor", "enabled", "managed", "auth", "status")
     return {name: row[name] for name in names}
+
+
+def _when(at: int | None) -> float | None:
+    """Return a moment of ours in seconds since 1970; None for what never was."""
+    return None if at is None else seconds(at)
+
+
+def _knob(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one knob as the contract lists it."""
+    return {
+        "key": row["name"],
+        "live": row["live"],
+        "yaml": row["settings"],
+        "default": row["default"],
+        "is_default": row["live"] == row["default"],
+        "twiddled": row["twiddled"],
+        "runtime_settable": True,
+    }
 
 
 def _health(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -195,6 +230,8 @@ def _health(row: Mapping[str, Any]) -> dict[str, Any]:
         "avg_latency": row["latency_ms"] / _MS,
         "max_latency": row["max_latency_ms"] / _MS,
         "last_latency": row["last_latency_ms"] / _MS,
+        "last_call_ts": _when(row["asked_at"]),
+        "last_success_ts": _when(row["answered_at"]),
         "error_count": row["failed"],
         "last_error": row["last_error"],
         "consecutive_failures": row["consecutive_failures"],

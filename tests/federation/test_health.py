@@ -56,6 +56,14 @@ class TestTimes:
 
         assert (0.1, 0.1, 0.1) == (health.mean_s, health.last_s, health.longest_s)
 
+    def test_moments(self) -> None:
+        """When a store was asked last, and when it answered, is known from the first ask on."""
+        health = StoreHealth("facts")
+        assert (None, None) == (health.asked_at, health.answered_at)
+
+        health = health.after(1.0, "", at=5).after(1.0, "away", at=9)
+        assert (9, 5) == (health.asked_at, health.answered_at)
+
 
 class TestTold:
     def test_reason(self) -> None:
@@ -79,5 +87,7 @@ class TestTold:
             "last_latency_ms": 100.0,
             "max_latency_ms": 100.0,
             "last_error": "away",
+            "asked_at": None,
+            "answered_at": None,
             "consecutive_failures": 1,
         } == lived(True, True, False).told()

@@ -207,7 +207,7 @@ class TestRemove:
 
     async def test_others(self, house: House) -> None:
         """How the others have been doing is not forgotten when one comes or goes."""
-        house.register.note([Outcome("fixed", 0.1, "away")])
+        house.register.note([Outcome("fixed", 0.1, "away")], at=0)
         await house.add("mem")
         await house.verbs.remove_store("mem")
 

@@ -68,10 +68,10 @@ class TestNumbers:
         assert [100] == one.limits
 
     async def test_no_budget(self, one: Shelf) -> None:
-        """Without a budget nothing is said of costs."""
+        """Without a budget it is told what the answer costs, and nothing is left out."""
         found = await (await Village([one]).begin()).recall()
 
-        assert (0, None) == (found.tokens, found.budget_tokens)
+        assert (12, None) == (found.tokens, found.budget_tokens)
 
     @pytest.mark.parametrize("budget", [0, -5, BUDGET_LIMIT + 1])
     async def test_refused(self, one: Shelf, budget: int) -> None:

@@ -116,6 +116,13 @@ class TestSearch:
         """What is no question of the contract is refused."""
         assert status == ask(house, "/search", body).status
 
+    def test_tokens(self, house: House) -> None:
+        """An answer without a budget says what it costs, too."""
+        found = ask(house, "/search", {"query": "deploys"}).document
+
+        assert None is found["budget_tokens"]
+        assert found["tokens"] >= len(found["hits"]) > 0
+
     def test_page(self, house: House) -> None:
         """A page is no larger than it was to be, and says how large it is."""
         found = ask(house, "/search", {"query": "deploys", "budget_tokens": 12}).document
@@ -161,6 +168,8 @@ class TestStores:
             ({"name": "", "type": "cortex", "url": "http://x"}, "name is required"),
             ({"name": "x", "type": "cortex", "url": "  "}, "url is required"),
             ({"name": "x", "type": "nope", "url": "http://x"}, "seren_memory"),
+            ({"name": "x", "type": "cortex", "url": "gopher://x"}, "http"),
+            ({"name": "x", "type": "cortex", "url": "http://169.254.169.254"}, "169.254.169.254"),
         ],
     )
     def test_refused(self, house: House, given: object, reason: str) -> None:
@@ -169,6 +178,20 @@ class TestStores:
 
         assert 400 == heard.status
         assert reason in heard.document["detail"]
+
+    @pytest.mark.parametrize(
+        ("spelt", "given"),
+        [("token", "hush"), ("bearer_token", "hush"), ("bearer_token_env", "HOME")],
+    )
+    def test_token(self, house: House, spelt: str, given: str) -> None:
+        """A token's key may be spelt in either way, and a store may be added to rest."""
+        store = {"name": "far", "type": "cortex", "url": "http://127.0.0.1:1", "enabled": False}
+        added = ask(house, "/stores", {**store, spelt: given})
+        (row,) = [e for e in ask(house, "/stores").document["stores"] if e["name"] == "far"]
+        delete(house, "/stores/far")
+
+        assert (200, 1) == (added.status, added.document["active"])
+        assert (True, False) == (row["auth"], row["enabled"])
 
     def test_no_echo(self, house: House) -> None:
         """A body that cannot be read is not repeated: it may hold a token."""
@@ -185,6 +208,8 @@ class TestConfigure:
             ({"k": -1}, 422),
             ({"fusion_mode": "x"}, 422),
             ({"nonsense": 1}, 422),
+            ({"k": 60.5}, 422),
+            ({"stores": [{"name": "local", "floor": 0.1}]}, 422),
             ({"k": 7, "stores": [{"name": "nobody", "weight": 2}]}, 404),
         ],
     )
@@ -198,14 +223,27 @@ class TestConfigure:
     def test_turned(self, house: House) -> None:
         """What was supplied is what changed, from the next question on."""
         turned = ask(house, "/configure", {"k": 7, "stores": [{"weight": 2}], "hops": None})
-        knobs = ask(house, "/knobs").document["knobs"]
-        now: dict[str, Any] = {each["name"]: each["live"] for each in knobs}
+        knobs = ask(house, "/knobs").document["federation"]
+        now: dict[str, Any] = {each["key"]: each["live"] for each in knobs}
         back = ask(house, "/configure", {"k": 60})
 
         assert {"k": 7} == {k: v for k, v in turned.document["changed"].items() if k != "stores"}
         assert 7 == now["k"]
         assert 200 == back.status
         assert {} == ask(house, "/configure", {}).document["changed"]
+
+    def test_satellites(self, house: House) -> None:
+        """What a Callosum switches is a budget of none here; a number may be written as a text."""
+        off = ask(house, "/configure", {"satellite_edges_enabled": False, "hops": "2"})
+        now = ask(house, "/stores").document
+        ask(house, "/configure", {"satellite_budget": 3, "hops": 1})
+
+        assert off.document["changed"] == {
+            "satellite_edges_enabled": False,
+            "satellite_budget": 0,
+            "hops": 2,
+        }
+        assert (0, 2) == (now["satellite_budget"], now["hops"])
 
     @pytest.mark.parametrize("path", ["/stores", "/health/stores", "/knobs"])
     def test_owners(self, house: House, agent: str, path: str) -> None:

@@ -16,6 +16,7 @@ from cortex_actors.federation.seren_memory import SerenMemory
 from cortex_actors.federation.spec import StoreSpec
 from cortex_actors.rules.strangeness import NO_WORDS
 from tests.federation import seren
+from tests.gateways.doors import knock
 from tests.gateways.house import SECRET
 
 if TYPE_CHECKING:
@@ -27,6 +28,37 @@ pytestmark = pytest.mark.slow
 
 #: Seconds that the daemon is given.
 LONG = 20.0
+
+#: Requests that a Callosum and our door are both asked, by path and body.
+ASKED = [
+    ("/search", '{"query": "deploys happen on mondays"}'),
+    ("/search", '{"query": "deploys", "budget_tokens": 40}'),
+    ("/search", '{"query": "deploys", "n_results": 0}'),
+    ("/search", '{"query": "deploys", "n_results": "2"}'),
+    ("/search", '{"query": ""}'),
+    ("/search", '{"query": "deploys", "budget_tokens": 0}'),
+    ("/search", "{}"),
+    ("/search", "nonsense"),
+    ("/stores", None),
+    ("/stores", '{"name": "a"}'),
+    ("/stores", '{"name": "a", "type": "nope", "url": "http://127.0.0.1:1"}'),
+    ("/health/stores", None),
+    ("/knobs", None),
+    ("/configure", "{}"),
+    ("/configure", '{"k": "60"}'),
+    ("/configure", '{"k": 60.5}'),
+    ("/configure", '{"edges_enabled": "yes"}'),
+    ("/configure", '{"satellite_edges_enabled": true}'),
+    ("/configure", '{"fusion_mode": "x"}'),
+    ("/configure", '{"k": 60, "stores": [{"name": "nope", "weight": 2}]}'),
+    ("/configure", '{"k": 60, "stores": [{"weight": 2}]}'),
+]
+
+#: What a Callosum tells that we have nothing to tell of: docs/serving.md names it.
+THEIRS = {
+    "/knobs": {"where", "server", "updates", "stores", "note"},
+    "/knobs.federation[0]": {"what"},
+}
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +150,29 @@ class TestCallosum:
             health["memories"]["health_status"],
             health["facts"]["health_status"],
         )
+
+    def test_asked_alike(self, callosum: seren.Server, house: House) -> None:
+        """A request has the same status at our door as at a Callosum, and no field less."""
+        for path, body in ASKED:
+            one = knock(f"{callosum.url}{path}", body)
+            other = knock(f"{house.door.url}{path}", body, token=house.door.token)
+
+            assert one.status == other.status, (path, body, one.document, other.document)
+            if 200 == one.status:
+                assert [] == list(_lacks(one.document, other.document, path)), (path, body)
+
+
+def _lacks(theirs: Any, ours: Any, where: str) -> Iterator[str]:
+    """Yield the fields of a document that another one lacks; a list is what its first member is."""
+    if isinstance(theirs, list) and theirs and isinstance(ours, list) and ours:
+        yield from _lacks(theirs[0], ours[0], f"{where}[0]")
+    if not (isinstance(theirs, dict) and isinstance(ours, dict)):
+        return
+    yield from (
+        f"{where}.{each}" for each in theirs.keys() - ours.keys() - THEIRS.get(where, set())
+    )
+    for name in theirs.keys() & ours.keys() - {"metadata"}:
+        yield from _lacks(theirs[name], ours[name], f"{where}.{name}")
 
 
 class TestOurselves:

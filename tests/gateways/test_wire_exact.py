@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -41,6 +42,7 @@ ASKED_MEMORY = [
     ("/by_topic", '{"topics": ["DEPLOY"], "n_results": 5}'),
     ("/by_topic", '{"topics": [], "exclude_ids": ["x"]}'),
     ("/by_topic", '{"topics": "deploy"}'),
+    ("/by_topic", json.dumps({"topics": ["deploy", *(f"topic {n}" for n in range(299))]})),
     ("/by_topic", "{}"),
     ("/nowhere", None),
     ("/health", None),
