@@ -81,13 +81,18 @@ class TestEverybody:
         assert [worth for _, worth in expected] == pytest.approx([h["fused_score"] for h in found])
 
     def test_budget(self, all_: Everything) -> None:
-        """A budget is kept to, whoever answers, and a store that has something short is in it."""
+        """A budget is kept to, whoever answers; a store whose first hit it pays for is in it."""
         found = all_.recall(QUESTION, budget_tokens=120)
-        spent = sum(-(-len(hit["text"]) // 4) + 1 for hit in found["hits"])
+        spent = sum(map(_price, found["hits"]))
+        first = {name: _price(all_.alone(name, QUESTION, 1)[0]) for name in all_.names}
+        left = 120 - found["tokens"]
 
         assert 120 == found["budget_tokens"]
         assert spent <= found["tokens"] <= 120
-        assert len(all_.names) > 1 < len(found["hits"])
+        # What is lacking had no room any more when its turn came.
+        lacking = set(all_.names) - {_store(hit) for hit in found["hits"]}
+        assert not [name for name in lacking if first[name] <= left]
+        assert len(lacking) < len(all_.names) - 1
 
     def test_pinged(self, all_: Everything) -> None:
         """Every store says that it is there, and counts as healthy by what it answered."""
@@ -127,6 +132,11 @@ class TestOneMore:
 
         assert ADDED == found[0]["store"]
         assert 50 / 61 == pytest.approx(found[0]["fused_score"])
+
+
+def _price(hit: dict[str, Any]) -> int:
+    """Return what a hit costs: a quarter of its characters, rounded up, and 1."""
+    return -(-len(hit["text"]) // 4) + 1
 
 
 def _store(hit: dict[str, Any]) -> str:

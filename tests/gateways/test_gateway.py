@@ -99,6 +99,13 @@ class TestOpen:
         assert 422 == status
         assert "s3cret" not in json.dumps(told)
 
+    async def test_large(self, house: Gatehouse) -> None:
+        """A body has at most as many bytes as the settings say."""
+        await house.open(max_body_bytes=1_024)
+
+        assert 413 == (await house.ask("/recall", {"query": "x" * 2_000}))[0]
+        assert 413 != (await house.ask("/recall", {"query": "x" * 500}))[0]
+
     @pytest.mark.parametrize("name", ["topics", "exclude_ids"])
     async def test_many_mistakes(self, house: Gatehouse, name: str) -> None:
         """Of a list of things that are no texts the first alone is told."""
