@@ -35,6 +35,9 @@ _PLACE: Final = ("project", "path", "line_start", "heading")
 #: Milliseconds of a second.
 _MS: Final = 1_000
 
+#: Callosum's switch for what is told with a `satellite_budget` above 0 here.
+SATELLITES: Final = "satellite_edges_enabled"
+
 #: Statuses that this contract has otherwise.
 _OF_STORES: Final[Mapping[type[CortexError], int]] = {BadInput: 400, Refused: 400}
 _OF_ADDING: Final[Mapping[type[CortexError], int]] = {
@@ -116,17 +119,21 @@ def _knobs(router: APIRouter, premises: Premises) -> None:
     @router.post("/configure", dependencies=owners)
     async def configure(body: Changes) -> dict[str, Any]:
         """Turn some of the knobs, all at one stroke or none of them."""
+        given = body.knobs()
+        if body.satellite_edges_enabled and "satellite_budget" not in given:
+            given |= _satellites((await desk.knobs())["knobs"])
         with contract(_OF_TURNING):
-            found = await desk.configure(body.knobs())
+            found = await desk.configure(given)
         changed = dict(found["changed"])
         if body.satellite_edges_enabled is not None:
-            changed["satellite_edges_enabled"] = body.satellite_edges_enabled
+            changed[SATELLITES] = body.satellite_edges_enabled
         return {"ok": True, "changed": changed, "active": len(found["active"])}
 
     @router.get("/knobs", dependencies=owners)
     async def knobs() -> dict[str, Any]:
         """Return what may be turned: as it is, as the settings say, and by default."""
-        found = [_knob(each) for each in (await desk.knobs())["knobs"]]
+        rows = (await desk.knobs())["knobs"]
+        found = [_knob(each) for each in (*rows, _switch(rows))]
         return {
             "ok": True,
             "federation": found,
@@ -188,10 +195,10 @@ def _listed(found: Mapping[str, Any]) -> dict[str, Any]:
         "stores": [_store(each) for each in found["stores"]],
         "active": len(found["active"]),
         **found["knobs"],
-        "satellite_edges_enabled": found["knobs"]["satellite_budget"] > 0,
+        SATELLITES: found["knobs"]["satellite_budget"] > 0,
         "budget_tokens": None,
         "types": found["types"],
-        "supported_knobs": found["supported_knobs"],
+        "supported_knobs": [*found["supported_knobs"], SATELLITES],
     }
 
 
@@ -201,9 +208,22 @@ def _store(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in names}
 
 
-def _when(at: int | None) -> float | None:
-    """Return a moment of ours in seconds since 1970; None for what never was."""
-    return None if at is None else seconds(at)
+def _budget(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return how many satellites are told: as it is, as the settings say, and by default."""
+    return next(each for each in rows if each["name"] == "satellite_budget")
+
+
+def _satellites(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what to turn so that satellites are told: nothing where they are."""
+    row = _budget(rows)
+    return {} if row["live"] else {"satellite_budget": row["settings"] or row["default"]}
+
+
+def _switch(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the switch of the satellites as if it were a knob."""
+    row = _budget(rows)
+    on = {name: row[name] > 0 for name in ("live", "settings", "default")}
+    return {"name": SATELLITES, **on, "twiddled": on["live"] != on["settings"]}
 
 
 def _knob(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -220,7 +240,7 @@ def _knob(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _health(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how one store has been doing; times in seconds."""
+    """Return how one store has been doing; times in seconds, 0 for what never was."""
     return {
         "name": row["name"],
         "total_calls": row["total"],
@@ -230,8 +250,8 @@ def _health(row: Mapping[str, Any]) -> dict[str, Any]:
         "avg_latency": row["latency_ms"] / _MS,
         "max_latency": row["max_latency_ms"] / _MS,
         "last_latency": row["last_latency_ms"] / _MS,
-        "last_call_ts": _when(row["asked_at"]),
-        "last_success_ts": _when(row["answered_at"]),
+        "last_call_ts": seconds(row["asked_at"] or 0),
+        "last_success_ts": seconds(row["answered_at"] or 0),
         "error_count": row["failed"],
         "last_error": row["last_error"],
         "consecutive_failures": row["consecutive_failures"],

@@ -159,6 +159,9 @@ class TestStores:
         assert {"healthy": 1, "unhealthy": 1} == {
             name: health[name] for name in ("healthy", "unhealthy")
         }
+        local, far = health["stores"]
+        assert 0 < local["last_success_ts"] <= far["last_call_ts"] <= health["ts"]
+        assert 0 == far["last_success_ts"]
         gone = [delete(house, f"/stores/{name}") for name in ("far", "far", "local")]
         assert [200, 404, 400] == gone
 
@@ -233,17 +236,31 @@ class TestConfigure:
         assert {} == ask(house, "/configure", {}).document["changed"]
 
     def test_satellites(self, house: House) -> None:
-        """What a Callosum switches is a budget of none here; a number may be written as a text."""
+        """What a Callosum switches is a budget of none, and back; numbers may be texts."""
         off = ask(house, "/configure", {"satellite_edges_enabled": False, "hops": "2"})
         now = ask(house, "/stores").document
-        ask(house, "/configure", {"satellite_budget": 3, "hops": 1})
+        on = ask(house, "/configure", {"satellite_edges_enabled": True, "hops": 1})
+        again = ask(house, "/configure", {"satellite_edges_enabled": True})
+        switch = ask(house, "/knobs").document["federation"][-1]
 
         assert off.document["changed"] == {
             "satellite_edges_enabled": False,
             "satellite_budget": 0,
             "hops": 2,
         }
-        assert (0, 2) == (now["satellite_budget"], now["hops"])
+        assert (0, 2, False) == (
+            now["satellite_budget"],
+            now["hops"],
+            now["satellite_edges_enabled"],
+        )
+        assert "satellite_edges_enabled" in now["supported_knobs"]
+        assert 3 == on.document["changed"]["satellite_budget"]
+        assert {"satellite_edges_enabled": True} == again.document["changed"]
+        assert ("satellite_edges_enabled", True, False) == (
+            switch["key"],
+            switch["live"],
+            switch["twiddled"],
+        )
 
     @pytest.mark.parametrize("path", ["/stores", "/health/stores", "/knobs"])
     def test_owners(self, house: House, agent: str, path: str) -> None:

@@ -54,6 +54,9 @@ ASKED = [
     ("/configure", '{"k": 60, "stores": [{"weight": 2}]}'),
 ]
 
+#: What of a document is anybody's own, and what an error repeats of a request.
+FREE = {"metadata", "input", "ctx"}
+
 #: What a Callosum tells that we have nothing to tell of: docs/serving.md names it.
 THEIRS = {
     "/knobs": {"where", "server", "updates", "stores", "note"},
@@ -152,27 +155,43 @@ class TestCallosum:
         )
 
     def test_asked_alike(self, callosum: seren.Server, house: House) -> None:
-        """A request has the same status at our door as at a Callosum, and no field less."""
+        """A request has the same status at our door as at a Callosum, and its fields and kinds."""
         for path, body in ASKED:
             one = knock(f"{callosum.url}{path}", body)
             other = knock(f"{house.door.url}{path}", body, token=house.door.token)
 
             assert one.status == other.status, (path, body, one.document, other.document)
-            if 200 == one.status:
-                assert [] == list(_lacks(one.document, other.document, path)), (path, body)
+            assert [] == list(_lacks(one.document, other.document, path)), (path, body)
+
+    def test_knobs_alike(self, callosum: seren.Server, house: House) -> None:
+        """Every knob of a Callosum is one of ours, with the same default."""
+        theirs = callosum.get("/knobs")["federation"]
+        ours = knock(f"{house.door.url}/knobs", token=house.door.token).document["federation"]
+        found = {each["key"]: each["default"] for each in ours}
+
+        assert {each["key"]: each["default"] for each in theirs}.items() <= found.items()
 
 
 def _lacks(theirs: Any, ours: Any, where: str) -> Iterator[str]:
-    """Yield the fields of a document that another one lacks; a list is what its first member is."""
-    if isinstance(theirs, list) and theirs and isinstance(ours, list) and ours:
-        yield from _lacks(theirs[0], ours[0], f"{where}[0]")
-    if not (isinstance(theirs, dict) and isinstance(ours, dict)):
-        return
-    yield from (
-        f"{where}.{each}" for each in theirs.keys() - ours.keys() - THEIRS.get(where, set())
-    )
-    for name in theirs.keys() & ours.keys() - {"metadata"}:
-        yield from _lacks(theirs[name], ours[name], f"{where}.{name}")
+    """Yield the fields that another document lacks, or has of another kind.
+
+    A list is what its first member is, null says nothing, and a number is a number.
+    """
+    if isinstance(theirs, list) and isinstance(ours, list):
+        if theirs and ours:
+            yield from _lacks(theirs[0], ours[0], f"{where}[0]")
+    elif isinstance(theirs, dict) and isinstance(ours, dict):
+        lost = theirs.keys() - ours.keys() - THEIRS.get(where, set()) - FREE
+        yield from (f"{where}.{each}" for each in lost)
+        for name in theirs.keys() & ours.keys() - FREE:
+            yield from _lacks(theirs[name], ours[name], f"{where}.{name}")
+    elif theirs is not None and ours is not None and _kind(theirs) != _kind(ours):
+        yield f"{where}: {_kind(theirs)} and {_kind(ours)}"
+
+
+def _kind(value: object) -> str:
+    """Return of what kind a value of JSON is."""
+    return type(value).__name__.replace("int", "float")
 
 
 class TestOurselves:
