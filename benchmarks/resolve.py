@@ -79,7 +79,7 @@ EARNED = ReconciliationSettings(
 )
 
 #: Every principle may be given; nobody saves the file meanwhile, so it need not come to rest.
-GIVEN = ResolutionSettings(least=0, settle_ms=0, grace_s=0)
+GIVEN = ResolutionSettings(least=0, settle_ms=0, grace_s=0, unapproved=True)
 
 
 @dataclass(frozen=True, slots=True)

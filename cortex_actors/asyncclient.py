@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 from typing import TYPE_CHECKING
 
 from cortex_actors.client import TIMEOUT, Client, result
@@ -76,11 +77,18 @@ class AsyncClient:
 
     async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Return a connection to whoever listens on the home's socket."""
-        path = str(self.home.socket)
+        sock = socket.socket(socket.AF_UNIX)
+        sock.setblocking(False)  # noqa: FBT003 - takes no keywords
         try:
-            return await asyncio.open_unix_connection(path, limit=ANSWER_LIMIT)
+            # By ourselves: asyncio takes a full queue of callers for a connection.
+            sock.connect(str(self.home.socket))
+        except BlockingIOError:
+            sock.close()
+            raise self._client.crowded() from None
         except OSError as error:
+            sock.close()
             raise self._client.down() from error
+        return await asyncio.open_unix_connection(sock=sock, limit=ANSWER_LIMIT)
 
     def _is_ours(self, writer: asyncio.StreamWriter) -> bool:
         """Say whether the same user listens; one that hung up already is told from its answer."""

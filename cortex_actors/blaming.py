@@ -20,7 +20,7 @@ from cortex_actors.storage import catalogue, principles, resolutions, shelf
 from cortex_actors.storage.catalogue import Wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
     from cortex_actors.domain.project import Project
     from cortex_actors.domain.resolution import Given
@@ -80,15 +80,15 @@ def of_line(connection: Connection, seen: Seen) -> dict[str, Any]:
     return {"asked": asked, "matches": [_match(connection, *found)]}
 
 
-def of_text(connection: Connection, text: str) -> dict[str, Any]:
+def of_text(connection: Connection, text: str, sections: Container[str]) -> dict[str, Any]:
     """Return where a text comes from: what stands in files first, then principles, then insights.
 
-    Raises `NotFound`.
+    `sections` are the files that have a section of ours now. Raises `NotFound`.
     """
     wanted = _plain(text)
     if not wanted:
         raise BadInput("say a text to look for, or FILE:LINE")
-    standing = resolutions.standing(connection)
+    standing = [row for row in resolutions.standing(connection) if row[0] in sections]
     matches = [
         _match(connection, path, agent, given)
         for path, agent, given in _first_of_each(standing, wanted)[:MOST]

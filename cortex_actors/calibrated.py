@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.clock import iso
 from cortex_actors.errors import ConfigurationError, HomeUnwritable
+from cortex_actors.home import private
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 
 #: The section that holds the thresholds, and the table in it that holds those of domains.
 _SECTION, _DOMAINS = "reconciliation", "domains"
-
-#: Mode of the file: nobody else's.
-_MODE = 0o600
 
 
 def write(path: Path, found: Iterable[Suggestion], *, at: int) -> None:
@@ -84,7 +82,7 @@ def _replace(path: Path, text: str) -> None:
     """Put a text in the place of a file, on the disk before its name is."""
     beside = path.with_name(f".{path.name}.new")
     try:
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _MODE)
+        descriptor = private(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()

@@ -104,6 +104,9 @@ class Client:
         except TimeoutError:
             sock.close()
             raise self.silent("connect", seconds) from None
+        except BlockingIOError:
+            sock.close()
+            raise self.crowded() from None
         except OSError as error:
             sock.close()
             raise self.down() from error
@@ -111,6 +114,13 @@ class Client:
             sock.close()
             raise self.foreign()
         return sock
+
+    def crowded(self) -> DeadlineExceeded:
+        """Return the error of a daemon that lets nobody in; the kernel does not wait for it."""
+        return DeadlineExceeded(
+            f"the daemon for {self.home.root} has not let in those who connected before, nothing "
+            "was sent: try again, and see cortex status"
+        )
 
     def foreign(self) -> Refused:
         """Return the error of a socket that is somebody else's."""

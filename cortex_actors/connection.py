@@ -8,17 +8,29 @@ cost of a small request. Everything else is read line by line, as a stream.
 from __future__ import annotations
 
 import asyncio
+from array import array
+from contextlib import suppress
+from fcntl import ioctl
+from termios import TIOCOUTQ
 from typing import TYPE_CHECKING, Any, cast
 
 from cortex_actors import rpc
 from cortex_actors.client import LINE_LIMIT
-from cortex_actors.errors import BadInput
+from cortex_actors.errors import BadInput, DeadlineExceeded, TooManyConnections
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-#: Seconds a connection may say nothing, and a reader may take nothing.
-IDLE, STUCK = 300.0, 30.0
+#: Seconds without a complete request after which a connection is closed. Our own clients connect
+#: for each call, and whoever follows the log is not idle.
+IDLE = 60.0
+
+#: Seconds a reader may take nothing while `send` waits for it.
+STUCK = 30.0
+
+#: Seconds between two looks whether a follower reads: one that took nothing of what waits for it is
+#: cut off. More than `STUCK`, because a person may hold a terminal or a pager for a while.
+UNREAD = 300.0
 
 #: Bytes that wait for one reader before `send` waits for it.
 WRITE_BUFFER = 64 * 1024
@@ -49,8 +61,13 @@ class Connection(asyncio.StreamReaderProtocol):
         self._task: asyncio.Task[None] | None = None
         self._to: asyncio.StreamWriter | None = None
         self._out: asyncio.Transport
-        #: Whether it waits for a line, and whether one was answered at once meanwhile.
-        self._waiting = self._spoke = False
+        #: Whether it waits for a line of which no end has come yet.
+        self.idle = False
+        #: When it began to wait, or last answered a line at once; the loop's seconds.
+        self.idle_since = 0.0
+        self._dismissed = False
+        #: What the client had not read when this was looked at last, and whether it read meanwhile.
+        self._unread, self._reads = 0, True
         #: Bytes given to the stream, and taken from it.
         self._given = self._taken = 0
 
@@ -72,42 +89,81 @@ class Connection(asyncio.StreamReaderProtocol):
         if self._is_whole(data):
             answer = self._at_once(data)
             if answer is not None:
-                self._spoke = True
+                self.idle_since = asyncio.get_running_loop().time()
                 self._out.write(answer)
                 return
+        self.idle = self.idle and _NEWLINE not in data
         self._given += len(data)
         super().data_received(data)
 
     async def line(self) -> bytes:
-        """Return the next line, empty at the end.
+        """Return the next line, empty at the end and once the connection was dismissed.
 
-        Raises `Unreadable` for one that is too long, `TimeoutError` when none comes in time.
+        Raises `Unreadable` for one that is too long, `DeadlineExceeded` when none comes in time.
         """
-        self._waiting = True
+        self.idle, self.idle_since = True, asyncio.get_running_loop().time()
         try:
             line = await self._next_line()
         except ValueError:
             error = BadInput(f"the request has more than {LINE_LIMIT:,} bytes on one line")
             raise rpc.Unreadable(rpc.INVALID_REQUEST, error) from None
         finally:
-            self._waiting = False
+            self.idle = False
         self._taken += len(line)
-        return line
+        # The beginning of a line must not be taken for a request because the rest cannot come.
+        return b"" if self._dismissed else line
 
-    async def spoken(self) -> None:
-        """Return when the client says anything, which is then gone, or hangs up."""
-        self._taken += len(await self._reader.read(1))
+    async def left(self) -> None:
+        """Return when the client says anything, which is then gone, or hangs up.
+
+        Raises `DeadlineExceeded` for one that reads nothing of what it was sent.
+        """
+        while True:
+            try:
+                async with asyncio.timeout(UNREAD):
+                    self._taken += len(await self._reader.read(1))
+                return
+            except TimeoutError:
+                self._look()
+                if not self._reads:
+                    message = f"what was sent was not read for {UNREAD:g} s; connect and ask again"
+                    raise DeadlineExceeded(message) from None
+                self._reads = not self._unread
 
     async def send(self, data: bytes) -> None:
         """Send, waiting for a slow reader; raises `TimeoutError` for one that is stuck."""
+        self._look()
         self.writer.write(data)
         if self._out.get_write_buffer_size():
             async with asyncio.timeout(STUCK):
                 await self.writer.drain()
+        self._unread = self._waits_to_be_read()
+
+    def dismiss(self) -> None:
+        """Close an idle connection at once to make room, and say so where the client reads."""
+        self.idle, self._dismissed = False, True
+        seconds = asyncio.get_running_loop().time() - self.idle_since
+        message = (
+            f"the daemon closed a connection idle for {seconds:.1f} s, to make room for others;"
+            " connect and ask again"
+        )
+        self._out.write(rpc.failure(None, TooManyConnections(message)))
+        if self._out.get_write_buffer_size():
+            self.hang_up()
+        self._out.close()
 
     def hang_up(self) -> None:
         """Cut the connection off; what was not sent is lost."""
         self._out.abort()
+
+    async def finish(self) -> None:
+        """Wait, once closed, until everything is sent; a client that takes nothing is cut off."""
+        if self._out.get_write_buffer_size():
+            try:
+                async with asyncio.timeout(STUCK):
+                    await self.writer.wait_closed()
+            except OSError:
+                self.hang_up()
 
     def _begin(self, _reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve in a task of our own: asyncio's would complain when it is cancelled."""
@@ -117,19 +173,33 @@ class Connection(asyncio.StreamReaderProtocol):
     def _is_whole(self, data: bytes) -> bool:
         """Tell whether this is one whole line, with nothing before it and no answer unsent."""
         return (
-            self._waiting
+            self.idle
             and self._given == self._taken
             and data.find(_NEWLINE) == len(data) - 1
             and not self._out.get_write_buffer_size()
         )
 
     async def _next_line(self) -> bytes:
-        """Wait for a line, for as long as the connection is used."""
-        while True:
-            self._spoke = False
-            try:
-                async with asyncio.timeout(IDLE):
+        """Wait for a line, for as long as the connection is used: half a line is no use."""
+        while (end := self.idle_since + IDLE) > asyncio.get_running_loop().time():
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(end):
                     return await self._reader.readline()
-            except TimeoutError:
-                if not self._spoke:
-                    raise
+        raise DeadlineExceeded(f"no request came for {IDLE:g} s; connect and ask again")
+
+    def _look(self) -> None:
+        """Note whether the client has read any of what waited for it."""
+        unread = self._waits_to_be_read()
+        self._reads = self._reads or not unread or unread < self._unread
+        self._unread = unread
+
+    def _waits_to_be_read(self) -> int:
+        """Return how much of what was sent was not read, with the kernel's own overhead.
+
+        Where the kernel does not tell (macOS), only what it has not taken from us.
+        """
+        count = array("i", [0])
+        # A socket that is closed already has no number.
+        with suppress(OSError, ValueError):
+            ioctl(self._out.get_extra_info("socket").fileno(), TIOCOUTQ, count)
+        return count[0] + self._out.get_write_buffer_size()

@@ -10,6 +10,7 @@ from cortex_actors.domain.judgement import Conflict
 from cortex_actors.domain.listing import ALL, NO_DOMAIN, ContradictionSort
 from cortex_actors.domain.payload import Ids, ReconciliationRequested
 from cortex_actors.errors import BadInput
+from cortex_actors.rules.admitting import noted
 from cortex_actors.storage import contradictions
 from cortex_actors.storage.naming import Named, find
 from cortex_actors.verbs import SOURCE, Verbs
@@ -25,9 +26,6 @@ STATES = (contradictions.OPEN, *contradictions.DECISIONS, ALL)
 
 #: What keeps neither of the two: both may hold.
 BOTH = "both"
-
-#: Characters of what a person has to say about a decision.
-NOTE_LIMIT = 2_000
 
 #: What comes first in each order; a pair that was found without vectors is least alike.
 _ORDERS: dict[ContradictionSort, Callable[[Contradiction], float]] = {
@@ -113,9 +111,7 @@ class ContradictionVerbs(Verbs):
         self, name: str, status: str, *, keep: str, note: str | None
     ) -> dict[str, Any]:
         """Write a decision down, say so, and have what follows of it weighed anew."""
-        if note is not None and len(note) > NOTE_LIMIT:
-            message = f"a note has at most {NOTE_LIMIT} characters, this one has {len(note)}"
-            raise BadInput(message)
+        note = noted(note)
         bus, now = self._parts.bus, self._parts.clock.now()
         whole = await self._parts.records.read(lambda c: find(c, Named.CONTRADICTION, name))
 
@@ -123,7 +119,7 @@ class ContradictionVerbs(Verbs):
             found = contradictions.one(connection, whole)
             kept = None if found is None else _kept(found, keep)
             decided = contradictions.decide(
-                connection, whole, status=status, at=now, kept_id=kept, note=note or None
+                connection, whole, status=status, at=now, kept_id=kept, note=note
             )
             return _shaped(connection, [decided])[0]
 

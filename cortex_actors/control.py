@@ -6,6 +6,9 @@ other connections meanwhile. The methods are the front desk's verbs, `logs` (whi
 costs the connection, because where the next one begins is then unknown. A reader that takes nothing
 for 30 s is cut off, so it holds a bounded part of our memory for a bounded time.
 
+A connection without a request in hand is closed after 60 s, and before that when its place is
+needed, the longest idle first; the client reads why. So clients that do nothing keep nobody out.
+
 A crash loses the requests in hand: their clients see the connection end.
 """
 
@@ -14,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import doorstep, rpc
@@ -25,6 +29,7 @@ from cortex_actors.errors import (
     DaemonStopping,
     DeadlineExceeded,
     Refused,
+    TooManyConnections,
 )
 from cortex_actors.logrecord import Filter
 from cortex_actors.peer import peer
@@ -36,10 +41,22 @@ if TYPE_CHECKING:
 
     from cortex_actors.follower import Follower
     from cortex_actors.home import Home
+    from cortex_actors.logrecord import Record
     from cortex_actors.logs import LogStream
 
-#: Connections at once; more are refused, so that a leaking client cannot use up descriptors.
+#: Connections at once, so that a leaking client cannot use up descriptors; a further one costs the
+#: one that has been idle the longest its place.
 CONNECTIONS = 128
+
+#: Connections beyond those, for `status` and `shutdown` when none of them is idle.
+RESERVED = 8
+
+#: Clients that follow the log at once: each record costs us a write to each of them.
+FOLLOWERS = 64
+
+#: Callers whom the kernel keeps waiting for us, and how many of them are let in at once: those that
+#: came before are read, and often served, before the next are let in.
+BACKLOG, TAKEN = 1024, 16
 
 #: Seconds a verb may work.
 DEADLINE = 120.0
@@ -49,6 +66,9 @@ LAST = 10
 
 #: Verbs that are answered while the daemon drains; everything else is new work.
 _WHILE_DRAINING = frozenset({"status", "tree", "shutdown"})
+
+#: Verbs that are answered in the reserved places.
+_RESERVED_FOR = frozenset({"status", "shutdown"})
 
 
 class Control:
@@ -75,10 +95,12 @@ class Control:
         self._server: asyncio.Server | None = None
         #: Our socket's file; one of that name may be another daemon's by the time we close.
         self._socket: tuple[int, int] | None = None
-        self._connections: set[asyncio.Task[None]] = set()
+        self._connections: dict[asyncio.Task[None], Connection] = {}
         #: Those that work on a request rather than wait for one.
         self._busy: set[asyncio.Task[None]] = set()
         self._followers: set[Follower] = set()
+        #: Held by who looks through the records in memory.
+        self._looking = asyncio.Lock()
 
     async def open(self) -> None:
         """Listen; the caller holds the home's lock, so a socket that is there already is dead.
@@ -90,14 +112,16 @@ class Control:
         except OSError as error:
             message = (
                 f"cannot listen on {self._home.socket}: {error.strerror or error}; "
-                "choose a shorter home with --home"
+                "choose another home, with a shorter path, with --home"
             )
             raise ConfigurationError(message) from error
         self._socket = doorstep.identity(self._home)
         loop = asyncio.get_running_loop()
         self._server = await loop.create_unix_server(
-            lambda: Connection(self._serve, self._at_once), sock=sock
+            lambda: Connection(self._serve, self._at_once), sock=sock, backlog=TAKEN
         )
+        # For asyncio the two numbers are one.
+        sock.listen(BACKLOG)
 
     def drain(self) -> None:
         """Refuse new work from now on; questions about the daemon are still answered."""
@@ -132,7 +156,7 @@ class Control:
         """Answer one connection until it ends."""
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - a coroutine runs in a task
-        self._connections.add(task)
+        self._connections[task] = connection
         writer = connection.writer
         try:
             self._admit(writer)
@@ -142,22 +166,30 @@ class Control:
                 self._busy.discard(task)
         except rpc.Unreadable as error:
             writer.write(rpc.failure(None, error.error, code=error.code))
-        except Refused as error:
+        except (Refused, DeadlineExceeded) as error:
             writer.write(rpc.failure(None, error))
         except (ConnectionError, TimeoutError):
             connection.hang_up()
         finally:
             self._busy.discard(task)
-            self._connections.discard(task)
             writer.close()
+            try:
+                if not self._closing:
+                    await connection.finish()
+            finally:
+                del self._connections[task]
 
     def _admit(self, writer: asyncio.StreamWriter) -> None:
-        """Raise `Refused` for another user, or when there are too many connections."""
+        """Make room for a newcomer; raises `Refused` for another user, and where there is none."""
         if not peer(writer.get_extra_info("socket")).ours:
             raise Refused("the control socket answers only the user who runs the daemon")
-        if len(self._connections) > CONNECTIONS:
-            message = f"{CONNECTIONS} connections are open, no more are taken: close one first"
-            raise Refused(message)
+        if len(self._connections) <= CONNECTIONS:
+            return
+        idle = [each for each in self._connections.values() if each.idle]
+        if idle:
+            min(idle, key=attrgetter("idle_since")).dismiss()
+        elif len(self._connections) > CONNECTIONS + RESERVED:
+            raise _full()
 
     def _at_once(self, line: bytes) -> bytes | None:
         """Answer a request that waits for nobody; None for every other, and for one that fails.
@@ -199,6 +231,7 @@ class Control:
             caller = await self._porter.caller(request)
             verb = rpc.bound(self._verbs, request, caller)
             self._require_open(request.method)
+            self._require_place(request.method)
             async with asyncio.timeout(DEADLINE):
                 result = await verb()
             self._porter.done(request, caller)
@@ -224,6 +257,11 @@ class Control:
                 f"the daemon is stopping and takes no new {method}: try again once it is back"
             )
 
+    def _require_place(self, method: str) -> None:
+        """Raise `TooManyConnections` while only reserved places are left for who asks now."""
+        if len(self._busy) > CONNECTIONS and method not in _RESERVED_FOR:
+            raise _full()
+
     async def _shut_down(self) -> dict[str, object]:
         """Ask the daemon to end."""
         self._stop("it was asked to over the control socket")
@@ -239,6 +277,7 @@ class Control:
             if not (caller := await self._porter.caller(request)).is_owner:
                 raise rpc.refusal(caller, request.method)
             wanted, last, follow = _wishes(request.params)
+            begun = await self._begun(wanted, last=last, follow=follow)
         except Refused as error:
             self._porter.refused(request, caller, error)
             await connection.send(rpc.failure(request.id, error))
@@ -246,19 +285,36 @@ class Control:
         except BadInput as error:
             await connection.send(rpc.failure(request.id, error, code=rpc.INVALID_PARAMS))
             return
-        if follow or wanted.since or wanted.since_at:
-            follower = self._logs.follow(wanted, last=last, go_on=follow)
-            sent = await self._follow(follower, connection)
+        if isinstance(begun, list):
+            await connection.send(b"".join(rpc.notice("logs", r.encoded) for r in begun))
+            sent = len(begun)
         else:
-            records = self._logs.recent(wanted, last=LAST if last is None else last)
-            await connection.send(b"".join(rpc.notice("logs", r.encoded) for r in records))
-            sent = len(records)
+            sent = await self._follow(begun, connection)
         await connection.send(rpc.success(request.id, {"sent": sent}))
+
+    async def _begun(
+        self, wanted: Filter, *, last: int | None, follow: bool
+    ) -> Follower | list[Record]:
+        """Return the records that are wanted, or who follows them from now on.
+
+        One in each turn of the loop: to look for rare records takes up to 8 ms. Raises `Refused`
+        where as many follow as may.
+        """
+        async with self._looking:
+            await asyncio.sleep(0)
+            self._require_place("logs")
+            if not (follow or wanted.since or wanted.since_at):
+                return self._logs.recent(wanted, last=LAST if last is None else last)
+            if len(self._followers) >= FOLLOWERS:
+                message = f"{FOLLOWERS} clients follow the log, no more are taken: end one first"
+                raise Refused(message)
+            follower = self._logs.follow(wanted, last=last, go_on=follow)
+            self._followers.add(follower)
+            return follower
 
     async def _follow(self, follower: Follower, connection: Connection) -> int:
         """Send records until the client speaks or leaves, or the stream ends; return how many."""
-        self._followers.add(follower)
-        ended = asyncio.create_task(connection.spoken(), name="control-follower")
+        ended = asyncio.create_task(connection.left(), name="control-follower")
         ended.add_done_callback(lambda _: follower.close())
         sent = 0
         try:
@@ -268,11 +324,21 @@ class Control:
                     lines.insert(0, rpc.notice("logs", json.dumps({"dropped": batch.dropped})))
                 await connection.send(b"".join(lines))
                 sent += len(batch.records)
+            if ended.done():
+                ended.result()
             return sent
         finally:
             self._followers.discard(follower)
             ended.cancel()
             await asyncio.gather(ended, return_exceptions=True)
+
+
+def _full() -> TooManyConnections:
+    """Return the error of a client for which there is no place; nothing was done for it."""
+    return TooManyConnections(
+        f"{CONNECTIONS} connections are at work, no more are taken: close one first; until then "
+        "only status and stop are answered"
+    )
 
 
 def _wishes(params: dict[str, Any]) -> tuple[Filter, int | None, bool]:

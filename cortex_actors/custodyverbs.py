@@ -146,7 +146,7 @@ class CustodyVerbs(Verbs):
             )
             kept, gone = consolidating.chosen(one, other, keep, now=now, decays=decays)
             number = consolidating.consolidate(
-                connection, kept, gone, at=now, by=caller.by, decays=decays
+                connection, kept, gone, at=now, by=caller.by, decays=decays, reader=caller.agent
             )
             told = custodyviews.consolidated(
                 memorylist.one(connection, kept.id), gone, now=now, decays=decays

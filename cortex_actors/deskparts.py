@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cortex_actors.rememberverbs import ArchivistPort
     from cortex_actors.resolveverbs import ResolverPort
     from cortex_actors.schedule.jobs import Done
-    from cortex_actors.settings import MemorySettings, OrganisationSettings
+    from cortex_actors.settings import MemorySettings, OrganisationSettings, ResolutionSettings
     from cortex_actors.storage.blobs import Matrix
     from cortex_actors.storage.records import Records
     from cortex_actors.storeverbs import RosterPort
@@ -55,6 +55,8 @@ class Parts:
     ruling: Callable[[], Ruling]
     #: How principles are ranked and faded now, and linked.
     organisation: Callable[[], OrganisationSettings]
+    #: What is brought into files, and whether a person is asked, as the settings are now.
+    resolution: Callable[[], ResolutionSettings]
     #: Says what would come of an insight if it were promoted now.
     suppose: Callable[[str], Awaitable[Supposed]]
     #: Who judges where the rules leave it open, as the settings are now.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -28,12 +27,16 @@ _COUNTED = {
 
 
 def page(connection: Connection, wanted: Wanted, *, limit: int, skip: int) -> dict[str, Any]:
-    """Return one page of principles with what speaks for them, and how many there are."""
+    """Return one page of principles with what speaks for them, and how many there are.
+
+    `written` are the bullets that were made of them, wherever they were written.
+    """
     ids = _listed(connection, wanted, limit=limit, skip=skip)
     return {
         "total": shelf.count(connection, wanted),
         "by_status": shelf.by_status(connection),
         "principles": shaped(connection, ids),
+        "written": [asdict(each) for each in trail.bullets(connection, ids)],
     }
 
 
@@ -43,12 +46,10 @@ def shaped(connection: Connection, ids: Sequence[str]) -> list[dict[str, Any]]:
     known, named = fading.evidence(connection, ids), shelf.projects(connection, ids)
     made_of = derivations.of(connection, ids)
     gone = revocations.principles(connection, ids)
-    stands = Counter(each.principle_id for each in trail.bullets(connection, ids))
     return [
         {
             **shape(found[each], known[each], named),
             "insights": len(made_of.get(each, ())),
-            "resolved": stands[each],
             "revoked": each in gone,
         }
         for each in ids

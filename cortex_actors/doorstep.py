@@ -8,21 +8,32 @@ import socket
 import stat
 from typing import TYPE_CHECKING
 
+from cortex_actors.errors import ConfigurationError
+
 if TYPE_CHECKING:
     from cortex_actors.home import Home
 
 
 def listen(home: Home) -> socket.socket:
-    """Return the socket, bound so that at no moment anyone else could connect."""
+    """Return the socket, bound so that at no moment anyone else could connect.
+
+    Raises `ConfigurationError` for something else in its place, and `OSError`.
+    """
     folder = home.socket.parent
     if folder != home.root and folder.stat().st_uid != os.getuid():
         raise OSError(f"{folder} belongs to another user")
     with contextlib.suppress(FileNotFoundError):
-        if stat.S_ISSOCK(home.socket.lstat().st_mode):
-            home.socket.unlink()
+        if not stat.S_ISSOCK(home.socket.lstat().st_mode):
+            message = (
+                f"cannot listen on {home.socket}: something else than a socket is there; look at "
+                "what it is, then remove it"
+            )
+            raise ConfigurationError(message)
+        home.socket.unlink()
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     sock.setblocking(False)  # noqa: FBT003 - takes no keywords
-    mask = os.umask(0o177)
+    # The whole process's: with 0o177 a folder that another thread made meanwhile was closed to us.
+    mask = os.umask(0o077)
     try:
         sock.bind(str(home.socket))
         home.socket.chmod(0o600)

@@ -81,6 +81,10 @@ class NotYours(Refused):
     """An agent asked for what only the owner of the daemon, or another agent, may have."""
 
 
+class TooManyConnections(Refused):
+    """The control socket has no place for one more connection, or for one more request."""
+
+
 class BadToken(Refused):
     """The token that was shown is nobody's: wrong, revoked, or where others could read it."""
 

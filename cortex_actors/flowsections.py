@@ -121,6 +121,8 @@ class ResolutionSettings(Section):
     max_output_tokens: int = Field(4_000, ge=100, le=100_000)
     #: The section's heading.
     title: str = Field("Resolved Knowledge from Cortex", pattern=_TITLE)
+    #: Write principles that no person has approved, too, without asking.
+    unapproved: bool = False
     #: Write confidence and rank beside each bullet.
     include_metadata: bool = False
     #: Milliseconds for which a file must stay as it is before it is written.

@@ -49,6 +49,7 @@ class Source(Protocol):
     """What a follower needs of its stream."""
 
     guard: threading.RLock
+    reading: asyncio.Lock
 
     def load(self, follower: Follower) -> int | None:
         """Offer what comes next from memory; else return before which number to read the files."""
@@ -155,10 +156,13 @@ class Follower:
         """Take one step towards the present."""
         before = self._source.load(self)
         if before is None:
+            # Many that are behind must not hold the loop for more than a step each.
+            await asyncio.sleep(0)
             return
-        found = await asyncio.to_thread(
-            self._source.page, self.wanted, after=self.after, before=before
-        )
+        async with self._source.reading:
+            found = await asyncio.to_thread(
+                self._source.page, self.wanted, after=self.after, before=before
+            )
         with self._source.guard:
             self.after = found.last
             self._queue.extend(found.records)

@@ -21,9 +21,11 @@ from cortex_actors.embedding.report import report
 from cortex_actors.errors import ActorAway, CortexError, MailboxFull, ModelChanged
 from cortex_actors.federation.federation import Federation
 from cortex_actors.gateways.gateway import Http
+from cortex_actors.pipeline import presence
 from cortex_actors.pipeline.organiser import Organiser
 from cortex_actors.pipeline.ruling import Ruling
 from cortex_actors.schedule.scheduler import Scheduler
+from cortex_actors.storage import resolutions
 from cortex_actors.storage.ledger import Ledger
 from cortex_actors.storage.records import Records
 from cortex_actors.storage.vectors import Vectors
@@ -119,7 +121,8 @@ def repeated(ask: Callable[P, Awaitable[R]]) -> Callable[P, Coroutine[Any, Any, 
 async def _counts(names: Names, model: Callable[[], str]) -> dict[str, Any]:
     """Return what is counted in the ledger, and how writing it goes."""
     soon = Records(names, timeout=STATUS_TIMEOUT)
-    found = await soon.read(partial(lookup.counts, model=model()))
+    there = await asyncio.to_thread(presence.sections, await soon.read(resolutions.paths))
+    found = await soon.read(partial(lookup.counts, model=model(), sections=there))
     writing = names.method("ledger", Ledger.describe, timeout=STATUS_TIMEOUT)
     return {**found, "writing": await writing()}
 
@@ -155,6 +158,7 @@ def _distilled(names: Names, settings: Callable[[], Settings]) -> dict[str, Any]
     return {
         "judge": lambda: byname.Judge(names, settings().judging),
         "organisation": lambda: settings().organisation,
+        "resolution": lambda: settings().resolution,
         "suppose": names.method("organiser", Organiser.suppose, timeout=SUPPOSE_TIMEOUT),
         "resolver": byname.Resolver(names),
     }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,8 +21,18 @@ if TYPE_CHECKING:
 #: Bytes a Unix socket path may have before we move it: sun_path is 108 on Linux, 104 on macOS.
 SOCKET_PATH_LIMIT = 100
 
-#: Only the owner may look inside.
-HOME_MODE = 0o700
+#: Modes of the home and of the folders in it, and of the files: only the owner may look inside.
+HOME_MODE, FILE_MODE = 0o700, 0o600
+
+#: What others may do with a folder that is too open; of that, what may have changed what is in it.
+_OTHERS, _WRITTEN = 0o077, 0o022
+
+#: What a home holds, beside names that begin with `cortex.`.
+_FOLDERS = frozenset({"logs", "backups", "index", "models", "tokens"})
+_FILES = frozenset({"rules.toml", "calibration.toml", "runtime-stores.json", "stderr.log"})
+
+#: What may be a link all the same: these files are a person's, and the socket has its own check.
+_NOT_OURS = frozenset({"cortex.toml", "rules.toml", "cortex.sock"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +54,77 @@ class Home:
     def create(self) -> None:
         """Make the folder and its parents, private to the user; they last through a power cut.
 
-        Raises `HomeUnwritable` when that is not possible, or the folder cannot be written.
+        Raises `HomeUnwritable` when that is not possible, the folder cannot be written, or another
+        user has a hand in it (`secure`).
         """
         try:
-            for folder in (self.root, self.logs, self.socket.parent):
+            _make(self.root)
+            self.secure()
+            for folder in (self.logs, self.socket.parent):
                 _make(folder)
+            if self.socket.parent != self.root:
+                _require_own(self.socket.parent, self.socket.parent.lstat())
+                _closed(self.socket.parent)
             probe = self.root / f".write-{os.getpid()}"
-            probe.touch(mode=0o600)
+            probe.unlink(missing_ok=True)
+            os.close(private(probe, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
             probe.unlink()
         except OSError as error:
-            message = (
-                f"cannot write the home {self.root}: {error.strerror}; "
-                "give a folder you can write with --home or CORTEX_HOME"
-            )
-            raise HomeUnwritable(message) from error
+            raise self._unwritable(error) from error
+
+    def secure(self) -> None:
+        """Close a home that exists to everybody but its owner; log a warning where it was open.
+
+        Raises `HomeUnwritable` where another user owns it or a part of it, where one of our files
+        is a link, and for a folder that others may write and that is more than a home. One that
+        others may only read, and that is more than a home, is left as it is.
+        """
+        if not os.path.lexists(self.root):
+            return
+        try:
+            mode = _require_own(self.root, self.root.stat())
+            names = os.listdir(self.root)  # noqa: PTH208 - names, and no paths of them
+            is_shared = bool(mode & stat.S_ISVTX) or not all(map(_is_ours, names))
+            if is_shared and mode & _WRITTEN:
+                message = (
+                    f"other users may write in {self.root}, and it holds more than a home does: "
+                    f"look at what is in it, then: chmod 700 {self.root}; or give a folder of its "
+                    "own with --home or CORTEX_HOME"
+                )
+                raise HomeUnwritable(message)
+            opened = [] if is_shared else _closed(self.root)
+            # Listed again: what came in between is seen, and nothing can come from now on.
+            ours = [name for name in os.listdir(self.root) if _is_ours(name)]  # noqa: PTH208 - as above
+            _require_own_entries(self.root, ours)
+            for folder in [self.root / name for name in _FOLDERS.intersection(ours)]:
+                # A link to a folder is the owner's affair: it may lead to a larger disk.
+                if folder.is_dir() and not folder.is_symlink():
+                    opened += _closed(folder)
+                    _require_own_entries(folder, os.listdir(folder))  # noqa: PTH208 - as above
+        except OSError as error:
+            raise self._unwritable(error) from error
+        if opened:
+            import logging  # noqa: PLC0415 - `cortex status` does not pay for it
+
+            text = "other users could look into %s: now only you can (mode 0700)"
+            logging.getLogger(__name__).warning(text, ", ".join(sorted(opened)))
+
+    def require_entry(self) -> None:
+        """Raise `HomeUnwritable` for a home that is there and that we may not enter."""
+        try:
+            os.stat(self.root / ".lock")  # noqa: PTH116 - any name: it is about the folder
+        except PermissionError as error:
+            raise self._unwritable(error) from error
+        except OSError:
+            return
+
+    def _unwritable(self, error: OSError) -> HomeUnwritable:
+        """Return what a system's refusal means."""
+        mend = f"chmod 700 {self.root}, or " if isinstance(error, PermissionError) else ""
+        return HomeUnwritable(
+            f"cannot write the home {self.root}: {error.strerror or error}; {mend}"
+            "give a folder you can write with --home or CORTEX_HOME"
+        )
 
     @property
     def lock(self) -> Path:
@@ -67,6 +135,11 @@ class Home:
     def ledger(self) -> Path:
         """The store of record."""
         return self.root / "cortex.db"
+
+    @property
+    def suspect(self) -> Path:
+        """The file that has the next start check the whole ledger; it says why."""
+        return self.root / "cortex.db.suspect"
 
     @property
     def settings(self) -> Path:
@@ -122,6 +195,30 @@ class Home:
         return (self.runtime_dir or Path("/tmp")) / f"cortex-{_short(self.root)}" / "cortex.sock"  # noqa: S108 - the folder in it is private, made 0700
 
 
+def private(path: str | Path, flags: int) -> int:
+    """Return a descriptor of a file of ours: 0600 under any umask, and never through a link.
+
+    An `opener`, for what is made or truncated in a home. Raises `OSError`.
+    """
+    # A pipe in its place must not keep us waiting for a reader.
+    extra = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(path, flags | extra, FILE_MODE)
+    try:
+        if stat.S_IMODE(os.fstat(descriptor).st_mode) != FILE_MODE:
+            os.fchmod(descriptor, FILE_MODE)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file of ours as `private` opens it; not at one stroke. Raises `OSError`."""
+    descriptor = private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
+        file.write(text)
+
+
 def _make(folder: Path) -> None:
     """Make a folder that is not there, and what it lies in; each name is synced.
 
@@ -129,9 +226,58 @@ def _make(folder: Path) -> None:
     cut soon after the first start could take the whole home.
     """
     missing = [each for each in (folder, *folder.parents) if not each.exists()]
-    folder.mkdir(mode=HOME_MODE, parents=True, exist_ok=True)
+    for each in reversed(missing):
+        # One by one: `parents=True` makes the others with whatever mode the umask leaves.
+        each.mkdir(mode=HOME_MODE, exist_ok=True)
+        each.chmod(HOME_MODE)
+    folder.mkdir(mode=HOME_MODE, exist_ok=True)
     for each in missing:
         _sync(each.parent)
+
+
+def _closed(folder: Path) -> list[str]:
+    """Let nobody but its owner into a folder; return its path if others could go there."""
+    if not folder.stat().st_mode & _OTHERS:
+        return []
+    folder.chmod(HOME_MODE)
+    if folder.stat().st_mode & _OTHERS:
+        raise PermissionError(None, f"the mode of {folder} cannot be changed")
+    return [str(folder)]
+
+
+def _require_own(folder: Path, found: os.stat_result) -> int:
+    """Return a folder's mode; raises `HomeUnwritable` unless it is a folder of this user."""
+    if found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode):
+        what = "is no folder" if found.st_uid == os.getuid() else "belongs to another user"
+        message = f"{folder} {what}; give a folder of your own with --home or CORTEX_HOME"
+        raise HomeUnwritable(message)
+    return found.st_mode
+
+
+def _require_own_entries(folder: Path, names: list[str]) -> None:
+    """Raise `HomeUnwritable` for what another user owns, and for a link where we write a file."""
+    for name in names:
+        try:
+            found = (folder / name).lstat()
+        except FileNotFoundError:
+            continue  # a running daemon's, which was there for a moment
+        is_file = _is_ours(name) and name not in _FOLDERS | _NOT_OURS
+        if found.st_uid not in {0, os.getuid()}:
+            what = "belongs to another user"
+        elif is_file and not stat.S_ISREG(found.st_mode):
+            what = "is a link, or no file"
+        else:
+            continue
+        message = (
+            f"{folder / name} {what}, so nothing is written there: look at it, then remove it, or "
+            "put a file of yours in its place"
+        )
+        raise HomeUnwritable(message)
+
+
+def _is_ours(name: str) -> bool:
+    """Say whether a name is one that we give in a home."""
+    return name.startswith(("cortex.", ".write-")) or name in _FOLDERS | _FILES
 
 
 def _sync(folder: Path) -> None:

@@ -13,6 +13,7 @@ from cortex_actors import keepown
 from cortex_actors.domain.caller import OWNER, Caller
 from cortex_actors.domain.memory import ChangeKind
 from cortex_actors.errors import BadInput, NotFound
+from cortex_actors.rules.admitting import noted
 from cortex_actors.storage import (
     forgetting,
     lineage,
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
 
     from cortex_actors.storage.records import Connection
 
-#: Characters of what somebody has to say about a change.
-REASON_LIMIT = 2_000
-
 
 class KeepStateVerbs(Verbs):
     """Part of the front desk."""
@@ -50,7 +48,7 @@ class KeepStateVerbs(Verbs):
 
         Raises `Refused` for one that is not active, and as `save` does.
         """
-        at, said = self._parts.clock.now(), _reason(reason)
+        at, said = self._parts.clock.now(), noted(reason, what="a reason")
         caller = caller.speaking(as_agent)
 
         def work(connection: Connection) -> dict[str, Any]:
@@ -101,7 +99,7 @@ class KeepStateVerbs(Verbs):
         The old one is found no more, but as of a date on which it was believed. Raises `Refused`
         where one of them is not active, or the two are not one agent's, and as `save` does.
         """
-        at, said = self._parts.clock.now(), _reason(reason)
+        at, said = self._parts.clock.now(), noted(reason, what="a reason")
         caller = caller.speaking(as_agent)
 
         def work(connection: Connection) -> dict[str, Any]:
@@ -141,7 +139,9 @@ class KeepStateVerbs(Verbs):
 
         def work(connection: Connection) -> dict[str, Any]:
             memory = keepown.mine(connection, id, caller)
-            change, parts = memoryundo.split(connection, memory.id, by=caller.by, at=at)
+            change, parts = memoryundo.split(
+                connection, memory.id, by=caller.by, at=at, reader=caller.agent
+            )
             return {"id": memory.id, "kind": str(change.kind), "parts": parts}
 
         done = await self._change(work)
@@ -159,9 +159,10 @@ class KeepStateVerbs(Verbs):
         at, caller = self._parts.clock.now(), caller.speaking(as_agent)
 
         def work(connection: Connection) -> dict[str, Any]:
-            found = memorychanges.one(connection, change)
+            reader = caller.agent
+            found = memorychanges.one(connection, change, reader=reader)
             _require_change(connection, found, caller)
-            done, changed = memoryundo.undo(connection, change, by=caller.by, at=at)
+            done, changed = memoryundo.undo(connection, change, by=caller.by, at=at, reader=reader)
             return {"change": change, "kind": str(done.kind), "memory": done.memory_id} | {
                 "changed": changed
             }
@@ -215,19 +216,11 @@ class KeepStateVerbs(Verbs):
         return answer
 
 
-def _reason(given: str | None) -> str | None:
-    """Return what somebody has to say about a change; raises `BadInput` for too much."""
-    if given is not None and len(given) > REASON_LIMIT:
-        message = f"a reason has at most {REASON_LIMIT} characters, this one has {len(given)}"
-        raise BadInput(message)
-    return given or None
-
-
 def _require_change(connection: Connection, change: Change, caller: Caller) -> None:
     """Raise `NotFound` for a change of what the caller may not read, `NotYours` of another's."""
     if caller.is_owner:
         return
     if not memorychanges.is_known(connection, change.memory_id, reader=caller.agent):
-        raise memorychanges.unknown(change.id)
+        raise memorychanges.unknown(change.number)
     if change.kind is not ChangeKind.FORGET:
         realms.require_own(connection, [change.memory_id], caller)

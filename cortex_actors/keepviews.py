@@ -114,7 +114,7 @@ def drawn(memory: Memory, nodes: Sequence[Node]) -> str:
 def change_told(change: Change, seen: Collection[str]) -> dict[str, Any]:
     """Return a change; of the other memories, those that whoever asks may know of."""
     return {
-        "id": change.id,
+        "id": change.number,
         "kind": str(change.kind),
         "memory": change.memory_id,
         "others": [each for each in change.others if each in seen],

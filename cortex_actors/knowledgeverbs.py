@@ -16,6 +16,7 @@ from cortex_actors.errors import BadInput, NotFound, UsageError
 from cortex_actors.federation.store import LOCAL, Question
 from cortex_actors.memory.cataloguing import Given
 from cortex_actors.rules import quarantine, tagging
+from cortex_actors.rules.clearing import cleared
 from cortex_actors.storage import documents, knowledge
 from cortex_actors.storage.search.query import Where
 from cortex_actors.verbs import Verbs
@@ -60,7 +61,7 @@ class KnowledgeVerbs(Verbs):
 
         Read again, a document's pieces are replaced in one transaction; one that has not changed
         costs a hash, and a folder's documents that are gone are withdrawn. Raises `BadInput`,
-        `NotFound`, `FileTooLarge`, `NotText`.
+        `NotFound`, `FileTooLarge`, `NotText`, `Refused` for a secret in a name.
         """
         if (path is None) == (text is None):
             raise UsageError("cannot ingest: give either a path or a text")
@@ -176,7 +177,10 @@ def _given(text: str, source: str | None, topic: str | None) -> Given:
 
 
 def _named(given: str | None, what: str, *, most: int) -> str | None:
-    """Return a name in its one form. Raises `BadInput` for one that is empty, long or hidden."""
+    """Return a name in its one form.
+
+    Raises `BadInput` for one that is empty, long or hidden, `Refused` for a secret.
+    """
     if given is None:
         return None
     name = " ".join(given.split())
@@ -184,7 +188,7 @@ def _named(given: str | None, what: str, *, most: int) -> str | None:
         raise BadInput(
             f"cannot take {shown(given)} as a {what}: it needs 1 to {most} characters to be seen"
         )
-    return name
+    return cleared(name, what=f"the {what}", redact=None)
 
 
 def _meant(

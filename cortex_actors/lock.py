@@ -23,9 +23,11 @@ import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cortex_actors.errors import AlreadyRunning, HomeUnwritable
+from cortex_actors.home import FILE_MODE
 
 if TYPE_CHECKING:
     from cortex_actors.home import Home
@@ -50,6 +52,12 @@ class State(StrEnum):
 #: The states of a daemon that is there.
 HELD = frozenset({State.RUNNING, State.STARTING})
 
+#: What the file says where the last owner did not say goodbye.
+_UNENDED = frozenset({State.STARTING, State.RUNNING, State.CRASHED})
+
+#: Where Linux says which life of the machine this is.
+_BOOT = "/proc/sys/kernel/random/boot_id"
+
 
 @dataclass(frozen=True, slots=True)
 class LockInfo:
@@ -63,6 +71,8 @@ class LockInfo:
     reason: str = ""
     #: Counts the owners of this home; a later owner has a greater one.
     epoch: int = 0
+    #: Which life of the machine that was; empty where the system does not tell.
+    boot: str = ""
 
 
 class Lock:
@@ -80,11 +90,18 @@ class Lock:
     def take_over(self, *, started_at: int, version: str) -> None:
         """Write this process in as the owner that starts at `started_at` (UTC microseconds).
 
-        Raises `HomeUnwritable` when the disk refuses.
+        Where the machine went down under the owner before, the ledger is put under suspicion, so
+        that this start reads all of it. Raises `HomeUnwritable` when the disk refuses.
         """
-        epoch = read(self.home).epoch + 1
+        last, boot = read(self.home), _boot()
+        info = LockInfo(os.getpid(), started_at, version, State.STARTING, "", last.epoch + 1, boot)
         try:
-            self._write(LockInfo(os.getpid(), started_at, version, State.STARTING, "", epoch))
+            if last.state in _UNENDED and last.boot != boot:
+                self.home.suspect.write_text(
+                    f"the machine went down under process {last.pid}\n", encoding="ascii"
+                )
+            self._write(info)
+            os.fsync(self._fd)  # else a power cut soon after shows how the life before ended
         except OSError as error:
             message = f"cannot write the lock {self.home.lock}: {error.strerror}; look at its disk"
             raise HomeUnwritable(message) from error
@@ -112,11 +129,14 @@ class Lock:
         self.info = info
 
 
-def acquire(home: Home) -> Lock:
+def acquire(home: Home, *, secure: bool = True) -> Lock:
     """Return the lock of a home that exists, waiting up to 2 s for whoever is no daemon.
 
+    The home is closed to other users first, unless `secure` is false: for who only looks at it.
     Raises `AlreadyRunning` naming the owner, or `HomeUnwritable`.
     """
+    if secure:
+        home.secure()
     for _ in range(ATTEMPTS):
         fd = _opened(home, os.O_RDWR | os.O_CREAT)
         if _try(fd, fcntl.LOCK_EX) and _is_lock(home, fd):
@@ -175,8 +195,7 @@ def state(home: Home) -> State:
     if free or (said.pid and not _lives(said.pid)):
         # Held by somebody else than who wrote it: a command that is done in a moment. And garbage
         # says nothing about how the last owner ended.
-        ended_badly = said.state in {State.STARTING, State.RUNNING, State.CRASHED}
-        return State.CRASHED if ended_badly else State.STOPPED
+        return State.CRASHED if said.state in _UNENDED else State.STOPPED
     return State.STARTING if said.state == State.STARTING else State.RUNNING
 
 
@@ -190,10 +209,13 @@ def is_daemon(home: Home) -> bool:
 def _opened(home: Home, how: int) -> int:
     """Return a descriptor of the lock file; raises `HomeUnwritable` for what can be none."""
     try:
-        # A pipe in its place must not keep us waiting for somebody to write into it.
-        fd = os.open(home.lock, how | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
+        # A pipe in its place must not keep us waiting for somebody to write into it, and a link
+        # must not have us write where it leads.
+        how |= os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
+        fd = os.open(home.lock, how, FILE_MODE)
     except OSError as error:
-        advice = "remove it" if home.lock.is_dir() else "check who owns the folder and the file"
+        wrong = os.path.isdir(home.lock) or os.path.islink(home.lock)  # noqa: PTH112, PTH114 - never raise
+        advice = "remove it" if wrong else "check who owns the folder and the file"
         message = f"cannot open the lock {home.lock}: {error.strerror}; {advice}"
         raise HomeUnwritable(message) from error
     if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -208,6 +230,14 @@ def _is_lock(home: Home, fd: int) -> bool:
         return os.path.samestat(os.fstat(fd), home.lock.stat())
     except OSError:
         return False
+
+
+def _boot() -> str:
+    """Return what this life of the machine is called; empty where the system does not tell."""
+    try:
+        return Path(_BOOT).read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
 
 
 def _lives(pid: int) -> bool:

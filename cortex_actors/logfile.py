@@ -18,6 +18,8 @@ from io import FileIO
 from itertools import pairwise
 from typing import IO, TYPE_CHECKING, Protocol
 
+from cortex_actors.home import private
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
@@ -174,7 +176,7 @@ class RotatingFile:
 
     def _open(self) -> FileIO:
         """Open the file for appending, on a fresh line: the last one may have been cut short."""
-        file = FileIO(self._path, "a+")
+        file = FileIO(self._path, "a+", opener=private)
         if file.tell():
             file.seek(-1, os.SEEK_END)
             if file.read(1) != b"\n":

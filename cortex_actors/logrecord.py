@@ -82,7 +82,7 @@ class Filter:
             record.seq > self.since
             and record.at >= self.since_at
             and LEVELS.get(record.level, 0) >= LEVELS[self.level]
-            and fnmatchcase(record.actor, self.actor)
+            and (self.actor == "*" or fnmatchcase(record.actor, self.actor))
             and (self.topic is None or fnmatchcase(record.topic or "", self.topic))
         )
 

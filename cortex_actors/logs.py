@@ -16,6 +16,7 @@ async for batch in stream.follow(Filter(since=last_event_id), last=None):
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import sys
@@ -48,8 +49,8 @@ if TYPE_CHECKING:
 #: Records kept in memory.
 RING = 5_000
 
-#: Records of the ring that a follower which is behind is offered at once.
-STEP = FOLLOWER_LIMIT
+#: Records of the ring that a follower which is behind is offered in one turn of the loop: 0.5 ms.
+STEP = 200
 
 #: What the standard library puts on every `LogRecord`; anything else was given with `extra=`.
 _STANDARD = {*vars(logging.makeLogRecord({})), "message", "asctime", "taskName"}
@@ -71,6 +72,8 @@ class LogStream:
         self._begin = self._seq = self._before + (0 if ended_well(path) else LEAP)
         self._file = LineWriter(RotatingFile(path))
         self._echo = LineWriter(Terminal(echo)) if echo else None
+        #: Held by the follower that reads the files, so that many do not take all threads.
+        self.reading = asyncio.Lock()
 
     @property
     def followers(self) -> int:
@@ -108,7 +111,7 @@ class LogStream:
             follower = Follower(self, wanted, limit=limit, keep=keep, go_on=go_on)
             self._behind.add(follower)
             if keep is not None and not asked:
-                for record in select(self._ring, wanted, last=keep):
+                for record in self.recent(wanted, last=keep):
                     follower.offer(record)
                 self._catch_up(follower)
         return follower
@@ -150,7 +153,9 @@ class LogStream:
     def recent(self, wanted: Filter, *, last: int = 10) -> list[Record]:
         """Return the last records in memory that pass."""
         with self.guard:
-            return select(self._ring, wanted, last=last)
+            # From the newest on: mostly the first ones pass, and 5,000 take 2 to 8 ms.
+            newest = filter(wanted.passes, reversed(self._ring))
+            return list(islice(newest, min(max(0, last), RING)))[::-1]
 
     def forget(self, follower: Follower) -> None:
         """End one follower."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from cortex_actors.domain.alert import AlertKind
 from cortex_actors.domain.project import innermost
+from cortex_actors.domain.resolution import Ending
 from cortex_actors.errors import BadInput, CortexError, LedgerDown, NotFound, UnknownProject
 from cortex_actors.pipeline import reading
 from cortex_actors.storage import (
@@ -93,17 +94,18 @@ def place(path: str) -> str:
     return reading.place(path)
 
 
-def counts(connection: Connection, model: str) -> dict[str, Any]:
-    """Return the numbers of `status`."""
+def counts(connection: Connection, model: str, sections: Container[str]) -> dict[str, Any]:
+    """Return the numbers of `status`; `sections` are the files that have a section of ours."""
     return {
         "projects": len(project_rows.followed(connection)),
         "insights": insight_rows.count(connection),
         "principles": principles.count(connection),
         "principles_by_status": shelf.by_status(connection),
-        "resolved_files": resolutions.count(connection),
+        "resolved_files": sum(each in sections for each in resolutions.paths(connection)),
         "unresolved": [
             {"path": each.path, "agent": each.agent, "state": str(each.ending)}
             for each in resolutions.troubled(connection)
+            if each.ending is not Ending.EDITED or each.path in sections
         ],
         "waiting": journal.waiting(connection),
         "dead": journal.dead(connection),
@@ -180,7 +182,7 @@ def failures(failing: Mapping[str, Any]) -> list[str]:
 
 
 def kept(home: Home, now: int) -> dict[str, Any]:
-    """Return the newest backup, and what the last recovery of this week did (on a thread).
+    """Return the newest backup, the last whole check, and this week's last recovery (on a thread).
 
     A recovery from before the last `cortex restore` is left out: its ledger is no longer in use.
     Of a folder that cannot be read it says nothing: the next backup fails for it, and says why.
@@ -190,7 +192,11 @@ def kept(home: Home, now: int) -> dict[str, Any]:
         copies = [each for each in backups.listed(home.backups) if not each.migrated]
     newest = {"at": copies[0].at, "path": str(copies[0].path)} if copies else None
     since = replacement.restored_at(home.ledger) or 0
-    return {"backup": newest, "recovery": reports.latest(home.backups, now, since=since)}
+    return {
+        "backup": newest,
+        "checked_at": backups.checked_at(home.backups),
+        "recovery": reports.latest(home.backups, now, since=since),
+    }
 
 
 def project(connection: Connection, wanted: str) -> Project:

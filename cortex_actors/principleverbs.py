@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import distilled, lookup, trails, wants, whatif
@@ -54,9 +55,14 @@ class PrincipleVerbs(Verbs):
             words=tuple(search.split()),
             sort=wants.chosen(PrincipleSort, sort, what="order") or PrincipleSort.RANK,
         )
-        return await self._parts.records.read(
+        found = await self._parts.records.read(
             lambda c: distilled.page(c, wanted, limit=limit, skip=skip)
         )
+        written = await trails.in_files(found.pop("written"))
+        stands = Counter(each["principle_id"] for each in written)
+        for each in found["principles"]:
+            each["resolved"] = stands[each["id"]]
+        return found
 
     async def principle(self, principle: str) -> dict[str, Any]:
         """Return one principle, by its id or the beginning of it, and what its rank is made of.
@@ -69,7 +75,8 @@ class PrincipleVerbs(Verbs):
             name = find(connection, Named.PRINCIPLE, principle)
             return distilled.whole(connection, name, now=now, scales=scales)
 
-        return await self._parts.records.read(look)
+        found = await self._parts.records.read(look)
+        return {**found, "files": await trails.in_files(found["files"])}
 
     async def what_if(self, insight: str) -> dict[str, Any]:
         """Return what an insight lacks for a principle, and what its promotion would do now.
@@ -103,7 +110,7 @@ class PrincipleVerbs(Verbs):
                 )
             return trails.history(connection, trails.named(connection, thing))
 
-        return await self._parts.records.read(look)
+        return await trails.as_it_is(await self._parts.records.read(look))
 
     def _scales(self) -> Scales:
         """Return how principles are ranked and faded now."""

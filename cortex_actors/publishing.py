@@ -6,6 +6,7 @@ With a daemon by `Publishing`; without one by `write`, which keeps to the same r
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import lookup, topics
@@ -16,6 +17,7 @@ from cortex_actors.domain.event import Event
 from cortex_actors.domain.payload import Custom, FileChanged, Payload
 from cortex_actors.errors import BadInput, Refused, UnknownProject
 from cortex_actors.parsers.dialect import dialect_of
+from cortex_actors.rules.clearing import cleared
 from cortex_actors.storage.append import store
 from cortex_actors.storage.journal import store_once
 
@@ -48,9 +50,13 @@ class Publishing:
         """Return once the event is durable, unless it is transient.
 
         Raises `UnknownTopic`, `BadInput` for the payload or the idempotency key, `Refused` for a
-        topic that only the daemon may say, `UnknownProject` for a path under no project.
+        topic that only the daemon may say or for a secret, `UnknownProject` for a path under no
+        project.
         """
         _refuse(topic, payload, source)
+        if not transient:
+            # On a thread: a payload that is made to be slow takes up to 2 s.
+            await asyncio.to_thread(_refuse_secrets, topic, payload, source, key=key)
         if _names_a_file(topic, payload):
             given = await asyncio.to_thread(_placed, payload)
             said: Payload = await self._records.read(lambda c: _addressed(c, given))
@@ -91,6 +97,7 @@ def write(
     keeps names.
     """
     _refuse(topic, payload, source)
+    _refuse_secrets(topic, payload, source, key=key)
     if _names_a_file(topic, payload):
         said: Payload = _addressed(connection, _placed(payload))
     else:
@@ -154,6 +161,13 @@ def _refuse(topic: str, payload: object, source: object) -> None:
         )
         raise Refused(message)
     _refuse_misshapen(topic, payload, source)
+
+
+def _refuse_secrets(topic: str, payload: object, source: str, *, key: str | None) -> None:
+    """Raise `Refused` for a secret in what is stored of another process's words: no path, no id."""
+    own = payload if topics.find(topic).payload is Custom else None
+    told = json.dumps([topic, source, key, own], ensure_ascii=False, default=str)
+    cleared(told, what="the event", redact=None)
 
 
 def _refuse_misshapen(topic: str, payload: object, source: object) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cortex_actors.bus.idempotency import refuse_key
@@ -10,9 +12,9 @@ from cortex_actors.domain.memory import Layer, MemoryType, Realm
 from cortex_actors.errors import BadInput
 from cortex_actors.memory.wish import Wish
 from cortex_actors.narrowing import word
-from cortex_actors.rules.admitting import ABSTRACT, ROLE, THREAD, admitted, named
+from cortex_actors.rules.admitting import ABSTRACT, ROLE, THREAD, admitted, filed, named
+from cortex_actors.rules.clearing import cleared
 from cortex_actors.rules.moments import moment
-from cortex_actors.rules.tagging import tags as normalised
 from cortex_actors.rules.uniting import Prefer
 from cortex_actors.topics import MEMORY_REMEMBERED
 from cortex_actors.verbs import Verbs
@@ -71,11 +73,12 @@ class RememberVerbs(Verbs):
         Raises `BadInput`, `NotYours`, `NotFound`, `Refused` for a secret (`redact` masks it).
         """
         settings = self._parts.memory()
+        texts = partial(_texts, content, role, thread, tags=tags, abstract=abstract, redact=redact)
         wish = Wish(
-            admitted(content, redact=redact),
-            caller.acting(agent, settings.agent),
+            # On a thread: 64 KB that are made to be slow take up to 2 s to look through.
+            **await asyncio.to_thread(texts),
+            agent=caller.acting(agent, settings.agent),
             **_words(layer, realm, type_=type, prefer=prefer or settings.prefer),
-            **_names(role, thread, tags=tags, abstract=abstract, redact=redact),
             **_links(related_agents, responding_to, supersedes=supersedes),
             **_times(said_from, said_until, now=self._parts.clock.now()),
             merge=merge,
@@ -105,14 +108,21 @@ def _refuse_nobody(wish: Wish) -> None:
         )
 
 
-def _names(
-    role: str, thread: str, *, tags: list[str] | None, abstract: str | None, redact: bool
+def _texts(
+    content: str,
+    role: str,
+    thread: str,
+    *,
+    tags: list[str] | None,
+    abstract: str | None,
+    redact: bool,
 ) -> dict[str, Any]:
-    """Return what a memory is called, and filed under."""
+    """Return what a memory says, what it is called, and what it is filed under."""
     return {
-        "role": named(role, what="the role", most=ROLE),
-        "thread": named(thread, what="the thread", most=THREAD),
-        "tags": normalised(tags or []),
+        "content": admitted(content, redact=redact),
+        "role": named(role, what="the role", most=ROLE, redact=redact),
+        "thread": named(thread, what="the thread", most=THREAD, redact=redact),
+        "tags": filed(tags or [], redact=redact),
         "abstract": _abstract(abstract, redact=redact),
     }
 
@@ -132,6 +142,7 @@ def _key(given: str | None) -> str | None:
     """Return an idempotency key that can be kept."""
     if given is not None:
         refuse_key(MEMORY_REMEMBERED, given, durable=True)
+        cleared(given, what="the idempotency key", redact=None)
     return given
 
 

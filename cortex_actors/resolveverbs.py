@@ -8,19 +8,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cortex_actors import lookup, topics
-from cortex_actors.domain.payload import Nothing
+from cortex_actors.clock import ulid
+from cortex_actors.domain.caller import OWNER
+from cortex_actors.domain.payload import Nothing, OrganisationComplete
 from cortex_actors.domain.project import innermost
 from cortex_actors.domain.resolution import Edits, Unwritten, Wish
+from cortex_actors.domain.trust import Approval, Decision, Way
 from cortex_actors.errors import BadInput, UnknownProject
 from cortex_actors.formatters import registry
 from cortex_actors.refusals import FolderMissing
-from cortex_actors.storage import projects, resolutions
+from cortex_actors.storage import approvals, principles, projects, resolutions
 from cortex_actors.verbs import SOURCE, Verbs
 from cortex_actors.wants import chosen
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
+    from cortex_actors.domain.event import Event
+    from cortex_actors.domain.payload import Payload
     from cortex_actors.domain.project import Project
     from cortex_actors.domain.resolution import Report, Resolved
     from cortex_actors.storage.records import Connection
@@ -54,12 +59,15 @@ class ResolveVerbs(Verbs):
         edited: str | None = None,
         metadata: bool = False,
         text_only: bool = False,
+        approve: Sequence[str] = (),
     ) -> dict[str, Any]:
         """Bring what is known into the instruction files of a project, or into one file.
 
         `path` is a file, a folder in a project, or a project's name or id; `everything` means all
         projects. `edited` is `keep` or `discard`: what becomes of what a human wrote inside our
         section. `text_only` returns the section and writes nothing, as for an agent without files.
+        `approve` are ids of principles that a person has accepted in the diff of a dry run: nothing
+        else is written that nobody has approved, and nothing is approved by a dry run.
         A file that may not be written is in the answer with the reason, and so is, of all projects,
         one whose folder is gone. Raises `FolderMissing` where only that one is meant,
         `UnknownProject`, `NotFound` for an agent, `BadInput` for a file that nobody reads.
@@ -78,11 +86,27 @@ class ResolveVerbs(Verbs):
             text_only=text_only or has_no_file,
         )
         wishes, gone = await self._wishes(wish, path)
+        if approve and not dry_run:
+            await self._accept(approve)
         found = await self._parts.resolver.resolve(wishes)
         return {
             "files": [_shaped(each) for each in found.files],
             "left": [asdict(each) for each in (*gone, *found.left)],
         }
+
+    async def _accept(self, names: Sequence[str]) -> None:
+        """Note that a person accepted a diff with those principles; those that are gone are not."""
+        now = self._parts.clock.now()
+
+        def work(connection: Connection) -> tuple[None, Sequence[Event[Payload]]]:
+            known = principles.by_ids(connection, names)
+            for each in known:
+                said = Approval(each, Decision.APPROVED, now, OWNER.by, Way.DIFF)
+                approvals.decide(connection, said)
+            done = OrganisationComplete(f"run_{ulid(now)}", tuple(sorted(known)))
+            return None, [self._parts.bus.event(topics.ORGANISATION_COMPLETE, done, source=SOURCE)]
+
+        await self._change_and_say(work)
 
     async def undo_resolution(self, path: str) -> dict[str, Any]:
         """Take the newest write of ours into a file back; what a human wrote since stays.
@@ -183,7 +207,12 @@ def _shaped(found: Resolved) -> dict[str, Any]:
         "diff": found.diff,
         "section": found.section,
         "bullets": [
-            {"id": each.principle_id, "text": each.text, "conflict": each.conflict or None}
+            {
+                "id": each.principle_id,
+                "text": each.text,
+                "conflict": each.conflict or None,
+                "approved": each.is_approved,
+            }
             for each in found.bullets
         ],
         "tokens": found.tokens,

@@ -174,12 +174,14 @@ class ScheduleSettings(Section):
     #: Seconds by which each of those eight comes later, up to so many, by chance: they do not all
     #: fall into the same second, on one machine or on many. At most a tenth of the interval.
     jitter_s: float = Field(600, ge=0)
-    #: Seconds between two backups of the ledger; one that nobody wrote is not copied again.
-    backup_every_s: float = Field(3_600, gt=0)
+    #: Seconds from one backup of the ledger to the next; one that nobody wrote is not copied again.
+    #: What was acknowledged since the last is at risk when the file is lost: these, and the time
+    #: that two copies take. With 60 s for that it is at most 5 minutes.
+    backup_every_s: float = Field(240, gt=0)
     #: Seconds between two times that what was handled long ago is deleted (events.keep_days).
     prune_every_s: float = Field(3_600, gt=0)
     #: Seconds between two checks of the whole ledger.
-    check_every_s: float = Field(604_800, gt=0)
+    check_every_s: float = Field(86_400, gt=0)
     #: Seconds between two trials of the daemon, in which it remembers, recalls and forgets a probe;
     #: the first comes half a minute after a start. While nobody writes there is one a day.
     probe_every_s: float = Field(900, gt=0)

@@ -30,12 +30,17 @@ class Signals:
     """Remembers a signal that comes before there is anything to stop, and counts all of them."""
 
     def __init__(self) -> None:
-        """Take the signals, except one that whoever started us (nohup) ignores."""
+        """Take the signals, except SIGINT and SIGHUP where whoever started us ignores them (nohup).
+
+        SIGTERM is taken all the same: a daemon that ignores it can only be killed.
+        """
         self.count = 0
         self._early = 0
         self._service: Stoppable | None = None
         self._code: int | None = None
-        self._taken = [n for n in ASKING if signal.getsignal(n) is not signal.SIG_IGN]
+        self._taken = [
+            n for n in ASKING if n == signal.SIGTERM or signal.getsignal(n) is not signal.SIG_IGN
+        ]
         for number in self._taken:
             signal.signal(number, self._note)
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cortex_actors.domain.principle import of_insight
 from cortex_actors.domain.project import innermost
 from cortex_actors.domain.trust import SourceKind
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.storage import (
+    approvals,
     catalogue,
     merging,
     principles,
@@ -25,7 +27,7 @@ from cortex_actors.storage.naming import Named, find
 from cortex_actors.storage.revoking import Revoked
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Container, Iterable
 
     from cortex_actors.storage.records import Connection
 
@@ -99,9 +101,19 @@ def source(connection: Connection, word: str, place: str | None) -> Source:
 
 
 def take(
-    connection: Connection, wanted: Source, *, at: int, least: int, note: str | None, same: bool
+    connection: Connection,
+    wanted: Source,
+    *,
+    at: int,
+    least: int,
+    note: str | None,
+    same: bool,
+    sections: Container[str],
 ) -> Effect:
-    """Take a source back, and with `same` the texts that say the same as an insight."""
+    """Take a source back, and with `same` the texts that say the same as an insight.
+
+    `sections` are the files that have a section of ours now: no other is written.
+    """
     some = [wanted]
     if same and wanted.kind is SourceKind.INSIGHT:
         others = merging.followers(connection, [wanted.key])
@@ -114,7 +126,9 @@ def take(
             did += revoking.revoke(connection, each.kind, each.key, at=at, least=least)
     lost = {name for name, _ in did.principles}
     lost |= {each.key for each in begun if each.kind is SourceKind.PRINCIPLE}
-    return Effect(tuple(begun), did, _files(connection, lost))
+    gone = did.gone | {each.key for each in begun if each.kind is SourceKind.INSIGHT}
+    approvals.end(connection, lost | {of_insight(each) for each in gone}, at=at)
+    return Effect(tuple(begun), did, _files(connection, lost, sections))
 
 
 def told(connection: Connection, wanted: Source, effect: Effect) -> dict[str, Any]:
@@ -137,7 +151,7 @@ def told(connection: Connection, wanted: Source, effect: Effect) -> dict[str, An
     }
 
 
-def listed(connection: Connection) -> dict[str, Any]:
+def listed(connection: Connection, sections: Container[str]) -> dict[str, Any]:
     """Return everything that is taken back, newest first, and what of it stands in files still."""
     names = projects.names(connection)
     keys = [each.key for each in revocations.standing(connection)]
@@ -163,6 +177,7 @@ def listed(connection: Connection) -> dict[str, Any]:
                 "reason": _reason(connection, path, agent),
             }
             for path, agent, text in revoking.left_over(connection)
+            if path in sections
         ],
     }
 
@@ -185,10 +200,12 @@ def record(
     )
 
 
-def _files(connection: Connection, lost: Collection[str]) -> tuple[tuple[str, str], ...]:
+def _files(
+    connection: Connection, lost: Collection[str], sections: Container[str]
+) -> tuple[tuple[str, str], ...]:
     """Return the files and agents for which principles stand somewhere."""
     rows: Iterable[tuple[str, str, Any]] = resolutions.standing(connection, lost)
-    return tuple(sorted({(path, agent) for path, agent, _ in rows}))
+    return tuple(sorted({(path, agent) for path, agent, _ in rows if path in sections}))
 
 
 def _checkouts(connection: Connection, wanted: Source) -> list[str]:

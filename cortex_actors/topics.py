@@ -156,7 +156,7 @@ TOPICS: Final[tuple[Topic, ...]] = (
         "Bring what is known back into an instruction file.",
         said_by=("resolver", "anyone"),
         heard_by=("resolver",),
-        key=("path", "agent"),
+        key=("path", "agent", "refresh"),
     ),
     Topic(
         RESOLUTION_COMPLETE,

@@ -6,6 +6,7 @@ principle, the files that principle stands in; and the same once more in the ord
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import PurePath
@@ -13,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.domain.trust import SourceKind
 from cortex_actors.errors import NotFound
+from cortex_actors.pipeline import presence
 from cortex_actors.storage import (
+    approvals,
     catalogue,
     clusters,
     contradictions,
@@ -26,11 +29,11 @@ from cortex_actors.storage import (
 from cortex_actors.storage.naming import Named, find
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from cortex_actors.domain.insight import Insight
     from cortex_actors.domain.principle import Derivation, Principle
-    from cortex_actors.domain.trust import Review, Revocation
+    from cortex_actors.domain.trust import Approval, Review, Revocation
     from cortex_actors.storage.contradictions import Contradiction
     from cortex_actors.storage.records import Connection
     from cortex_actors.storage.trail import Bullet, Line
@@ -61,6 +64,7 @@ class _Chain:
     clusters: list[clusters.Cluster] = field(default_factory=list)
     against: list[Contradiction] = field(default_factory=list)
     reviewed: list[Review] = field(default_factory=list)
+    approved: list[Approval] = field(default_factory=list)
     revoked: list[Revocation] = field(default_factory=list)
     #: Principle -> what it comes of.
     made_of: dict[str, list[Derivation]] = field(default_factory=dict)
@@ -119,10 +123,28 @@ def history(connection: Connection, start: Start) -> dict[str, Any]:
         ],
         "contradictions": [_contradiction(chain, each) for each in chain.against],
         "reviews": [asdict(each) for each in chain.reviewed],
+        "approvals": [asdict(each) for each in chain.approved],
         "revocations": [asdict(each) for each in chain.revoked],
         "principles": [_principle(chain, each) for each in chain.principles.values()],
         "files": [asdict(each) for each in chain.bullets],
         "events": sorted(_events(chain), key=lambda each: (each["at"], each["what"])),
+    }
+
+
+async def in_files(bullets: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return those bullets that stand in their files now: people remove sections, too."""
+    there = await asyncio.to_thread(presence.sections, {each["path"] for each in bullets})
+    return [each for each in bullets if presence.says(there, each["path"], each["text"])]
+
+
+async def as_it_is(found: dict[str, Any]) -> dict[str, Any]:
+    """Return a history without the files in which nothing of it stands now."""
+    files = await in_files(found["files"])
+    gone = [_file_event(each) for each in found["files"] if each not in files]
+    return {
+        **found,
+        "files": files,
+        "events": [each for each in found.get("events", ()) if each not in gone],
     }
 
 
@@ -160,6 +182,8 @@ def _chain(connection: Connection, start: Start) -> _Chain:
     )
     found.principles = {each.id: each for each in ranked}
     found.bullets = trail.bullets(connection, sorted(made))
+    written = approvals.of(connection, made).values()
+    found.approved = sorted(written, key=lambda each: (each.at, each.principle_id))
     found.revoked = trail.taken_back(connection, _keys(found, start))
     sides = {side for each in found.against for side in each.pair}
     some = {each.insight_id for few in found.made_of.values() for each in few}
@@ -258,9 +282,12 @@ def _events(chain: _Chain) -> Iterator[dict[str, Any]]:
             yield _event(pair.resolved_at, "decided", pair.id, pair.resolution or pair.status)
     for review in chain.reviewed:
         yield _event(review.at, review.decision.value, review.insight_id, review.note or "")
+    for said in chain.approved:
+        how = said.note or f"to be written, by {said.decided_by} ({said.way.value})"
+        yield _event(said.at, said.decision.value, said.principle_id, how)
     for made in chain.principles.values():
         yield _event(made.created_at, "distilled", made.id, made.category.value)
-    yield from _file_events(chain.bullets)
+    yield from (_file_event(asdict(each)) for each in chain.bullets)
     for taken in chain.revoked:
         yield _event(taken.at, "revoked", taken.key, taken.note or taken.kind.value)
         if taken.ended_at is not None:
@@ -277,11 +304,10 @@ def _line_events(line: Line) -> Iterator[dict[str, Any]]:
         yield _event(line.withdrawn_at, "withdrawn", line.said_id, line.path)
 
 
-def _file_events(bullets: Iterable[Bullet]) -> Iterator[dict[str, Any]]:
-    """Yield when files were last resolved in which it stands."""
-    for each in bullets:
-        where = f"{each.path} for {each.agent}, bullet {each.ordinal + 1}"
-        yield _event(each.resolved_at, "resolved", each.principle_id, where)
+def _file_event(bullet: Mapping[str, Any]) -> dict[str, Any]:
+    """Return when a file was last resolved in which it stands."""
+    where = f"{bullet['path']} for {bullet['agent']}, bullet {bullet['ordinal'] + 1}"
+    return _event(bullet["resolved_at"], "resolved", bullet["principle_id"], where)
 
 
 def _event(at: int, what: str, about: str, text: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors import blaming, lookup, takeback, topics
+from cortex_actors import blaming, lookup, takeback, topics, trails
 from cortex_actors.clock import ulid
 from cortex_actors.domain.payload import (
     AccumulationComplete,
@@ -17,20 +17,19 @@ from cortex_actors.domain.payload import (
 )
 from cortex_actors.domain.project import innermost
 from cortex_actors.domain.trust import SourceKind
-from cortex_actors.errors import BadInput, CortexError, NotFound, UsageError
-from cortex_actors.storage import projects, revocations, revoking
+from cortex_actors.errors import CortexError, NotFound, UsageError
+from cortex_actors.pipeline import presence
+from cortex_actors.rules.admitting import noted
+from cortex_actors.storage import approvals, projects, resolutions, revocations, revoking
 from cortex_actors.verbs import SOURCE, Verbs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Container, Iterator, Sequence
 
     from cortex_actors.domain.event import Event
     from cortex_actors.domain.payload import Payload
     from cortex_actors.storage.records import Connection
     from cortex_actors.takeback import Effect, Source
-
-#: Characters of what a person has to say about it.
-NOTE_LIMIT = 2_000
 
 #: Ids that one event names: its payload has a limit.
 NAMED = 1_500
@@ -51,18 +50,19 @@ class TrustVerbs(Verbs):
 
         `source` is a project's name, id or folder, a file's or folder's absolute path, or the id of
         an insight or a principle; `same` takes the texts along that say the same as an insight.
-        What it said is not taken in again, and every file in which something of it stands is
+        What it said is not taken in again, and every file in which something of it stands now is
         written anew, whatever its project opted for. A dry run changes nothing. Raises `NotFound`,
         `BadInput`.
         """
-        _checked(note)
+        note = noted(note)
         place, at = await self._place(source), self._parts.clock.now()
         run_id, least = f"run_{ulid(at)}", self._parts.ruling().promotion.projects
+        there = await self._sections()
 
         def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Event[Payload]]]:
             wanted = takeback.source(connection, source, place)
             effect = takeback.take(
-                connection, wanted, at=at, least=least, note=note or None, same=same
+                connection, wanted, at=at, least=least, note=note, same=same, sections=there
             )
             answer = takeback.told(connection, wanted, effect)
             if dry_run:
@@ -88,9 +88,12 @@ class TrustVerbs(Verbs):
 
         def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Event[Payload]]]:
             wanted = takeback.source(connection, source, place)
-            if not revocations.end(connection, wanted.kind, wanted.key, at=at):
+            found = revocations.find(connection, wanted.kind, wanted.key)
+            if found is None:
                 message = f"{wanted.name} was not taken back; what was is listed by: cortex revoke"
                 raise NotFound(message)
+            revocations.end(connection, wanted.kind, wanted.key, at=at)
+            approvals.restore(connection, ended_at=found.at)
             takeback.record(connection, run_id, wanted, at=at, counts={"lifted": 1})
             said = list(self._read_again(connection, run_id, wanted))
             answer = {"kind": str(wanted.kind), "key": wanted.key, "name": wanted.name}
@@ -104,7 +107,8 @@ class TrustVerbs(Verbs):
         `left_over` are bullets that stand in files though they are no principle any more, with the
         reason where a file could not be written.
         """
-        return await self._parts.records.read(takeback.listed)
+        there = await self._sections()
+        return await self._parts.records.read(lambda c: takeback.listed(c, there))
 
     async def blame(
         self, path: str | None = None, line: int | None = None, text: str | None = None
@@ -117,11 +121,22 @@ class TrustVerbs(Verbs):
         if (path is None) == (text is None) or (path is None) != (line is None):
             raise UsageError("say either a path and a line, or a text")
         if path is None or line is None:
-            return await self._parts.records.read(lambda c: blaming.of_text(c, text or ""))
+            there = await self._sections()
+            return await self._as_it_is(lambda c: blaming.of_text(c, text or "", there))
         place = await self._place(path) or path
         project = await self._project(place)
         seen = await blaming.look(place, line, project=project)
-        return await self._parts.records.read(lambda c: blaming.of_line(c, seen))
+        return await self._as_it_is(lambda c: blaming.of_line(c, seen))
+
+    async def _sections(self) -> Container[str]:
+        """Return the files that have a section of ours now."""
+        written = await self._parts.records.read(resolutions.paths)
+        return await asyncio.to_thread(presence.sections, written)
+
+    async def _as_it_is(self, look: Callable[[Connection], dict[str, Any]]) -> dict[str, Any]:
+        """Return where something comes from, with those files alone in which it stands now."""
+        found = await self._parts.records.read(look)
+        return {**found, "matches": [await trails.as_it_is(each) for each in found["matches"]]}
 
     async def _place(self, word: str) -> str | None:
         """Return the one name of a file or folder; None for a word that is no path."""
@@ -142,7 +157,8 @@ class TrustVerbs(Verbs):
         for some in _parts(sorted(lost)):
             yield self._event(topics.ORGANISATION_COMPLETE, OrganisationComplete(run_id, some))
         for path, agent in effect.files:
-            yield self._event(topics.RESOLUTION_REQUESTED, ResolutionRequested(path, agent))
+            again = ResolutionRequested(path, agent, refresh=True)
+            yield self._event(topics.RESOLUTION_REQUESTED, again)
 
     def _read_again(
         self, connection: Connection, run_id: str, wanted: Source
@@ -178,13 +194,6 @@ class _OnlyLooked(CortexError):
         """Remember what would have been the answer."""
         super().__init__("only looked at what would be taken back")
         self.answer = answer
-
-
-def _checked(note: str | None) -> None:
-    """Raise `BadInput` for a note that is too long."""
-    if note is not None and len(note) > NOTE_LIMIT:
-        message = f"a note has at most {NOTE_LIMIT} characters, this one has {len(note)}"
-        raise BadInput(message)
 
 
 def _counts(effect: Effect) -> dict[str, int]:

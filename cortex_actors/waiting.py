@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors import learned, whys
+from cortex_actors import distilled, learned, whys
 from cortex_actors.domain.insight import InsightStatus
-from cortex_actors.domain.trust import Decision, SourceKind
+from cortex_actors.domain.principle import PrincipleStatus, of_insight
+from cortex_actors.domain.trust import Approval, Decision, Review, SourceKind
 from cortex_actors.rules import promotion
 from cortex_actors.rules.promotion import Need
 from cortex_actors.storage import (
+    approvals,
     catalogue,
     derivations,
     insights,
     merging,
     merits,
+    principles,
     reviews,
     revocations,
+    shelf,
     sources,
     trail,
 )
@@ -26,12 +30,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from cortex_actors.domain.insight import Insight
-    from cortex_actors.domain.trust import Review
     from cortex_actors.rules.promotion import Requirement, Thresholds
     from cortex_actors.storage.records import Connection
 
-#: What a person is asked: whether a text may be used at all, or whether it may be a principle.
-USE, PROMOTION = "use", "promotion"
+#: What a person is asked: whether a text may be used at all, whether it may be a principle, or
+#: whether a principle may be written into files of other projects.
+USE, PROMOTION, WRITE = "use", "promotion", "write"
+
+#: Why a principle is not written.
+UNAPPROVED = "a principle; it is written into no other project's file before you approve it"
 
 #: Insights that are looked at for what could be promoted, the most believed first: some hundred
 #: milliseconds.
@@ -44,21 +51,26 @@ def listed(
     *,
     now: int,
     thresholds: Thresholds,
+    is_free: bool,
     limit: int,
     skip: int,
 ) -> dict[str, Any]:
-    """Return one page of what waits for a person."""
+    """Return one page of what waits for a person; `is_free` where all principles are written."""
     held = _held(connection, project_id)
     ready = _ready(connection, project_id, now=now, thresholds=thresholds)
+    unwritten = [] if is_free else _unwritten(connection, project_id)
     rows = [(each, USE, str(each.review)) for each in held]
     rows += [(each, PROMOTION, why) for each, why in ready]
     page = rows[skip : skip + limit]
     said = trail.lines(connection, [each.id for each, _, _ in page])
+    rest = max(0, skip - len(rows))
+    more = unwritten[rest : rest + limit - len(page)]
     return {
         "status": "waiting",
-        "total": len(rows),
+        "total": len(rows) + len(unwritten),
         USE: len(held),
         PROMOTION: len(ready),
+        WRITE: len(unwritten),
         **_decisions(connection),
         "reviews": [
             {
@@ -68,26 +80,55 @@ def listed(
                 "trust": sorted({line.trust for line in said if line.said_id == each.id}),
             }
             for each, asks, because in page
-        ],
+        ]
+        + [{**each, "asks": WRITE, "because": UNAPPROVED} for each in _whole(connection, more)],
     }
 
 
 def decided(
     connection: Connection, decision: Decision, project_id: str | None, *, limit: int, skip: int
 ) -> dict[str, Any]:
-    """Return one page of what a person has decided, newest first."""
-    ours = None if project_id is None else set(insights.ids_of(connection, project_id))
-    found = reviews.listed(connection, decision)
-    some = [each for each in found if ours is None or each.insight_id in ours]
-    page = some[skip : skip + limit]
-    known = catalogue.by_ids(connection, [each.insight_id for each in page])
+    """Return one page of what a person has decided, newest first.
+
+    Of a text that was let become a principle it is the text, not the principle, too.
+    """
+    found: list[Review | Approval] = [*reviews.listed(connection, decision)]
+    texts = {of_insight(each.insight_id) for each in found if isinstance(each, Review)}
+    found += [
+        each for each in approvals.listed(connection, decision) if each.principle_id not in texts
+    ]
+    ours = None
+    if project_id is not None:
+        ours = {*insights.ids_of(connection, project_id), *_said_in(connection, project_id)}
+    every = principles.ids(connection)
+    known = {_name(each) for each in found if isinstance(each, Review)}.union(every)
+    some = [each for each in found if _name(each) in (known if ours is None else known & ours)]
+    page = sorted(some, key=lambda each: (-each.at, _name(each)))[skip : skip + limit]
+    names = [_name(each) for each in page]
+    shown = {each["id"]: each for each in _whole(connection, names)}
+    for each in catalogue.by_ids(connection, names).values():
+        shown[each.id] = learned.whole(connection, each)
     return {
         "status": str(decision),
         "total": len(some),
         **_decisions(connection),
-        "reviews": [
-            {**learned.whole(connection, known[each.insight_id]), **_review(each)} for each in page
-        ],
+        "reviews": [{**shown[_name(each)], **_review(each)} for each in page],
+    }
+
+
+def principle(connection: Connection, principle_id: str, *, is_free: bool) -> dict[str, Any]:
+    """Return one principle, whether it waits to be written, and where it comes from."""
+    said = approvals.of(connection, [principle_id]).get(principle_id)
+    asks = not is_free and principle_id in principles.unapproved(connection)
+    made_of = derivations.of(connection, [principle_id]).get(principle_id, [])
+    return {
+        **_whole(connection, [principle_id])[0],
+        "asks": WRITE if asks else None,
+        "because": UNAPPROVED if asks else None,
+        "principles": [],
+        "places": _places(connection, [each.insight_id for each in made_of]),
+        "promotion": {"checks": []},
+        **(_review(said) if said and said.ended_at is None else {"decision": None}),
     }
 
 
@@ -107,17 +148,7 @@ def whole(
         "asks": asks,
         "because": because,
         "principles": sorted(derivations.coming_of(connection, [insight_id])),
-        "places": [
-            {
-                "project": line.project,
-                "path": line.path,
-                "line_start": line.line_start,
-                "trust": line.trust,
-                "first_at": line.first_at,
-                "withdrawn_at": line.withdrawn_at,
-            }
-            for line in trail.lines(connection, [insight_id])
-        ],
+        "places": _places(connection, [insight_id]),
         "promotion": whys.eligibility(connection, found, standing, now=now, thresholds=thresholds),
         **(_review(said) if said is not None else {"decision": None}),
     }
@@ -149,10 +180,52 @@ def refusal(connection: Connection, insight_id: str, decision: Decision) -> str 
     return None
 
 
-def count(connection: Connection, *, now: int, thresholds: Thresholds) -> dict[str, int]:
-    """Return how many texts wait for a person, by what is asked."""
-    ready = _ready(connection, None, now=now, thresholds=thresholds)
-    return {USE: len(_held(connection, None)), PROMOTION: len(ready)}
+def _unwritten(connection: Connection, project_id: str | None) -> list[str]:
+    """Return the principles that wait to be written, best ranked first."""
+    waits = principles.unapproved(connection)
+    if project_id is None:
+        return waits
+    ours = _said_in(connection, project_id)
+    return [each for each in waits if each in ours]
+
+
+def _said_in(connection: Connection, project_id: str) -> set[str]:
+    """Return the principles that a project says."""
+    every = frozenset(PrincipleStatus)
+    return set(shelf.listed(connection, shelf.Wanted(every, project_id=project_id)))
+
+
+def _whole(connection: Connection, principle_ids: Sequence[str]) -> list[dict[str, Any]]:
+    """Return principles as they are listed here: with the places that say them."""
+    made_of = derivations.of(connection, principle_ids)
+    ids = [each.insight_id for some in made_of.values() for each in some]
+    told = learned.briefly(connection, ids)
+    return [
+        {
+            **each,
+            "sources": [
+                place
+                for owed in made_of.get(each["id"], ())
+                for place in told.get(owed.insight_id, {}).get("sources", ())
+            ],
+        }
+        for each in distilled.shaped(connection, principle_ids)
+    ]
+
+
+def _places(connection: Connection, insight_ids: Sequence[str]) -> list[dict[str, Any]]:
+    """Return where texts stand and stood."""
+    return [
+        {
+            "project": line.project,
+            "path": line.path,
+            "line_start": line.line_start,
+            "trust": line.trust,
+            "first_at": line.first_at,
+            "withdrawn_at": line.withdrawn_at,
+        }
+        for line in trail.lines(connection, insight_ids)
+    ]
 
 
 def _held(connection: Connection, project_id: str | None) -> list[Insight]:
@@ -213,10 +286,22 @@ def _taken_back(connection: Connection, insight_id: str) -> str:
 
 
 def _decisions(connection: Connection) -> dict[str, int]:
-    """Return how many texts were decided about, by what was said."""
-    return {str(decision): number for decision, number in reviews.count(connection).items()}
+    """Return how many texts were decided about, by what was said; each counts once."""
+    return {
+        str(decision): len(
+            {of_insight(each.insight_id) for each in reviews.listed(connection, decision)}
+            | {each.principle_id for each in approvals.listed(connection, decision)}
+        )
+        for decision in Decision
+    }
 
 
-def _review(review: Review) -> dict[str, Any]:
+def _name(said: Review | Approval) -> str:
+    """Return the id of what a person decided about."""
+    return said.insight_id if isinstance(said, Review) else said.principle_id
+
+
+def _review(said: Review | Approval) -> dict[str, Any]:
     """Return what a person said."""
-    return {"decision": str(review.decision), "decided_at": review.at, "note": review.note}
+    who = {"by": said.decided_by, "way": str(said.way)} if isinstance(said, Approval) else {}
+    return {"decision": str(said.decision), "decided_at": said.at, "note": said.note, **who}

@@ -13,6 +13,7 @@ import gc
 import logging
 import os
 import shutil
+import signal
 import tempfile
 import threading
 from pathlib import Path
@@ -87,6 +88,21 @@ def _own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
         # A token that a test gives a store never comes into the user's keyring.
         patch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _signals_reach_children() -> Iterator[None]:
+    """Let programs that tests start hear SIGINT and SIGHUP, also under nohup or in the background.
+
+    A program begins with the signals ignored that its parent ignores. Those that the parent handles
+    it begins with as usual; and the handler does nothing, so that the tests outlive a hang-up.
+    """
+    ignored = [n for n in (signal.SIGINT, signal.SIGHUP) if signal.getsignal(n) is signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, lambda _number, _frame: None)
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
 
 
 @pytest.fixture(autouse=True)

@@ -68,7 +68,7 @@ PLANTED: tuple[tuple[Check, str, str], ...] = (
     (manners.waiting, "tests/test_a.py", "from asyncio import wait_for"),
     (manners.sleeping, "tests/flow/test_a.py", "import asyncio\nx = asyncio.sleep(1)"),
     (manners.sleeping, "tests/test_a.py", "from time import sleep"),
-    (manners.size, "cortex_actors/bus/a.py", "\n" * 301),
+    (manners.size, "cortex_actors/bus/a.py", "x = 1\n" * 451),
     (manners.size, "supervision.py", "\n" * 901),
     (manners.size, "cortex_actors/bus/a.py", _LONG_FUNCTION),
     (manners.names, "cortex_actors/bus/utils.py", ""),

@@ -98,9 +98,14 @@ class TestStates:
             await desk.undo(1, caller=BOB)
         with pytest.raises(NotFound, match="there is no change 9"):
             await desk.undo(2**63, caller=BOB)
+        theirs = (await desk.memory_changes(memory=V, caller=BOB))["changes"][0]["id"]
         with pytest.raises(NotYours):
-            await desk.undo(2, caller=BOB)
-        assert [mem("m"), mem("n")] == (await desk.undo(1, caller=Caller("A")))["changed"]
+            await desk.undo(theirs, caller=BOB)
+        for row in (1, 2):  # the owner's numbers count what others do
+            with pytest.raises(NotFound):
+                await desk.undo(row, caller=Caller("A"))
+        mine = (await desk.memory_changes(memory=W, caller=Caller("A")))["changes"][0]["id"]
+        assert [mem("m"), mem("n")] == (await desk.undo(mine, caller=Caller("A")))["changed"]
 
 
 class TestForget:

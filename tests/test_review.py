@@ -59,7 +59,7 @@ async def principles(tree: Tree) -> list[str]:
 
 class TestDecide:
     async def test_whole(self, tree: Tree) -> None:
-        """What waits is used and promoted once a person says so, and never when one says no."""
+        """Each question is answered alone: what may be used is no principle for that."""
         found = await waiting(tree)
         asked = {text: (each["asks"], each["because"]) for text, each in found.items()}
         assert {
@@ -80,9 +80,13 @@ class TestDecide:
 
         with pytest.raises(Refused, match=r"is a principle already .* cortex revoke pri_"):
             await tree.cortex.reject(rule)
+        used = await tree.cortex.approve(order)
+        assert ("active", None) == (used["status"], used["decision"])
+        assert [RULE] == await principles(tree)
+        assert "promotion" == (await waiting(tree))[ORDER]["asks"]
         await tree.cortex.approve(order)
         assert sorted((ORDER, RULE)) == await principles(tree)
-        assert "active" == (await tree.cortex.review(order))["status"]
+        assert {} == await waiting(tree), "what a person promoted may be written"
 
 
 class TestAsked:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MB = 1_000_000
 
 #: Seconds beyond two backups' distance after which the newest should not be older.
-GRACE = 3_600.0
+GRACE = 600.0
 
 #: Seconds in an hour and in a day.
 _HOUR, _DAY = 3_600.0, 86_400.0
@@ -118,7 +118,7 @@ def backed_up(patient: Patient) -> Iterator[Diagnosis]:
             "backups",
             "there is none yet",
             Severity.NOTE,
-            "the daemon makes one each hour; cortex backup makes one now",
+            "the daemon makes one soon; cortex backup makes one now",
         )
     else:
         yield _newest(hourly[0], patient)

@@ -20,6 +20,7 @@ from cortex_actors.storage.health import (
     ownership,
     pages,
     passages,
+    texts,
     vectors,
     words,
 )
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 LEDGER: tuple[tuple[str, Check], ...] = (
     ("pages", pages.pages),
     ("relations", pages.relations),
+    ("texts", texts.texts),
     ("owner", ownership.owned),
     ("leases", ownership.leased),
     ("beliefs", believed.beliefs),
@@ -88,8 +90,7 @@ def look(patient: Patient, halt: Halt) -> Look:
     that the next start looks at everything and recovers.
     """
     if not patient.home.ledger.exists():
-        none = Diagnosis("ledger", "there is none yet", Severity.NOTE, "cortex start makes one")
-        return Look((none, *_of_home(patient)))
+        return Look((*guarded("ledger", partial(_missing, patient)), *_of_home(patient)))
     found: list[Diagnosis] = []
     with Reader(patient.home.ledger, patient.clock, halt) as reader:
         found += guarded("ledger", lambda: reader.ask(partial(_all, pages.version, patient)), halt)
@@ -121,6 +122,14 @@ def guarded(
             halt.check()
         why = str(error) if isinstance(error, CortexError) else f"{type(error).__name__}: {error}"
         return [Diagnosis(name, f"the check itself failed: {why}", Severity.ERROR, "try it again")]
+
+
+def _missing(patient: Patient) -> Iterable[Diagnosis]:
+    """Say that there is no ledger: because there never was one, or because it is gone."""
+    if gone := check.damage(patient.home.ledger):
+        yield Diagnosis("ledger", gone, Severity.ERROR, _RECOVER, damaged=True)
+    else:
+        yield Diagnosis("ledger", "there is none yet", Severity.NOTE, "cortex start makes one")
 
 
 def _asked(reader: Reader, one: Check, patient: Patient) -> list[Diagnosis]:

@@ -131,11 +131,20 @@ def _principle(each: Answer, match: Answer, *, is_new: bool) -> None:
                         f"rank {each['rank']:.2f}",
                         f"since {when(each['created_at'])}",
                         "taken back" if taken else None,
+                        *_approved(each, match),
                     ]
                 ),
             ),
         ]
     )
+
+
+def _approved(each: Answer, match: Answer) -> Iterator[str]:
+    """Yield who decided that a principle may be written, how and when."""
+    for said in match["approvals"]:
+        if said["principle_id"] == each["id"] and said["ended_at"] is None:
+            about = f"{said['decision']} by {said['decided_by']} ({said['way']})"
+            yield f"{about} {when(said['at'])}"
 
 
 def _insight(each: Answer, match: Answer) -> None:

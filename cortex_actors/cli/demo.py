@@ -97,9 +97,10 @@ def _stage(projects: list[Path], say: Say) -> Iterator[tuple[Home, list[Path]]]:
     What the daemon warned of is printed before that when the demonstration fails.
     """
     root = Path(tempfile.mkdtemp(prefix="cortex-demo-")).resolve()
-    # They must clean up like Ctrl-C.
     home = Home.of(root / "home")
-    before = {number: signal.signal(number, _interrupt) for number in ENDINGS}
+    # They must clean up like Ctrl-C; one that nohup ignores ends nothing.
+    heard = [n for n in ENDINGS if signal.getsignal(n) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, _interrupt) for number in heard}
     try:
         say(f"copying {len(projects)} projects to {root}")
         copies = [

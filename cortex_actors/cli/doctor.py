@@ -114,7 +114,8 @@ def _found(home: Home, *, repair: bool, thorough: bool) -> dict[str, Any]:
     except AnswerLost:
         raise
     except DaemonDown:
-        held = lock.acquire(home)
+        # Without --repair a mode that is wrong is told, and stays.
+        held = lock.acquire(home, secure=repair)
     with closing(held):
         # Half a second of imports that the other way does not need.
         from cortex_actors.checkup import house_call  # noqa: PLC0415

@@ -11,7 +11,7 @@ from cortex_actors.cli import figures, hook, lifecycle, publish, reload
 from cortex_actors.cli.options import Parser, command, seconds
 from cortex_actors.cli.process import is_paused
 from cortex_actors.client import Client
-from cortex_actors.errors import DaemonDown, DeadlineExceeded
+from cortex_actors.errors import DaemonDown, DeadlineExceeded, TooManyConnections
 from cortex_actors.home import Home
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def run(words: Sequence[str]) -> int:
         # `--help` has printed itself.
         return 0
     home = Home.of(options.home)
+    home.require_entry()
     if words[0] == "status":
         return status(home, timeout=options.timeout, as_json=options.json)
     if words[0] in _OWN:
@@ -77,8 +78,10 @@ def status(home: Home, *, timeout: float = STATUS_TIMEOUT, as_json: bool) -> int
     try:
         found = _with_lock(home, Client(home, timeout=timeout).call("status"))
         code = RUNNING
-    except (DaemonDown, DeadlineExceeded):
+    except (DaemonDown, DeadlineExceeded, TooManyConnections) as error:
         found, code = _without_answer(home)
+        if isinstance(error, TooManyConnections):
+            found["reason"] = str(error)
     if as_json:
         print(json.dumps(found, indent=2))
     else:

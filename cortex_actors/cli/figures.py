@@ -39,6 +39,8 @@ def rows(found: dict[str, Any]) -> list[tuple[str, str]]:
     ]
     if found.get("backup"):
         shown.append(("backup", iso(found["backup"]["at"])))
+    if found.get("checked_at"):
+        shown.append(("checked", f"every page of the ledger, {iso(found['checked_at'])}"))
     if found.get("recovery"):
         from cortex_actors.storage.reports import sentence  # noqa: PLC0415 - seldom needed
 

@@ -57,6 +57,9 @@ class Following:
                 f"followed; go on with: cortex logs -f --since {self._position()}"
             )
             raise DaemonDown(message) from error
+        except DeadlineExceeded as error:
+            message = f"{error}; go on with: cortex logs -f --since {self._position()}"
+            raise DeadlineExceeded(message) from error
 
     def for_ever(self) -> Iterator[Record]:
         """Yield records, waiting for the daemon whenever it is gone."""

@@ -180,8 +180,8 @@ def _show_warnings(out: Console, extra: dict[str, Any]) -> None:
 def _way(hit: dict[str, Any]) -> str:
     """Return by which way something came to stand beside an answer."""
     extra = hit.get("extra") or {}
-    if topics := extra.get("matched_topics"):
-        return f"by topic {', '.join(map(str, topics))}"
+    if "matched_topics" in extra:
+        return f"by topic {', '.join(map(str, extra['matched_topics']))}".rstrip()
     if around := extra.get("around"):
         return f"{_WAYS.get(str(extra.get('source')), 'beside')} {around}"
     return f"by way of: {extra.get('hop_bridge', '')}"

@@ -175,6 +175,10 @@ def _decisions(found: Answer) -> Iterator[tuple[str, str]]:
     """Yield reviews, and what was taken back."""
     for each in found["reviews"]:
         yield brief(each["insight_id"]), joined([each["decision"], when(each["at"]), each["note"]])
+    for each in found["approvals"]:
+        how = f"{each['decision']} to be written, by {each['decided_by']} ({each['way']})"
+        ended = f"until {when(each['ended_at'])}" if each["ended_at"] else None
+        yield brief(each["principle_id"]), joined([how, when(each["at"]), ended, each["note"]])
     for each in found["revocations"]:
         lifted = when(each["ended_at"])
         until = f"lifted {lifted}" if lifted else None

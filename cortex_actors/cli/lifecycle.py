@@ -17,9 +17,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from cortex_actors import __version__, lock
-from cortex_actors.cli.process import Process, found
+from cortex_actors.cli.process import Process, found, has_open
 from cortex_actors.client import Client, known
-from cortex_actors.errors import CortexError, DaemonDown, DeadlineExceeded, InternalError
+from cortex_actors.errors import (
+    CortexError,
+    DaemonDown,
+    DeadlineExceeded,
+    InternalError,
+    TooManyConnections,
+)
+from cortex_actors.home import private
 
 if TYPE_CHECKING:
     from cortex_actors.home import Home
@@ -98,11 +105,13 @@ def stop(home: Home, *, timeout: float, as_json: bool) -> int:
     ended = end(home, timeout=timeout)
     if as_json:
         found = {} if ended is None else {"pid": ended.pid, "took_s": round(ended.took, 3)}
-        print(json.dumps({"state": "stopped", **found}))
+        asked = {"signal": "SIGTERM", "reason": ended.why} if ended and ended.why else {}
+        print(json.dumps({"state": "stopped", **found, **asked}))
     elif ended is None:
         print("not running")
     else:
-        print(f"stopped, pid {ended.pid}, in {ended.took:.2f} s")
+        how = f"; SIGTERM was sent, because {ended.why}" if ended.why else ""
+        print(f"stopped, pid {ended.pid}, in {ended.took:.2f} s{how}")
     return 0
 
 
@@ -112,6 +121,8 @@ class Ended(NamedTuple):
     pid: int
     #: Seconds.
     took: float
+    #: Why it was asked by SIGTERM rather than over the socket; empty when it was not.
+    why: str
 
 
 def end(home: Home, *, timeout: float) -> Ended | None:
@@ -122,12 +133,13 @@ def end(home: Home, *, timeout: float) -> Ended | None:
     from cortex_actors.clock import SystemClock  # noqa: PLC0415 - loads asyncio
 
     clock = SystemClock()
-    begun = clock.monotonic()
+    begun, why = clock.monotonic(), ""
     if (process := _owner(home)) is None:
         return None
     try:
         Client(home, timeout=min(SHUTDOWN_TIMEOUT, timeout)).call("shutdown")
-    except (DaemonDown, DeadlineExceeded):
+    except (DaemonDown, DeadlineExceeded, TooManyConnections) as error:
+        why = str(error)
         process.send(signal.SIGTERM)
     if not process.wait(max(0.0, timeout - (clock.monotonic() - begun))):
         process.send(signal.SIGKILL)
@@ -137,7 +149,7 @@ def end(home: Home, *, timeout: float) -> Ended | None:
             f"{home.logs}/stderr.log may say what it was doing"
         )
         raise DeadlineExceeded(message)
-    return Ended(process.pid, clock.monotonic() - begun)
+    return Ended(process.pid, clock.monotonic() - begun, why)
 
 
 class Child:
@@ -161,7 +173,9 @@ class Child:
         """Start the process."""
         words = [sys.executable, "-m", "cortex_actors.daemon", "--home", str(home.root)]
         words += ["--lock-fd", str(lock_fd), "--ready-fd", str(ready)]
-        with self._stderr.open("ab") as errors:
+        # Only its owner may read it, whatever the umask; never through a link.
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+        with os.fdopen(private(self._stderr, flags), "ab") as errors:
             return subprocess.Popen(  # noqa: S603 - our own program
                 words,
                 stdin=subprocess.DEVNULL,
@@ -227,11 +241,13 @@ def owner(home: Home) -> int | None:
         return pid
     if lock.state(home) not in lock.HELD:
         return None
-    if (pid := lock.read(home).pid) > 0:
+    pid = lock.read(home).pid
+    # A number outlives its process: another one that has it by now must get no signal of ours.
+    if pid > 0 and has_open(pid, home.lock):
         return pid
     message = (
-        f"cannot tell which process holds {home.lock}: its content was changed and the socket is "
-        "silent; find it with: fuser " + str(home.lock)
+        f"cannot tell which process holds {home.lock}: the one it names, pid {pid}, does not, and "
+        f"the socket is silent; nothing was done: find it with: fuser {home.lock}"
     )
     raise CortexError(message)
 

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from cortex_actors.home import Home
 from cortex_actors.logrecord import visible
 
 #: Columns where nobody watches: a file or a pipe has no width of its own.
@@ -23,9 +24,21 @@ PLAIN_WIDTH = 160
 #: it, and those that the frame takes of each.
 _LONGEST_PIECE, _ROOM, _FRAME = 24, 8, 3
 
+
+def _enterable(home: Path | None) -> Path | None:
+    """Return a home as it was given; raises `HomeUnwritable` for one that may not be entered."""
+    Home.of(home).require_entry()
+    return home
+
+
 HomeOption = Annotated[
     Path | None,
-    typer.Option("--home", help="The daemon's folder (default: CORTEX_HOME, else XDG's)."),
+    typer.Option(
+        "--home",
+        help="The daemon's folder (default: CORTEX_HOME, else XDG's).",
+        readable=False,  # Typer's own check makes wrong usage of it
+        callback=_enterable,
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 

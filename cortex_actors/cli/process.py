@@ -11,6 +11,7 @@ import os
 import select
 import signal
 import time
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -76,6 +77,25 @@ def found(pid: int) -> Process | None:
         return PidfdProcess(pid) if hasattr(os, "pidfd_open") else PolledProcess(pid)
     except ProcessLookupError:
         return None
+
+
+def has_open(pid: int, path: Path) -> bool:
+    """Say whether a process of ours has a file open; where /proc does not tell (macOS), yes."""
+    if not Path("/proc/self/fd").is_dir():
+        return True
+    try:
+        wanted = path.stat()
+        return any(map(partial(_is, wanted), Path(f"/proc/{pid}/fd").iterdir()))
+    except OSError:
+        return False
+
+
+def _is(wanted: os.stat_result, descriptor: Path) -> bool:
+    """Say whether a descriptor is of a file; one that was closed meanwhile is not."""
+    try:
+        return os.path.samestat(wanted, descriptor.stat())
+    except OSError:
+        return False
 
 
 def is_paused(pid: int) -> bool:

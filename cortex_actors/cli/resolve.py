@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cortex_actors.cli.approving import REVIEW, asking, left_out, show_proposed, unapproved
 from cortex_actors.cli.blocks import counted, joined
 from cortex_actors.cli.differences import show_diff
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json
@@ -71,6 +74,10 @@ EditedOption = Annotated[
 MetadataOption = Annotated[
     bool, typer.Option("--include-metadata", help="With confidence and rank of each.")
 ]
+YesOption = Annotated[
+    bool,
+    typer.Option("--yes", "-y", help="Approve what the diff would bring, without being asked."),
+]
 UndoOption = Annotated[
     bool, typer.Option("--undo", help="Take the newest write into the file back.")
 ]
@@ -83,6 +90,7 @@ def register(app: typer.Typer) -> None:
         epilog=examples(
             "cortex resolve --dry-run",
             "cortex resolve ~/code/atlas-api",
+            "cortex resolve ~/code/atlas-api --yes",
             "cortex resolve AGENTS.md --include-metadata",
             "cortex resolve atlas-api --agent cursor --create",
             "cortex resolve CLAUDE.md --edited keep",
@@ -104,35 +112,50 @@ def resolve(
     adopt: AdoptOption = False,
     edited: EditedOption = None,
     metadata: MetadataOption = False,
+    yes: YesOption = False,
     undo: UndoOption = False,
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> int:
     """Bring what other projects taught us into instruction files, in a section of its own.
 
-    Only files that are there are written, and nothing outside of the section is touched. What
-    cannot be written safely is left alone, with the reason (exit code 77).
+    What no person has approved is shown in a diff first, and written when you accept that; where
+    nobody can be asked it is left out, and waits in cortex review. Only files that are there are
+    written, and nothing outside of the section is touched. What cannot be written safely is left
+    alone, with the reason (exit code 77).
     """
+    text_only = stdout or output is not None
     _check(output, prints=dry_run or stdout or as_json)
+    _check_yes(yes=yes, writes=not dry_run and not text_only)
     client, where = Client(home), _meant(path, everything=everything)
-    more = any((agent, dry_run, stdout, output, create, adopt, edited, metadata))
+    wish = {"agent": agent, "create": create, "adopt": adopt, "edited": edited}
+    wish |= {"metadata": metadata}
     if undo:
-        return _undone(client, where, as_json=as_json, alone=not more)
-    found = _asked(
-        client,
-        path=where,
-        agent=agent,
-        dry_run=dry_run,
-        everything=everything,
-        create=create,
-        adopt=adopt,
-        edited=edited,
-        metadata=metadata,
-        text_only=stdout or output is not None,
-    )
-    if not as_json and (stdout or output is not None or _is_text(found)):
+        alone = not any((*wish.values(), dry_run, text_only, yes))
+        return _undone(client, where, as_json=as_json, alone=alone)
+    ask = partial(_asked, client, path=where, everything=everything, **wish)
+    accepted = []
+    if yes or not (dry_run or text_only or as_json or not _is_watched()):
+        accepted = _accepted(ask(dry_run=True), yes=yes)
+    found = ask(dry_run=dry_run, text_only=text_only, approve=accepted)
+    if not as_json and (text_only or _is_text(found)):
         return _text(found, output)
     return _answered(found, as_json=as_json, dry_run=dry_run)
+
+
+def _is_watched() -> bool:
+    """Tell whether a person can be asked: somebody sees what is printed, and can type."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _accepted(found: Answer, *, yes: bool) -> list[str]:
+    """Return the principles that a person approves with a diff; raises `Refused` for no."""
+    asked = unapproved(found)
+    if asked and not yes:
+        _show(found, dry_run=True)
+        if not typer.confirm(asking(asked)):
+            raise Refused(f"nothing was written; decide one by one with: {REVIEW}")
+    return asked
 
 
 def _answered(found: Answer, *, as_json: bool, dry_run: bool) -> int:
@@ -146,6 +169,15 @@ def _check(output: Path | None, *, prints: bool) -> None:
     if output is not None and prints:
         raise UsageError(
             "--output writes a file: give it without --dry-run, --stdout and --json, which print; "
+            "see: cortex resolve --help"
+        )
+
+
+def _check_yes(*, yes: bool, writes: bool) -> None:
+    """Raise `UsageError` where something is approved that is not written."""
+    if yes and not writes:
+        raise UsageError(
+            "--yes approves what is written: give it without --dry-run, --stdout and --output; "
             "see: cortex resolve --help"
         )
 
@@ -181,6 +213,9 @@ def _text(found: Answer, output: Path | None) -> int:
     if refused:
         raise Refused(refused[0]["reason"])
     show_section(found, output)
+    for each in found["files"]:
+        if (waiting := left_out(each)) is not None:
+            print(waiting, file=sys.stderr)
     return 0
 
 
@@ -204,7 +239,7 @@ def _show(found: Answer, *, dry_run: bool) -> None:
     for each in found["files"]:
         print(visible(_line(each)))
         if dry_run or each["state"] == "edited":
-            show_diff(each["diff"])
+            show_proposed(each)
     for each in found["left"]:
         print(visible(f"left alone: {each['reason']}"))
     if not found["files"] and not found["left"]:
@@ -223,6 +258,7 @@ def _line(each: Answer) -> str:
         _some(counts, "already_said", "said there already"),
         _some(counts, "not_near", "not near enough (resolution.least)"),
         _some(counts, "over_budget", "without room"),
+        left_out(each),
     ]
     return f"{_said(each)} {place}: {joined(facts)}"
 

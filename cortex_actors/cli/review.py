@@ -38,14 +38,26 @@ if TYPE_CHECKING:
 _STATES = ("waiting", "approved", "rejected")
 
 #: What a person is asked, in a word and in a sentence.
-_ASKS = {"use": "use it?", "promotion": "promote?"}
+_ASKS = {"use": "use it?", "promotion": "promote?", "write": "write it?"}
 _QUESTIONS = {
-    "use": "whether it may be used at all, and become a principle",
-    "promotion": "whether it may become a principle",
+    "use": "whether it may be used at all",
+    "promotion": "whether it may become a principle, and be written into files of other projects",
+    "write": "whether it may be written into files of other projects",
 }
+
+#: What the id of a principle begins with.
+_PRINCIPLE = "pri_"
+
+#: What follows of approving what may be written.
+_WRITTEN = (
+    "it may be written into files: by itself where a project is automatic, else cortex resolve"
+)
 
 #: What a source is called that is no file of a project.
 _TRUSTS = {"agent": "an agent said it", "import": "imported", "remote": "of another store"}
+
+#: How a decision came about that was not made in the review.
+_WAYS = {"diff": "with a diff", "earlier": "by a write of an earlier version"}
 
 #: Characters of a text that a list shows: a person decides by what it says.
 _SHOWN = 300
@@ -60,14 +72,14 @@ NoteOption = Annotated[str | None, typer.Option(help="Why, in your own words.")]
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(
-        help="Look at what waits for a person, and let it be used and promoted, or not.",
+        help="Look at what waits for a person; let it be used, promoted and written, or not.",
         rich_markup_mode=None,
         no_args_is_help=False,
         epilog=examples(
             "cortex review",
             "cortex review list --status rejected",
             "cortex review show ins_4f0c9b21",
-            "cortex review approve ins_4f0c9b21",
+            "cortex review approve pri_4f0c9b21",
             "cortex review reject ins_4f0c9b21 --note 'only true of one service'",
         ),
     )
@@ -129,7 +141,7 @@ def approve(
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
-    """Let a text be used, and become a principle whoever else says it."""
+    """Say yes to what is asked: use a text, make it a principle, or write one into files."""
     _decide("approve", name, note, home=home, as_json=as_json)
 
 
@@ -139,7 +151,7 @@ def reject(
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
-    """Let a text never become a principle; where it is said, it goes on being known."""
+    """Say no: a text becomes no principle, or a principle is written into no file any more."""
     _decide("reject", name, note, home=home, as_json=as_json)
 
 
@@ -149,9 +161,17 @@ def _decide(verb: str, name: str, note: str | None, *, home: HomeOption, as_json
     if as_json:
         show_json(found)
         return
-    print(visible(f"{found['decision']} {found['id']}: {shortened(found['content'], 160)}"))
+    said = found["decision"] or "let use"
+    print(visible(f"{said} {found['id']}: {shortened(found['content'], 160)}"))
+    if found["id"].startswith(_PRINCIPLE):
+        print(_written(verb, found))
+        return
     if verb == "reject":
         print("it becomes no principle; change your mind with: cortex review approve")
+        return
+    if found["decision"] is None:
+        again = f"to make it a principle as well: cortex review approve {brief(found['id'])}"
+        print(f"it is used from now on; {again}")
         return
     lacks = [check for check in found["promotion"]["checks"] if not check["met"]]
     held = [each for each in lacks if each["need"] != "not_promoted"]
@@ -160,7 +180,17 @@ def _decide(verb: str, name: str, note: str | None, *, home: HomeOption, as_json
     elif held:
         print(f"it is used; for a principle it still lacks {', '.join(map(_lack, held))}")
     else:
-        print("the next run makes it a principle: cortex principles")
+        print(f"the next run makes it a principle: cortex principles; {_WRITTEN}")
+
+
+def _written(verb: str, found: Answer) -> str:
+    """Return what follows of a decision about a principle."""
+    if verb == "approve":
+        return _WRITTEN
+    return (
+        "it is written into no other project's file, and taken out of those where it stands; "
+        f"change your mind with: cortex review approve {brief(found['id'])}"
+    )
 
 
 def _list(found: Answer, status: str, *, narrowed: bool) -> None:
@@ -174,7 +204,8 @@ def _list(found: Answer, status: str, *, narrowed: bool) -> None:
     one = found["total"] == 1
     title = (
         f"{found['total']:,} {'waits' if one else 'wait'} for a person: {found['use']:,} to be "
-        f"used at all, {found['promotion']:,} to become principles ({decided})"
+        f"used at all, {found['promotion']:,} to become principles, {found['write']:,} to be "
+        f"written into files ({decided})"
     )
     where = " of this project" if narrowed else ""
     empty = nothing(found["total"], f"nothing{where} waits for a person ({decided})")
@@ -248,7 +279,8 @@ def _decided(found: Answer) -> str:
     """Return what a person has said, and when."""
     if found["decision"] is None:
         return ""
-    return f"{found['decision']} {when(found['decided_at'])}"
+    how = _WAYS.get(found.get("way", ""))
+    return joined([f"{found['decision']} {when(found['decided_at'])}", found.get("by"), how])
 
 
 def _lack(check: Answer) -> str:

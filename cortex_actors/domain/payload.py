@@ -94,12 +94,14 @@ class OrganisationComplete(Payload):
 class ResolutionRequested(Payload):
     """`agent` names the dialect to write in.
 
-    Of several that are made one any that writes counts: what was taken back has to go.
+    Of several that are made one any that writes counts: what was taken back has to go. `refresh`
+    brings a section up to date where one stands, and adds none: a person may have removed it.
     """
 
     path: str
     agent: str = "claude"
     dry_run: bool = field(default=False, metadata={WINS: False})
+    refresh: bool = False
 
 
 @dataclass(frozen=True, slots=True)

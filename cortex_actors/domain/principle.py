@@ -93,3 +93,8 @@ class Derivation:
 def principle_id(content_hash: str) -> str:
     """Return `pri_` and the first 20 hex digits of the content hash."""
     return f"pri_{content_hash[:ID_DIGITS]}"
+
+
+def of_insight(insight_id: str) -> str:
+    """Return the id of the principle that has an insight's words: both are made of their hash."""
+    return f"pri_{insight_id.removeprefix('ins_')}"

@@ -46,6 +46,7 @@ class Wish:
         edits: what becomes of a human's edit inside our section; None refuses to write.
         metadata: confidence and rank stand beside each bullet.
         text_only: the section is wanted and no file is looked for.
+        refresh: only a section that stands in the file is written; none is added.
 
     """
 
@@ -57,6 +58,7 @@ class Wish:
     edits: Edits | None = None
     metadata: bool = False
     text_only: bool = False
+    refresh: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,8 @@ class Given:
     text: str
     #: What the file says against it, "" when nothing does.
     conflict: str = ""
+    #: Whether it may be written there without asking a person: approved, or the project's own.
+    is_approved: bool = True
 
 
 @dataclass(frozen=True, slots=True)

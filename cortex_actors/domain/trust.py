@@ -46,6 +46,37 @@ class Review:
     note: str | None = None
 
 
+class Way(StrEnum):
+    """How a person decided about a principle."""
+
+    #: In the review.
+    REVIEW = "review"
+    #: By accepting a diff that showed it.
+    DIFF = "diff"
+    #: It stood in a file that a person had asked to be written before there were approvals.
+    EARLIER = "earlier"
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """What a person said about writing a principle into files of other projects.
+
+    Attributes:
+        principle_id: made of the text's hash: other words are another id.
+        at: when that was said, in UTC microseconds.
+        ended_at: when the principle, or its source, was revoked; None while it counts.
+
+    """
+
+    principle_id: str
+    decision: Decision
+    at: int
+    decided_by: str
+    way: Way
+    note: str | None = None
+    ended_at: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Revocation:
     """A source that counts no more, from `at` until `ended_at` (UTC microseconds).

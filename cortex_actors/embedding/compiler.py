@@ -26,6 +26,7 @@ from cortex_actors.errors import (
     DeadlineExceeded,
     NotCompilable,
 )
+from cortex_actors.home import private
 from cortex_actors.modelfiles import weights_hash
 from cortex_actors.runtime.child import ChildError, ChildProcess
 
@@ -212,7 +213,7 @@ class _Lock:
                 self._folder.mkdir(mode=workshop.MODE, parents=True, exist_ok=True)
                 path = self._folder / LOCK
                 # No child inherits it, as Python's descriptors are.
-                self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+                self._descriptor = private(path, os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

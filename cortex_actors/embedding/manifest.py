@@ -15,6 +15,7 @@ from hashlib import file_digest, sha256
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.errors import ModelMissing
+from cortex_actors.home import write_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -108,7 +109,7 @@ def write(folder: Path, manifest: Manifest) -> None:
     """Write the manifest into its folder; raises `OSError`. Syncing is the caller's."""
     content = asdict(manifest)
     sealed = {"version": VERSION, "seal": _seal(content), "model": content}
-    (folder / MANIFEST).write_text(json.dumps(sealed, indent=2) + "\n", encoding="utf-8")
+    write_private(folder / MANIFEST, json.dumps(sealed, indent=2) + "\n")
 
 
 def read(folder: Path) -> Manifest:

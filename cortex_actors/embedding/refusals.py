@@ -14,6 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from cortex_actors import __version__
+from cortex_actors.home import write_private
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,7 +54,7 @@ def remember(models: Path, source: str, reason: str, *, at: int) -> None:
     """Keep why a model was refused; a disk that does not take it costs one more attempt."""
     content = {"source": source, "reason": reason, "versions": versions(), "at": at}
     with suppress(OSError):
-        _path(models, source).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        write_private(_path(models, source), json.dumps(content, indent=2) + "\n")
 
 
 def forget(models: Path, source: str) -> None:

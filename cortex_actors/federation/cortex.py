@@ -117,7 +117,7 @@ class Cortex:
     def _tagged(self, row: Mapping[str, Any]) -> Hit | None:
         """Return a row of an answer by topic as a hit: it is there by its tags, not by meaning."""
         matched = row.get("matched_topics")
-        topics = [text(each) for each in matched] if isinstance(matched, list) else []
+        topics = [text(each) for each in matched[:_TAGS]] if isinstance(matched, list) else []
         metadata = {
             "topic": text(row.get("topic")),
             "source": "topic-edge",

@@ -70,10 +70,11 @@ async def edges(
     seconds: float,
     clock: Clock,
 ) -> list[Hit]:
-    """Return at most `budget` hits that share a topic with an answer: what shares most first.
+    """Return at most `budget` hits that share a topic: each store's first, then each one's second.
 
-    Of those that share as much, each store's first come first, in the configured order. A store
-    that fails or is late has none, and nothing is said of it: the answer is whole without.
+    Of one place what shares most comes first, then what is configured first. How much a hit shares
+    is its store's word, so that decides no more. A store that fails or is late has
+    none, and nothing is said of it: the answer is whole without.
     """
     seconds = min(seconds, LONGEST)
 
@@ -98,18 +99,15 @@ async def edges(
         if isinstance(each.store, TopicStore) and each.store.has_topics and filed.of(each)
     ]
     found = [hit for some in await asyncio.gather(*jobs) for hit in some]
-    return sorted(found, key=lambda hit: (-(hit.native_score or 0.0), hit.store_rank))[:budget]
+    return sorted(found, key=lambda hit: (hit.store_rank, -(hit.native_score or 0.0)))[:budget]
 
 
 def _edges(hits: Sequence[Hit], asked: Sequence[str]) -> list[Hit]:
-    """Return what a store has under some topics, marked as what stands beside an answer.
-
-    Which topics and how many it shares is the store's word where it says so.
-    """
+    """Return what a store has under some topics, marked as what stands beside an answer."""
     found = []
     for rank, hit in enumerate(hits, start=1):
         shared = _matched(hit, asked)
-        overlap = float(len(shared)) if hit.native_score is None else hit.native_score
+        overlap = float(len(shared))
         extra = {**hit.extra, "source": SOURCE, "matched_topics": shared, "overlap": overlap}
         found.append(
             replace(
@@ -125,10 +123,10 @@ def _edges(hits: Sequence[Hit], asked: Sequence[str]) -> list[Hit]:
 
 
 def _matched(hit: Hit, asked: Sequence[str]) -> list[str]:
-    """Return the topics that a hit was found by: those its store names, else those it has."""
+    """Return which of some topics a hit was found by: those its store names, else those it has."""
     metadata = hit.extra.get("metadata")
     said = metadata.get("matched_topics") if isinstance(metadata, dict) else None
     named = hit.extra.get("matched_topics") or said
-    if isinstance(named, list) and named:
-        return [each for each in named if isinstance(each, str)]
-    return [each for each in topics([hit]) if each in asked]
+    some = named if isinstance(named, list) and named else topics([hit])
+    known = {" ".join(each.lower().split()) for each in some if isinstance(each, str)}
+    return [each for each in asked if each in known]

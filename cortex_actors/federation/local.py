@@ -102,7 +102,7 @@ class LocalStore:
         found = await self._search.records.read(
             lambda c: tagged(
                 c,
-                rare(c, topics, most=COMMON),
+                rare(c, topics, most=COMMON, where=question.where),
                 limit=limit,
                 where=question.where,
                 exclude=exclude_ids,

@@ -9,13 +9,13 @@ nothing leaves.
 from __future__ import annotations
 
 import logging
-from itertools import islice
+from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.hit import REMOTE
 from cortex_actors.domain.memory import Realm
 from cortex_actors.rules.credentials import redact
-from cortex_actors.rules.quarantine import hidden
+from cortex_actors.rules.quarantine import seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,9 +42,7 @@ def masked(text: str) -> str:
     a marker then stands for is not sent in any form. Raises whatever the rules raise: nobody may
     take that for a text without secrets.
     """
-    unseen = {each.start for each in hidden(text)}
-    plain = "".join(letter for place, letter in enumerate(text) if place not in unseen)
-    return redact(plain if unseen else text).text
+    return redact(seen(text)).text
 
 
 def sendable(text: str) -> tuple[str, str]:
@@ -67,14 +65,14 @@ def is_public(hit: Hit) -> bool:
 
 
 def topics(hits: Iterable[Hit]) -> list[str]:
-    """Return what some hits are filed under, each topic once, as they come.
+    """Return what some hits are filed under, each topic once: every hit's first, then the second.
 
     Small letters; what a store writes as one text is several topics with commas between them. What
     looks like a secret is none. Of one hit no more are looked at than a store is asked about: a
-    store may file a hit under thousands, and each is checked on the loop.
+    store may file a hit under thousands, each is checked on the loop, and others have topics too.
     """
     each_of = (islice(_topics_of(hit), TOPICS) for hit in hits)
-    found = dict.fromkeys(topic for some in each_of for topic in some)
+    found = dict.fromkeys(filter(None, chain.from_iterable(zip_longest(*each_of))))
     return list(islice(filter(_is_plain, found), TOPICS))
 
 

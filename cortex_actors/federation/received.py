@@ -29,6 +29,9 @@ BESIDE = 16_384
 #: Members of one list or object, and how deep these may be nested.
 MEMBERS, DEEP = 64, 5
 
+#: Bits of a whole number: a longer one stops other programs, and is as long as a page.
+BITS = 64
+
 #: Characters that a value which is no text takes of the room: a number's, about.
 VALUE = 8
 
@@ -126,8 +129,10 @@ class _Plain:
         if isinstance(value, str):
             return self._text(value)
         self._left = max(0, self._left - VALUE)
-        if value is None or isinstance(value, bool | int):
+        if value is None or isinstance(value, bool):
             return value
+        if isinstance(value, int):
+            return value if value.bit_length() <= BITS else None
         if isinstance(value, float):
             return value if math.isfinite(value) else None
         if depth == 0:

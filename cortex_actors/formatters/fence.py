@@ -183,6 +183,11 @@ def unfenced(data: bytes, *, path: str = NAMELESS) -> tuple[int, int, int] | Non
     return None
 
 
+def stands(data: bytes, *, path: str = NAMELESS) -> bool:
+    """Tell whether a file has a section of ours, with its marks or without; raises as `find`."""
+    return find(data, path=path) is not None or unfenced(data, path=path) is not None
+
+
 def eol_of(data: bytes) -> bytes:
     """Return the line end that a file uses most; LF where it has none."""
     found = _LINE_ENDS.findall(data)

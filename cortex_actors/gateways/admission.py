@@ -41,6 +41,13 @@ _LARGE: Final = 65_536
 #: Close code of RFC 6455 for what is against the rules of the house.
 _POLICY: Final = 1008
 
+#: One host, with or without a port, and nothing else: of a list, a user in front or a dot behind
+#: each reader makes something else. Whether the name is ours is looked up.
+_HOST: Final = re.compile(r"(?P<name>[a-z0-9.]+|\[[0-9a-f:]+\])(?::(?P<port>[1-9][0-9]{0,4}))?")
+
+#: The highest port.
+_PORTS: Final = 65_535
+
 #: A bracket, or a text in JSON, in which brackets mean nothing. No byte is looked at twice, also of
 #: a text that never ends: a body can be made of nothing but the beginnings of such texts.
 _BRACKETS: Final = re.compile(rb'[\[\]{}]|"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
@@ -108,8 +115,8 @@ class Admission:
         A page on the web can have a browser ask us: by a name of its own that it points here (then
         that name is the Host), or across sites (then its own address is the Origin).
         """
-        host = headers.only(b"host")
-        if host is None or _name(host) not in self._hosts:
+        host = headers.only(b"host") or ""
+        if _name(host) not in self._hosts:
             detail = "this is not the host that was asked for; ask 127.0.0.1 or localhost"
             raise NotAdmitted(421, detail)
         if headers.has(b"origin") and headers.only(b"origin") != f"http://{host}":
@@ -175,7 +182,7 @@ class _Headers:
         found = [value for each, value in self._raw if each == name]
         if len(found) > 1:
             raise NotAdmitted(400, f"the header {name.decode()} is there {len(found)} times")
-        return found[0].decode("latin-1").strip() if found else None
+        return found[0].decode("latin-1").strip(" \t") if found else None
 
 
 class _Reply:
@@ -209,11 +216,9 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
 
 
 def _name(host: str) -> str:
-    """Return the name in a Host header, without its port, in small letters."""
-    bare = host.lower()
-    if bare.startswith("["):
-        return bare.partition("]")[0] + "]"
-    return bare.partition(":")[0]
+    """Return the name in a Host header, in small letters; empty for all but one host[:port]."""
+    found = _HOST.fullmatch(host.lower())
+    return found["name"] if found and int(found["port"] or 0) <= _PORTS else ""
 
 
 def _depth(body: bytes) -> int:

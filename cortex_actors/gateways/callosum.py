@@ -13,6 +13,7 @@ from fastapi import APIRouter, Depends, Request
 
 from cortex_actors.domain.hit import REMOTE
 from cortex_actors.errors import BadInput, CortexError, Refused, StoreUnusable
+from cortex_actors.federation import edges, hops, satellites
 from cortex_actors.gateways.bodies import Changes, FanSearch, NewStore  # noqa: TC001 - read at run time
 from cortex_actors.gateways.premises import caller_of, only_owner
 from cortex_actors.gateways.refused import contract
@@ -31,6 +32,15 @@ STATUSES: Final = ("healthy", "degraded", "unhealthy", "unknown")
 
 #: Where a hit stands, if it stands somewhere.
 _PLACE: Final = ("project", "path", "line_start", "heading")
+
+#: What nobody but we says of a hit, whether or not there is anything to say: how it was found, and
+#: whether to believe it. The contract has a store's own words beside these.
+_OURS: Final = frozenset(
+    {"around", "hop", "hop_bridge", "matched_topics", "overlap", "suspicious", "trust"}
+)
+
+#: What we say under `source` of what stands beside an answer; a store has other words there.
+_WAYS: Final = (edges.SOURCE, hops.SOURCE, *satellites.EDGES.values())
 
 #: Milliseconds of a second.
 _MS: Final = 1_000
@@ -171,17 +181,25 @@ def _hit(hit: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _metadata(hit: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a store says beside a hit: its own words of a remote one, else all of it."""
-    extra = dict(hit["extra"])
-    own = extra.pop("metadata", None)
-    told = {**extra, **(own if isinstance(own, dict) else {})}
-    told |= {name: hit[name] for name in _PLACE if hit[name] is not None}
+    """Return what is said beside a hit: what we say, and below that what its store does."""
+    ours = dict(hit["extra"])
+    theirs = ours.pop("metadata", None)
+    ours |= {name: hit[name] for name in _PLACE if hit[name] is not None}
     if hit["trust"] == REMOTE:
-        told["trust"] = REMOTE
+        ours["trust"] = REMOTE
+    told = {**_theirs(theirs if isinstance(theirs, dict) else {}), **ours}
     tags = told.get("tags")
     if isinstance(tags, list) and tags:
         told.setdefault("topic", ", ".join(map(str, tags)))
     return {name: value for name, value in told.items() if value is not None}
+
+
+def _theirs(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a store's words without those that would pass for ours."""
+    found = {name: value for name, value in metadata.items() if name not in _OURS}
+    if found.get("source") in _WAYS:
+        del found["source"]
+    return found
 
 
 def _reasons(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -1,26 +1,33 @@
 """Serving: uvicorn as a guest in the daemon's loop.
 
 It installs no signal handlers, writes no log of its own, and its end holds nobody up. A connection
-on which no new request comes is closed, whatever it drips; one too many is closed at once.
+on which no new request comes is closed, whatever it drips. One connection too many costs another,
+which is closed at once.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from cortex_actors.gateways.premises import CALLER
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Iterator
 
     from starlette.types import ASGIApp
+
+    from cortex_actors.domain.caller import Caller
 
 #: Seconds in which the head of a request must have come, and for which a connection is kept that
 #: asks nothing; twice as many at most.
@@ -34,6 +41,9 @@ TICK: Final = 1.0
 
 #: Bytes that the head of a request may have.
 HEAD: Final = 16_384
+
+#: Numbers by which the older one of two connections is known.
+_NUMBERS: Final = count()
 
 
 class Serving:
@@ -135,22 +145,57 @@ class _Connection(H11Protocol):
     def __init__(self, *args: Any, most: int, **kwargs: Any) -> None:  # noqa: ANN401 - uvicorn's
         super().__init__(*args, **kwargs)
         self._most = most
+        self.number = next(_NUMBERS)
         self._last: Any = None
         self._look: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take a connection, or none more."""
+        """Take a connection; where it is one too many, one of them ends."""
         super().connection_made(transport)
-        if len(self.connections) > self._most:
-            transport.abort()
-            return
         self._look = self.loop.call_later(IDLE, self._looked)
+        if len(self.connections) > self._most:
+            self._spare().end()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget a connection."""
         if self._look is not None:
             self._look.cancel()
         super().connection_lost(exc)
+
+    @property
+    def whom(self) -> Caller | None:
+        """Who is being answered; None while the client is waited for, or has shown no token.
+
+        How long a client takes to send a request and to read the answer is for the client to say;
+        how long we take to answer is not.
+        """
+        # None until the first request, whatever uvicorn says of its type.
+        now: Any = self.cycle
+        if now is None or now.more_body or now.response_complete:
+            return None
+        if self.flow.write_paused or self.transport.is_closing():
+            return None
+        found: Caller | None = now.scope["state"].get(CALLER)
+        return found
+
+    def _spare(self) -> _Connection:
+        """Return the connection that ends because this one, the newest, is one too many.
+
+        It is the oldest on which nobody is answered; else the oldest of a caller who is answered on
+        more than half of them; else this one. So no client keeps others out for long, whether it
+        says nothing, drips, does not read, or asks without end.
+        """
+        every = cast("set[_Connection]", self.connections)
+        by_age = sorted(every, key=lambda each: each.number)
+        idle = [each for each in by_age if each.whom is None and each is not self]
+        answered = Counter(each.whom for each in by_age)
+        greedy = [each for each in by_age if answered[each.whom] > max(self._most // 2, 1)]
+        return [*idle, *greedy, self][0]
+
+    def end(self) -> None:
+        """Close at once; what was not sent is lost."""
+        self.connections.discard(self)
+        self.transport.abort()
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP, where nothing is answered yet; in any case that is the end.
@@ -168,11 +213,15 @@ class _Connection(H11Protocol):
             now.message_event.set()
 
     def _looked(self) -> None:
-        """Close the connection if nothing was asked since the last look, and look again if not."""
+        """Close the connection if nothing was asked since the last look, and look again if not.
+
+        A closed one whose client does not read the rest of its answer would stay for ever.
+        """
         # None until the first request, whatever uvicorn says of its type.
         now: Any = self.cycle
-        if now is self._last and (now is None or now.response_complete):
-            self.transport.abort()
+        is_idle = now is None or now.response_complete or self.transport.is_closing()
+        if now is self._last and is_idle:
+            self.end()
             return
         self._last = now
         self._look = self.loop.call_later(IDLE, self._looked)

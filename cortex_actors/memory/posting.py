@@ -9,9 +9,8 @@ from cortex_actors.domain.caller import agent_id, shown
 from cortex_actors.domain.memory import Layer, MemoryType, Realm
 from cortex_actors.errors import BadInput
 from cortex_actors.memory.wish import Wish, digest
-from cortex_actors.rules.admitting import THREAD, admitted, named
+from cortex_actors.rules.admitting import THREAD, admitted, filed, named
 from cortex_actors.rules.merging import MERGEABLE
-from cortex_actors.rules.tagging import tags
 from cortex_actors.storage import convergences, memories, memorystates, realms, threads
 
 if TYPE_CHECKING:
@@ -86,8 +85,8 @@ def wished(given: Given, *, agent: str, caller: Caller) -> Wish:
         layer=Layer.WORKING,
         realm=realm,
         type=_word(given.type, MemoryType, "type"),
-        thread=named(given.thread or "", what="the thread", most=THREAD),
-        tags=tags(given.tags),
+        thread=named(given.thread or "", what="the thread", most=THREAD, redact=given.redact),
+        tags=filed(given.tags, redact=given.redact),
         related=related,
         replies_to=tuple(dict.fromkeys(_list(given.responding_to, "responding_to"))),
         caller=caller,

@@ -8,6 +8,8 @@ keeps   -
 
 from __future__ import annotations
 
+import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
 
 from cortex_actors.clock import SECOND, iso, ulid
@@ -23,8 +25,7 @@ from cortex_actors.storage import crumbs
 from cortex_actors.topics import CRUMB_LEFT
 
 if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
@@ -64,7 +65,8 @@ class Trail(AsyncioActor):
         and what writing the ledger raises.
         """
         now = self._clock.now()
-        crumb = leaving.crumb(
+        make = partial(
+            leaving.crumb,
             given,
             agent=agent,
             name=f"crm_{ulid(now)}",
@@ -72,7 +74,7 @@ class Trail(AsyncioActor):
             saved_by=by,
             session=session_of(agent, now),
         )
-        return self.spawn(self._kept(crumb), name="leave")
+        return self.spawn(self._left(make), name="leave")
 
     def take(
         self, text: str, *, agent: str | None, by: str, redact: bool = False
@@ -88,7 +90,8 @@ class Trail(AsyncioActor):
         shown = parse(text)
         if shown.left_at > self._clock.now() + AHEAD:
             raise BadInput(f"cannot take the crumb: it was left at {iso(shown.left_at)}, not yet")
-        crumb = leaving.crumb(
+        make = partial(
+            leaving.crumb,
             leaving.again(shown, redact=redact),
             agent=agent_id(shown.agent_id) if agent is None else agent,
             name=f"crm_{ulid(shown.left_at)}",
@@ -96,10 +99,15 @@ class Trail(AsyncioActor):
             saved_by=by,
             session=shown.session_id,
         )
-        return self.spawn(self._taken(crumb), name="take")
+        return self.spawn(self._taken(make), name="take")
 
-    async def _taken(self, crumb: Crumb) -> tuple[Crumb, bool]:
+    async def _left(self, make: Callable[[], Crumb]) -> Crumb:
+        """Write a crumb; its texts are looked through for secrets on a thread."""
+        return await self._kept(await asyncio.to_thread(make))
+
+    async def _taken(self, make: Callable[[], Crumb]) -> tuple[Crumb, bool]:
         """Write a crumb once; its name tells it from the one that was there."""
+        crumb = await asyncio.to_thread(make)
         kept = await self._kept(crumb, once=True)
         return kept, kept.id == crumb.id
 

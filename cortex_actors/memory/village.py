@@ -8,8 +8,10 @@ keeps   whether it is comparing what was posted (what waits is in the ledger)
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cortex_actors.bus.consumer import Wake
@@ -30,8 +32,7 @@ from cortex_actors.storage.threads import SPOKEN
 from cortex_actors.topics import CONVERGENCE_DETECTED, MEMORY_REMEMBERED, VILLAGE_POSTED
 
 if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
@@ -150,10 +151,12 @@ class Village(AsyncioActor):
             redact=redact,
         )
         acting = caller.acting(agent, self._settings.agent)
-        return self.spawn(self._post(wished(given, agent=acting, caller=caller)), name="post")
+        make = partial(wished, given, agent=acting, caller=caller)
+        return self.spawn(self._post(make), name="post")
 
-    async def _post(self, wish: Wish) -> dict[str, Any]:
-        """Write a post and tell of it, which has it compared."""
+    async def _post(self, make: Callable[[], Wish]) -> dict[str, Any]:
+        """Write a post and tell of it, which has it compared; its text is looked at on a thread."""
+        wish = await asyncio.to_thread(make)
         now = self._clock.now()
         memory_id = f"mem_{ulid(now)}"
 

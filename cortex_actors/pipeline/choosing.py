@@ -8,7 +8,7 @@ choice is made again after it was written.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +19,7 @@ from cortex_actors.rules.judgement import judge
 from cortex_actors.rules.relevance import Weights, score, share
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from cortex_actors.domain.principle import Principle
     from cortex_actors.pipeline.bench import Found
@@ -37,12 +37,34 @@ class Offer:
     Attributes:
         rows: their vectors, zeros for one that has none.
         name: tells this offer from every other one.
+        unapproved: those that no person has approved, with the one project that says each, or "".
 
     """
 
     principles: Sequence[Principle] = ()
     rows: Matrix | None = None
     name: str = ""
+    unapproved: Mapping[str, str] = field(default_factory=dict)
+
+    def may_write(self, principle_id: str, project_id: str) -> bool:
+        """Tell whether a principle may be written into a project's files without a question.
+
+        That is what a person approved, and what that project alone says.
+        """
+        return self.unapproved.get(principle_id, project_id) == project_id
+
+    def parted(self, project_id: str) -> tuple[Offer, Offer]:
+        """Return what may be written into a project's files, and what waits for a person."""
+        may = [self.may_write(each.id, project_id) for each in self.principles]
+        return self._some(may), self._some([not each for each in may])
+
+    def _some(self, wanted: Sequence[bool]) -> Offer:
+        """Return some of the principles as an offer of the same name."""
+        if all(wanted):
+            return self
+        some = [each for each, is_wanted in zip(self.principles, wanted, strict=True) if is_wanted]
+        rows = None if self.rows is None else self.rows[np.asarray(wanted)]
+        return replace(self, principles=some, rows=rows)
 
     def row(self, number: int) -> Matrix | None:
         """Return a principle's vector; None where it has none."""
@@ -82,6 +104,7 @@ class Choice:
         already_said: how many were left out because the file says them.
         opposed: how many because a higher ranked one says the opposite.
         not_near: how many of the nearest because they scored less than the least.
+        waiting: how many matter enough, too, and wait for a person to approve them.
 
     """
 
@@ -89,6 +112,7 @@ class Choice:
     already_said: int = 0
     opposed: int = 0
     not_near: int = 0
+    waiting: int = 0
 
     @property
     def conflicts(self) -> int:
@@ -107,12 +131,7 @@ class Chooser:
 
     def choose(self, offer: Offer, placed: Placed) -> Choice:
         """Return what a file gets. Blocks: some ms for each hundred of its statements."""
-        bench = Bench(
-            placed,
-            limits=self.limits,
-            already_said=self.settings.already_said,
-            lexicon=self.lexicon,
-        )
+        bench = self._bench(placed)
         kept: list[Chosen] = []
         said = opposed = 0
         scored = self._scored(offer, placed)
@@ -131,6 +150,21 @@ class Chooser:
                 kept.append(Chosen(each, found))
         order = sorted(kept, key=lambda each: each.found.against is not None)
         return Choice(tuple(order), said, opposed, len(scored) - len(enough))
+
+    def count(self, offer: Offer, placed: Placed) -> int:
+        """Return how many matter enough that the file does not say already. Blocks as `choose`."""
+        bench, least = self._bench(placed), self.settings.least
+        near = [each for each in self._scored(offer, placed) if each.score >= least]
+        return sum(self.repeats or not bench.compare(e.principle, e.row).said for e in near)
+
+    def _bench(self, placed: Placed) -> Bench:
+        """Return what compares principles with the file."""
+        return Bench(
+            placed,
+            limits=self.limits,
+            already_said=self.settings.already_said,
+            lexicon=self.lexicon,
+        )
 
     def _scored(self, offer: Offer, placed: Placed) -> list[Scored]:
         """Return the nearest principles, those that matter most first."""

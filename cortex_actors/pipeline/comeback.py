@@ -10,10 +10,11 @@ import re
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.resolution import Given
+from cortex_actors.domain.trust import Decision
 from cortex_actors.errors import CortexError, Refused
 from cortex_actors.formatters import fence
 from cortex_actors.formatters.neutral import neutral
-from cortex_actors.storage import principles, revocations, writes
+from cortex_actors.storage import approvals, principles, revocations, writes
 from cortex_actors.writing.journal import State
 
 if TYPE_CHECKING:
@@ -63,9 +64,10 @@ def known(connection: Connection, lines: Sequence[str]) -> list[Given]:
 
 def _is_newer(connection: Connection, done: list[Entry]) -> bool:
     """Tell whether something was taken back since the section was written that would come back."""
-    standing = revocations.standing(connection)
+    gone = [each.at for each in revocations.standing(connection)]
+    gone += [each.at for each in approvals.listed(connection, Decision.REJECTED)]
     written = done[1].began_at if len(done) > 1 else 0
-    return any(each.at >= written for each in standing)
+    return any(each >= written for each in gone)
 
 
 def _bullets(data: bytes) -> list[str]:
@@ -84,6 +86,7 @@ def _said(line: str) -> str:
 
 
 def _texts(connection: Connection) -> set[str]:
-    """Return what every principle says that nobody took back, as a section has it."""
+    """Return what every principle says that nobody took back or rejected, as a section has it."""
     ids = set(principles.ids(connection)) - revocations.principles(connection)
+    ids -= {each.principle_id for each in approvals.listed(connection, Decision.REJECTED)}
     return {neutral(each.content) for each in principles.by_ids(connection, ids).values()}

@@ -11,10 +11,10 @@ import json
 from typing import TYPE_CHECKING
 
 from cortex_actors.pipeline.choosing import Offer
-from cortex_actors.storage import links, principles
+from cortex_actors.storage import approvals, links, principles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from cortex_actors.domain.principle import Principle
     from cortex_actors.storage.records import Connection
@@ -24,16 +24,19 @@ FORM = 2
 
 
 def offer(connection: Connection, model: str) -> Offer:
-    """Return what files may be given; of two that contradict each other the higher ranked alone.
+    """Return what files may be given; of two that contradict each other one alone.
 
     In a read transaction, on its thread: 5 ms for each hundred principles.
     """
     found, rows = principles.given(connection, model)
-    wanted = _peaceful(found, links.opposed(connection))
+    waiting = {each.id for each in found} - approvals.approved(connection)
+    wanted = _peaceful(found, links.opposed(connection), waiting)
     kept = [number for number, each in enumerate(found) if each.id in wanted]
     some = [found[number] for number in kept]
     left = rows if len(kept) == len(found) else rows[kept]
-    return Offer(some, left, name_of(connection, model))
+    homes = approvals.homes(connection, waiting)
+    unapproved = {each: homes.get(each, "") for each in waiting}
+    return Offer(some, left, name_of(connection, model), unapproved)
 
 
 def name_of(connection: Connection, model: str) -> str:
@@ -49,14 +52,19 @@ def named(given: Offer, *parts: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _peaceful(found: Sequence[Principle], opposed: Iterable[tuple[str, str]]) -> set[str]:
-    """Return the ids of principles of which no two contradict each other, the best ranked first."""
+def _peaceful(
+    found: Sequence[Principle], opposed: Iterable[tuple[str, str]], waiting: Collection[str]
+) -> set[str]:
+    """Return the ids of principles of which no two contradict each other.
+
+    What a person approved comes first, so that nothing else takes its place; then the best ranked.
+    """
     against: dict[str, set[str]] = {}
     for one, other in opposed:
         against.setdefault(one, set()).add(other)
         against.setdefault(other, set()).add(one)
     kept: set[str] = set()
-    for each in sorted(found, key=lambda principle: (-principle.rank, principle.id)):
+    for each in sorted(found, key=lambda one: (one.id in waiting, -one.rank, one.id)):
         if kept.isdisjoint(against.get(each.id, ())):
             kept.add(each.id)
     return kept

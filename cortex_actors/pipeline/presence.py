@@ -11,11 +11,13 @@ import stat
 from typing import TYPE_CHECKING
 
 from cortex_actors.errors import BadInput
+from cortex_actors.formatters import fence
 from cortex_actors.formatters.targets import FOLDERS, PLACES, Present
 from cortex_actors.parsers.lines import MAX_BYTES, lines
+from cortex_actors.refusals import NotWritten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 #: Opened without waiting for a pipe's other end, and never through a link at the end of the path.
 _READING = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -44,6 +46,41 @@ def read(path: str) -> bytes | None:
     except (OSError, ValueError):
         return None
     return data if len(data) <= MAX_BYTES else None
+
+
+def sections(paths: Iterable[str]) -> dict[str, frozenset[str] | None]:
+    """Return what our section says, line by line, in each file that has one now. Blocks.
+
+    Where marks are broken, or gone, that is every line; None for a file that cannot be read now.
+    """
+    return {path: found for path in paths for found in _section(path)}
+
+
+def says(found: Mapping[str, frozenset[str] | None], path: str, text: str) -> bool:
+    """Tell whether a bullet stands in its file, by what `sections` found."""
+    lines = found.get(path, frozenset())
+    return lines is None or text in lines
+
+
+def _section(path: str) -> Iterator[frozenset[str] | None]:
+    """Yield the lines of a file's section; nothing where there is none."""
+    try:
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            return
+    except (OSError, ValueError):
+        return
+    data = read(path)
+    if data is None:
+        yield None
+        return
+    try:
+        if not fence.stands(data):
+            return
+        fenced = fence.find(data)
+    except (NotWritten, BadInput):
+        fenced = None
+    body = data if fenced is None else fenced.body
+    yield frozenset(body.decode("utf-8", "replace").split("\n"))
 
 
 def _present(root: str) -> Iterator[Present]:

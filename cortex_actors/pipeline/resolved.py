@@ -62,7 +62,7 @@ class Finished:
 def finished(
     job: Assignment, done: Done, *, run_id: str, inputs: str, times: tuple[int, int]
 ) -> Finished:
-    """Return what is kept of a resolution; of one that was only looked at, no more than the run.
+    """Return what is kept of a resolution; where nothing was to be written, no more than the run.
 
     `inputs` names all that it was made of.
     """
@@ -81,7 +81,7 @@ def finished(
         agent=found.agent,
         dry_run=dry,
     )
-    if dry:
+    if dry or done.is_absent:
         return Finished(run, found)
     row = Resolution(
         path=found.path,

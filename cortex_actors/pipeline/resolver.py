@@ -140,7 +140,9 @@ class Resolver(Consumer):
             project = await self._project(path)
             # A file says itself who reads it; an agent is named even by who means any.
             agent = given.agent if path == project.root else None
-            done = await self._errands.grant(project, Wish(path, agent, dry_run=given.dry_run))
+            wish = Wish(path, agent, dry_run=given.dry_run, refresh=given.refresh)
+            done = await self._errands.grant(project, wish)
+            _tell(done)
         except (BadInput, NotFound) as error:
             done = [failed(given.path, given.agent, str(error), at=self.desk.clock.now())]
         return Outcome(partial(self._kept, done=done), [self._complete(each) for each in done])
@@ -211,7 +213,7 @@ class Resolver(Consumer):
         # Written, and cut off before anybody knew what stands there: whom to blame for it.
         unknown = partial(self._records.read, writes.unknown)
         for path, agent in await insist(unknown, self.desk.clock):
-            again = ResolutionRequested(path, agent)
+            again = ResolutionRequested(path, agent, refresh=True)
             await self.desk.bus.publish(RESOLUTION_REQUESTED, again, source=self.desk.name)
 
     def _kept(self, connection: Connection, *, done: Sequence[Finished]) -> list[Event[Payload]]:
@@ -224,10 +226,19 @@ class Resolver(Consumer):
         for each in done:
             each.write(connection)
             if outdated(connection, each):
-                wish = ResolutionRequested(each.run.path or "", each.run.agent or "")
+                path, agent = each.run.path or "", each.run.agent or ""
+                wish = ResolutionRequested(path, agent, refresh=True)
                 again.append(self.say(RESOLUTION_REQUESTED, wish))
         return store(connection, again) if again else []
 
     def _complete(self, done: Finished) -> Event[Payload]:
         """Return what is said of a resolution."""
         return self.say(RESOLUTION_COMPLETE, done.said)
+
+
+def _tell(done: Sequence[Finished]) -> None:
+    """Log of which files something was left out that no person has approved."""
+    for each in done:
+        waiting = each.run.counts.get("unapproved", 0)
+        if waiting:
+            log.info("%s: %d not approved, left out: cortex review", each.run.path, waiting)

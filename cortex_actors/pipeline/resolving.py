@@ -16,7 +16,7 @@ from cortex_actors.domain.resolution import Ending, Resolved
 from cortex_actors.errors import BadInput, WriteFailed
 from cortex_actors.formatters import fence
 from cortex_actors.pipeline.assignment import APART
-from cortex_actors.pipeline.choosing import Chooser
+from cortex_actors.pipeline.choosing import Chooser, Offer
 from cortex_actors.pipeline.drafting import difference, drafted, edited
 from cortex_actors.pipeline.page import placed
 from cortex_actors.pipeline.presence import read
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from cortex_actors.domain.resolution import Given
     from cortex_actors.errors import CortexError
     from cortex_actors.pipeline.assignment import Assignment
-    from cortex_actors.pipeline.choosing import Offer
     from cortex_actors.pipeline.section import Maker
     from cortex_actors.pipeline.vectors import Embed
     from cortex_actors.writing.target import Target
@@ -50,12 +49,18 @@ class Moved(Exception):
     """The human's part of a file is another one than the section was made for."""
 
 
+class Absent(Exception):
+    """A file in which a section was to be brought up to date has none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Done:
     """What came of a file, what it was made of, and for which revision of the human's part.
 
     Attributes:
         is_edited: what stands between the marks now is not as we wrote it.
+        is_absent: nothing stands there, and nobody asked for it: what we wrote last stays known, as
+            the section may come back (with another branch, say).
 
     """
 
@@ -63,6 +68,7 @@ class Done:
     section: Section | None = None
     revision: str = ""
     is_edited: bool = False
+    is_absent: bool = False
 
 
 class Resolving:
@@ -92,7 +98,7 @@ class Resolving:
             for _ in range(TRIES):
                 data = await self.writer.read(target)
                 if data is None and not target.create:
-                    raise Missing.of(job.path)
+                    raise Absent if job.wish.refresh else Missing.of(job.path)
                 seen.append(data or b"")
                 section = await self._section(job, job.base(data), offer)
                 if data is None and not section.body:
@@ -105,6 +111,9 @@ class Resolving:
                 except Moved:
                     continue
             raise KeepsChanging.of(job.path, tries=TRIES)
+        except Absent:
+            told = Resolved(job.path, job.formatter.name, Ending.UNCHANGED)
+            return Done(told, is_absent=True)
         except EditedSection as error:
             # Nothing but a section that was read can be an edited one.
             return await self.run(partial(self._edited, job, error, data=seen[-1], ours=ours))
@@ -179,11 +188,19 @@ class Resolving:
             maker.ruling.relations().lexicon,
             repeats=job.formatter.name == APART,
         )
-        choice = await self.run(partial(chooser.choose, offer, found))
-        is_blind = bool(page.embedded and not found.vectors)
+        allowed, waiting = offer, Offer()
+        # A dry run shows what waits for a person as well; a text that leaves us holds none of it.
+        if not maker.settings.unapproved and (job.wish.text_only or not job.wish.dry_run):
+            allowed, waiting = offer.parted(job.project.id)
+        choice = await self.run(partial(chooser.choose, allowed, found))
+        if waiting.principles:
+            count = await self.run(partial(chooser.count, waiting, found))
+            choice = replace(choice, waiting=count)
+        if page.embedded and not found.vectors:
+            inputs = ""
         revision = await self.run(partial(fence.revision, data))
         return await self.run(
-            partial(maker.make, job, choice, revision=revision, inputs="" if is_blind else inputs)
+            partial(maker.make, job, choice, offer=offer, revision=revision, inputs=inputs)
         )
 
     async def run(self, call: Callable[[], T]) -> T:
@@ -192,10 +209,12 @@ class Resolving:
 
 
 def _maker(job: Assignment, section: Section, ours: str) -> Make:
-    """Return what makes a file as it is to be of the file as it is; it raises `Moved`."""
+    """Return what makes a file as it is to be of the file as it is; it raises `Moved`, `Absent`."""
 
     def make(data: bytes) -> bytes:
         base, wish = data or job.base(None), job.wish
+        if wish.refresh and not fence.stands(base, path=job.path):
+            raise Absent
         if fence.revision(base) != section.revision:
             raise Moved
         return drafted(

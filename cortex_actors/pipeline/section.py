@@ -74,8 +74,10 @@ class Maker:
         elsewhere = tuple(line for path, text in others for line in _elsewhere(job, path, text))
         return replace(joined(pages) if pages else Page(), elsewhere=elsewhere)
 
-    def make(self, job: Assignment, choice: Choice, *, revision: str, inputs: str) -> Section:
-        """Return a choice as the text for the job's agent. Blocks."""
+    def make(
+        self, job: Assignment, choice: Choice, *, offer: Offer, revision: str, inputs: str
+    ) -> Section:
+        """Return a choice from an offer as the text for the job's agent. Blocks."""
         metadata = job.wish.metadata or self.settings.include_metadata
         options = Options(self.settings.title, metadata, self.settings.max_output_tokens)
         conflicts = {each.principle.id: _conflict(each) for each in choice.chosen}
@@ -83,7 +85,12 @@ class Maker:
             [_bullet(each) for each in choice.chosen], options, count=self.count
         )
         given = tuple(
-            Given(each.principle_id, line, conflicts[each.principle_id] or "")
+            Given(
+                each.principle_id,
+                line,
+                conflicts[each.principle_id] or "",
+                self.settings.unapproved or offer.may_write(each.principle_id, job.project.id),
+            )
             for each, line in zip(made.used, made.lines, strict=True)
         )
         counts = {
@@ -92,6 +99,7 @@ class Maker:
             "already_said": choice.already_said,
             "opposed": choice.opposed,
             "not_near": choice.not_near,
+            "unapproved": choice.waiting,
             "over_budget": len(made.dropped),
         }
         body = made.text if given else ""

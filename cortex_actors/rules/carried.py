@@ -141,7 +141,7 @@ def name(found: Mapping[str, Any], field: str) -> str:
         return ""
     if not isinstance(given, str) or len(given) > NAME_LIMIT:
         raise BadInput(f"{field} {shown(given)} is no name of at most {NAME_LIMIT} characters")
-    return quarantine.visible(given)
+    return quarantine.visible(redact(given).text)
 
 
 def moment(found: Mapping[str, Any], field: str, *, empty: bool = False) -> Any:  # noqa: ANN401 - an int, or None only where asked for
@@ -213,7 +213,8 @@ def _list(found: Mapping[str, Any], field: str) -> Sequence[Any]:
 
 def _tags(found: Mapping[str, Any]) -> tuple[str, ...]:
     """Return tags in their one form."""
-    return tagging.tags(list(_list(found, "tags")))
+    given = _list(found, "tags")
+    return tagging.tags([redact(each).text if isinstance(each, str) else each for each in given])
 
 
 def _count(found: Mapping[str, Any], field: str) -> int:

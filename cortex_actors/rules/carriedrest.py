@@ -13,6 +13,7 @@ from cortex_actors.domain.caller import agent_id, shown
 from cortex_actors.domain.crumb import CrumbType, Priority
 from cortex_actors.domain.memory import ChangeKind
 from cortex_actors.errors import BadInput
+from cortex_actors.rules import quarantine
 from cortex_actors.rules.carried import (
     LINKS,
     TEXT_LIMIT,
@@ -23,6 +24,7 @@ from cortex_actors.rules.carried import (
     told,
     word,
 )
+from cortex_actors.rules.credentials import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -160,7 +162,18 @@ def _object(found: Mapping[str, Any], field: str) -> dict[str, Any]:
         return {}
     if not isinstance(given, dict) or len(json.dumps(given)) > _JSON_LIMIT:
         raise BadInput(f"{field} is no JSON object of at most {_JSON_LIMIT:,} bytes")
-    return given
+    return {_clean(key): _clean(value) for key, value in given.items()}
+
+
+def _clean(value: Any) -> Any:  # noqa: ANN401 - whatever JSON has
+    """Return a JSON value as it may be kept: what secrets and hidden signs its texts hold go."""
+    if isinstance(value, str):
+        return quarantine.visible(redact(value).text)
+    if isinstance(value, list):
+        return [_clean(each) for each in value]
+    if isinstance(value, dict):
+        return {_clean(key): _clean(each) for key, each in value.items()}
+    return value
 
 
 def _number(found: Mapping[str, Any], field: str) -> int:

@@ -9,6 +9,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 #: Letters before a value in which its name is looked for.
 BEFORE = 60
@@ -27,8 +31,19 @@ class Shape:
     #: What ends right where the pattern begins; None: no letter or digit does. Asked afterwards:
     #: a pattern that begins with many words, or looks back, is searched ten times as slowly.
     before: re.Pattern[str] | None = None
+    #: What the value is, right behind the pattern. Asked last: a value may hold whatever another
+    #: secret's name and value are made of, so one under no name must not pass over them.
+    value: re.Pattern[str] | None = None
 
-    def follows(self, text: str, place: int) -> bool:
+    def matches(self, text: str) -> Iterator[re.Match[str]]:
+        """Yield each match with a `value` that stands behind the right thing."""
+        for begun in self.pattern.finditer(text):
+            if self._follows(text, begun.start()):
+                found = begun if self.value is None else self.value.match(text, begun.end())
+                if found is not None:
+                    yield found
+
+    def _follows(self, text: str, place: int) -> bool:
         """Tell whether a match that begins there stands behind the right thing."""
         if self.before is None:
             return place == 0 or not text[place - 1].isalnum()
@@ -40,10 +55,11 @@ def _key(kind: str, anchors: str, pattern: str) -> Shape:
     return Shape(kind, tuple(anchors.split()), re.compile(f"(?P<value>{pattern})"))
 
 
-def _after(kind: str, anchors: str, pattern: str, *, before: str = "") -> Shape:
+def _after(kind: str, anchors: str, pattern: str, *, before: str = "", value: str = "") -> Shape:
     """Return the shape of a value that is told by what stands around it."""
     ends = re.compile(rf"(?i:{before})\Z")
-    return Shape(kind, tuple(anchors.split()), re.compile(pattern), ends)
+    follows = re.compile(value) if value else None
+    return Shape(kind, tuple(anchors.split()), re.compile(pattern), ends, follows)
 
 
 #: Private keys: to their end, or as far as the lines of one that is never closed go. A text that
@@ -172,45 +188,79 @@ KEYS = (
 
 #: Names that say their value is a secret; after the weak ones a checksum is just as likely.
 _STRONG = (
-    r"(?:passw(?:or)?d|passphrase|pwd|api[ _-]?key|(?:secret|access|private|signing|encryption"
-    r"|master|account)[ _-]?key|(?:client|app|webhook|jwt|shared)[ _-]?secret"
+    r"(?:passw(?:or)?d|passphrase|pwd|(?:(?<![a-z])|ssh)pass|api[ _-]?key"
+    r"|(?:secret|access|private|signing|encryption|master|account)[ _-]?key"
+    r"|(?:client|app|webhook|jwt|shared)[ _-]?secret"
     r"|(?:auth|access|refresh|bearer|api|bot|personal)[ _-]?token)"
 )
 _WEAK = r"(?:secret|token|credential)"
+_NAMES = "pass pwd key secret token credential"
 
-#: What stands between a name and its value, and what such a value is made of: no sign that could
-#: part the next name from its own value. A name that has a value of its own is none: in "the
-#: password is DB_PASSWORD=..." the name would be looked at, and what stands behind it passed over.
-_NAME = r"(?!\w{0,60}(?i:passw|pwd|passphrase|secret|token|key|credential)\w{0,30}=[^=\s])"
-_VALUE = rf"{_NAME}(?P<value>[A-Za-z0-9+/_.~!@#^*-]{{8,256}}={{0,2}})"
-_GIVEN = r"(?:=>|:=|[:=]|is\s)\s{0,4}"
-_IS = rf"{_GIVEN}[\"'`]{{0,2}}{_VALUE}"
-#: Between quotes it goes on to the closing one, whatever its signs are.
-_IS_QUOTED = rf"{_GIVEN}(?P<quote>[\"'`])(?P<value>[^\"'`\s]{{8,256}})(?P=quote)"
-_QUOTED = r"[\"'`*]{0,3}\s{0,4}"
+#: Signs of a value that are read to judge it, but for its first one: no name costs more than that.
+LONGEST = 512
+
+#: A name that has a value of its own is none: in "the password is DB_PASSWORD=..." the name would
+#: be looked at, and what stands behind it passed over. Nor is what is left of a secret: its marker.
+_NAME = r"(?![a-z-]{3,40}\]|\w{0,60}(?i:pass|pwd|secret|token|key|credential)\w{0,30}=[^=\s])"
+
+#: What may follow the quote that ends a value. One inside is doubled, escaped or put between others
+#: as YAML, JSON and shells have it, or followed by more of the value.
+_ENDED = r"(?=[\s,;:.!?)\]}>|&`*\"'\\]|\Z)"
+_INSIDE = (
+    rf"(?:'\"'\"'|'\\''|(?P=quote){{2}}|(?!(?P=quote){_ENDED})(?:\\.|[^\n\\])){{1,{LONGEST + 1}}}+"
+)
+
+#: Without quotes a value goes on to the next blank, unless another pair of name and value, a tag or
+#: an end of a list comes before.
+_BARE = (
+    r"[^\s=>~,;&|)\"'`](?:(?![,;](?:\s|\Z|[\"'{\[])|(?:[,;]|&(?:amp;)?)[\w.-]{1,40}[\"']?[=:]"
+    rf"|[\"'][}}\])]*,|</[A-Za-z]|<br)\S){{0,{LONGEST}}}+"
+)
+_OPEN = r"(?:(?P<quote>\\{0,3}[\"'`])|[\"'`]{0,2})"
+_TEXT = rf"(?P<value>(?(quote){_INSIDE}|{_BARE}))(?(quote)(?P=quote){_ENDED})"
+_VALUE = _OPEN + _NAME + _TEXT
+
+_GIVEN = r"(?:[:=]>|:=|[:=>]|is\s)\s{0,4}"
+_QUOTED = r"[\"'`*\\]{0,4}\s{0,4}(?:is)?"
 
 #: Values that are told by what stands before them; how random they look decides.
 NAMED = (
-    _after("password", "passw pwd passphrase key secret token", _IS, before=_STRONG + _QUOTED),
-    _after(
-        "password", "passw pwd passphrase key secret token", _IS_QUOTED, before=_STRONG + _QUOTED
-    ),
-    _after("password", "--", rf"--[\w-]{{0,30}}(?i:{_STRONG}|{_WEAK})\s{{1,4}}[\"']?{_VALUE}"),
+    _after("password", _NAMES, _GIVEN, before=_STRONG + _QUOTED, value=_VALUE),
+    _after("password", "--", rf"--[\w-]{{0,30}}(?i:{_STRONG}|{_WEAK})\s{{1,4}}", value=_VALUE),
     _after("bearer-token", "bearer", r"[Bb](?i:earer)\s{1,4}(?P<value>[\w.~+/=-]{16,2000})"),
 )
 
 #: The same, where a checksum is no secret.
 UNSURE = (
-    _after("token", "secret token credential", _IS, before=_WEAK + _QUOTED),
-    _after("token", "secret token credential", _IS_QUOTED, before=_WEAK + _QUOTED),
+    _after(
+        "token", "secret token credential", _GIVEN, before="(?<!:)" + _WEAK + _QUOTED, value=_VALUE
+    ),
 )
 
-#: Passwords in addresses, and names with passwords as HTTP takes them.
+#: Passwords in addresses and in commands, and names with passwords as HTTP takes them.
 IN_ADDRESSES = (
     _after(
         "password",
         "://",
-        r"://(?P<user>[^\s/:@'\"<>`]{0,100}):(?P<value>[^\s/'\"<>`]{3,200})@(?=[\w\[$<{-])",
+        r"://(?P<user>[^\s/:@'\"<>`]{0,100}):(?P<value>[^\s/'\"<>`]{2,200})@(?=[\w\[$<{-])",
+    ),
+    _after(
+        "password",
+        "curl",
+        r"curl(?=\s)(?:[^\n]|\\\n){0,300}?\s(?:-[uU]|--(?:proxy-)?user)[\s=]{0,2}",
+        value=rf"{_OPEN}(?P<user>[^\s:\"'`]{{1,100}}):{_TEXT}",
+    ),
+    _after(
+        "password",
+        "mysql mariadb",
+        r"(?:mysql|mariadb)[\w-]{0,20}(?=\s)(?:[^\n]|\\\n){0,300}?\s-p(?=\S)",
+        value=_VALUE,
+    ),
+    _after(
+        "password",
+        "sshpass",
+        r"sshpass\s{1,4}-p\s{0,4}",
+        value=_VALUE,
     ),
     _after(
         "basic-credentials",

@@ -63,7 +63,7 @@ def crumb(given: Given, *, agent: str, name: str, at: int, saved_by: str, sessio
     made = Crumb(
         id=name,
         agent_id=agent,
-        session_id=_session(given.session_id, session),
+        session_id=_session(given, session),
         summary=_text(given.summary, "session_summary", given),
         left_at=at,
         type=_word(given.type, CrumbType, "crumb_type") or default_type(unfinished),
@@ -177,18 +177,19 @@ def _named(values: object, name: str) -> Iterator[tuple[str, object]]:
                 f"of 1 to {NAME_LIMIT} characters without a colon"
             )
             raise BadInput(message)
-        yield admitted(word, what=f"a name in the crumb's {name}"), value
+        yield admitted(word, what=f"a name in the crumb's {name}", redact=None), value
 
 
-def _session(given: object, default: str) -> str:
+def _session(given: Given, default: str) -> str:
     """Return what a session is called."""
-    if given is None:
+    name = given.session_id
+    if name is None:
         return default
-    found = plain(given) if isinstance(given, str) else ""
+    found = plain(name) if isinstance(name, str) else ""
     if not 0 < len(found) <= SESSION_LIMIT or "\n" in found:
         message = (
-            f"cannot leave the crumb: {shown(given)} is no session's id: it is one line of 1 to "
+            f"cannot leave the crumb: {shown(name)} is no session's id: it is one line of 1 to "
             f"{SESSION_LIMIT} characters"
         )
         raise BadInput(message)
-    return admitted(found, what="the crumb's session_id")
+    return admitted(found, what="the crumb's session_id", redact=given.redact)

@@ -38,10 +38,11 @@ _PLAIN = frozenset("\t\n\f\r")
 #: Categories nobody sees: format, private use, unassigned, surrogate, control, separators of lines.
 _UNSEEN = frozenset({"Cf", "Co", "Cn", "Cs", "Cc", "Zl", "Zp"})
 
-#: Default ignorable code points of other categories: joiners and fillers of Hangul and Khmer, and
-#: the selectors of variants.
+#: Code points of other categories that leave a blank or nothing: joiners and fillers of Hangul and
+#: Khmer, the selectors of variants, the Braille cell without dots and the note without a head.
 _IGNORABLE = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d159"
+    "\U000e0100-\U000e01ef]"
 )
 
 #: Of category Cf and drawn all the same: signs that stand above the number after them.
@@ -73,6 +74,9 @@ _FLAGS = re.compile(
     "(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074|\U000e0077\U000e006c\U000e0073)"
     "\U000e007f"
 )
+
+#: Blanks between the cells of Braille, in its texts and in drawings made of it.
+_BLANK, _BLANKS, _LAST_CELL = "\u2800", re.compile(r"[\u2800\s]+"), "\u28ff"
 
 #: What a found code point is called, by the first range that holds it.
 _CALLED = (
@@ -123,11 +127,11 @@ def hidden(text: str) -> tuple[Hidden, ...]:
     suspects = {letter for letter in set(text) if _is_suspect(letter)}
     if not suspects:
         return ()
-    flags = _flagged(text)
+    needed = _flagged(text) | (_between_cells(text) if _BLANK in suspects else frozenset())
     return tuple(
         Hidden(place, ord(letter), _called(letter))
         for place, letter in enumerate(text)
-        if letter in suspects and place not in flags and not _is_needed(text, place)
+        if letter in suspects and place not in needed and not _is_needed(text, place)
     )
 
 
@@ -143,6 +147,12 @@ def visible(text: str) -> str:
     return "".join(
         _written(letter) if place in places else letter for place, letter in enumerate(text)
     )
+
+
+def seen(text: str) -> str:
+    """Return a text without its hidden code points."""
+    places = {each.start for each in hidden(text)}
+    return "".join(letter for place, letter in enumerate(text) if place not in places)
 
 
 def told(found: Sequence[Hidden]) -> str:
@@ -177,6 +187,17 @@ def _flagged(text: str) -> frozenset[int]:
     return frozenset(
         place for match in _FLAGS.finditer(text) for place in range(match.start() + 1, match.end())
     )
+
+
+def _between_cells(text: str) -> frozenset[int]:
+    """Return the places of the blanks beside a cell of Braille that has dots."""
+    places: set[int] = set()
+    for match in _BLANKS.finditer(text):
+        start, end = match.span()
+        around = text[max(0, start - 1) : start] + text[end : end + 1]
+        if any(_BLANK < each <= _LAST_CELL for each in around):
+            places.update(range(start, end))
+    return frozenset(places)
 
 
 def _is_needed(text: str, place: int) -> bool:

@@ -34,6 +34,9 @@ ABSENT = "no answer from: "
 #: Stores without an answer that are named, the others being counted, and characters of a reason.
 _NAMED, _REASON = 8, 120
 
+#: What an id has none of in this form: another program's could else go on as the rest of a line.
+_NO_ID = str.maketrans(dict.fromkeys(' ()"', "_"))
+
 #: Blanks before each line of a summary.
 _INDENT = " " * 4
 
@@ -59,7 +62,8 @@ def _entry(place: int, hit: Hit) -> str:
     summary = str(hit.extra.get("summary") or "") or hit.text
     if " ".join(summary.split()) == " ".join(str(hit.extra.get("abstract") or "").split()):
         summary = ""
-    head = f'[{place}] #{hit.id} (score={hit.score:.2f}{_origin(hit)}) "{" ".join(short.split())}"'
+    name, said = hit.id.translate(_NO_ID), " ".join(short.split())
+    head = f'[{place}] #{name} (score={hit.score:.2f}{_origin(hit)}) "{said}"'
     return "\n".join([head, *(f"{_INDENT}{line}" for line in summary.splitlines())])
 
 

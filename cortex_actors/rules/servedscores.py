@@ -2,7 +2,7 @@
 
 What is near counts 1 / (1 + distance); the store of memories weighs that by how deep a memory lies
 and how often it was said, the store of facts has 1 for an exact key alone. Neither depends on how
-rare a word is: that counts texts which do not leave.
+rare a word is.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from cortex_actors.domain.caller import shown
 from cortex_actors.errors import BadInput
+from cortex_actors.rules.quarantine import hidden
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,7 +45,8 @@ def _texts(given: Iterable[object], name: str) -> list[str]:
 def _tag(given: str, name: str) -> str:
     """Return one tag in its form."""
     found = " ".join(unicodedata.normalize("NFC", given).lower().split())
-    if not found or any(unicodedata.category(letter) in _HIDDEN for letter in found):
+    is_unseen = any(unicodedata.category(letter) in _HIDDEN for letter in found)
+    if not found or is_unseen or hidden(found):
         raise BadInput(f"{shown(given)} cannot be one of {name}: it holds nothing that can be read")
     if len(found) > LONGEST:
         raise BadInput(

@@ -73,6 +73,8 @@ def serve(
     whole foreground process group and the daemon decides when its children end.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # What a child writes lies in the home, also where no daemon with a umask of its own began it.
+    os.umask(0o077)
     sock.set_inheritable(False)
     requests: SimpleQueue[tuple[dict[str, Any], bytes]] = SimpleQueue()
     threading.Thread(target=_read, args=(sock, requests), name="frames", daemon=True).start()

@@ -13,6 +13,9 @@ from cortex_actors.runtime.threads import Threads
 from cortex_actors.schedule.jobs import Done
 from cortex_actors.storage import backups, check, forgetting, passages, retention, writes
 from cortex_actors.storage.files import Halt
+from cortex_actors.storage.health import words
+from cortex_actors.storage.health.reader import NO_LIMIT, Reader
+from cortex_actors.storage.health.scope import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,11 +89,15 @@ class Upkeep:
         return Done(", ".join(said), wrote=bool(said))
 
     async def check(self) -> Done:
-        """Read the whole ledger; raises `DiskFault` when it is damaged."""
-        said, mended = await self._threads.run(self._checked), False
-        for words in passages.LISTS:  # one at a time, because nobody else writes meanwhile
-            if await self._records.write(partial(passages.mend, words=words)):
-                log.warning("%s were not the words of the texts; they were made anew", words)
+        """Read the whole ledger; raises `DiskFault` when it is damaged.
+
+        Nobody who writes waits for that, unless there are words to be made anew.
+        """
+        said, unlike = await self._threads.run(self._checked)
+        mended = False
+        for name in passages.LISTS if unlike else ():  # one at a time, because others wait
+            if await self._records.write(partial(passages.mend, words=name)):
+                log.warning("%s were not the words of the texts; they were made anew", name)
                 mended = True
         return Done(said, wrote=mended)
 
@@ -155,10 +162,17 @@ class Upkeep:
             f"{made.path.name}, {made.size} bytes, {len(gone)} older ones deleted" if made else ""
         )
 
-    def _checked(self) -> str:
-        """Check it, and remember when (on the thread)."""
-        if not self._home.ledger.exists():
-            return ""
-        check.whole(self._home.ledger, self._halt)
-        backups.note_check(self._home.backups, self._clock.now())
-        return "every page of the ledger is sound"
+    def _checked(self) -> tuple[str, bool]:
+        """Check it, and remember when; say so, and whether words are not those of their texts.
+
+        On the thread, on connections of its own.
+        """
+        ledger, now = self._home.ledger, self._clock.now()
+        if not ledger.exists():
+            return "", False
+        check.whole(ledger, self._halt)
+        backups.note_check(self._home.backups, now)
+        scope = Scope(ledger, now, model="", online=True)
+        with Reader(ledger, self._clock, self._halt) as reader:
+            found = reader.ask(lambda opened: list(words.words(opened, scope)), within=NO_LIMIT)
+        return "every page of the ledger is sound", any(each.repair for each in found)

@@ -1,19 +1,21 @@
 """The copies of the ledger in `backups/`: their names, which there are, which go.
 
-`cortex-<time>.db` is one of the hourly ones (or made by hand), `before-v<N>-<time>.db` the ledger
-as it was before a migration from version N. A file that is not finished ends in `.part`.
+`cortex-<time>.db` is one that the schedule made, `manual-<time>.db` one that a user asked for, and
+`before-v<N>-<time>.db` the ledger as it was before a migration from version N. A file that is not
+finished ends in `.part`.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cortex_actors.clock import SECOND
+from cortex_actors.clock import DAY, SECOND
 from cortex_actors.errors import BadInput, LedgerDown, NotFound
-from cortex_actors.rules.retention import kept
+from cortex_actors.home import HOME_MODE, write_private
+from cortex_actors.rules.retention import HOUR, kept
 from cortex_actors.storage.copying import PART, copy
 from cortex_actors.storage.files import Halt, beside, failure, settle, stamp, stamped
 
@@ -23,9 +25,6 @@ if TYPE_CHECKING:
 #: Copies from before migrations that are kept.
 MIGRATIONS = 3
 
-#: Only the owner may look inside.
-_MODE = 0o700
-
 #: Nanoseconds in which a file system may give two writes the same time, with room to spare.
 _RACY = 2_000_000_000
 
@@ -33,8 +32,7 @@ _RACY = 2_000_000_000
 _CHECKED = "checked"
 
 #: What the copies are called.
-_HOURLY = re.compile(r"cortex-(\d{8}T\d{6}Z)\.db")
-_BEFORE = re.compile(r"before-v\d+-(\d{8}T\d{6}Z)\.db")
+_NAME = re.compile(r"(cortex|manual|before-v\d+)-(\d{8}T\d{6}Z)\.db")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +46,8 @@ class Backup:
     size: int
     #: Whether a migration came after it.
     migrated: bool = False
+    #: Whether a user asked for it.
+    manual: bool = False
 
 
 def listed(folder: Path) -> list[Backup]:
@@ -65,16 +65,19 @@ def listed(folder: Path) -> list[Backup]:
 def take(ledger: Path, folder: Path, *, at: int, halt: Halt | None = None) -> Backup | None:
     """Copy a ledger into the folder of backups, unless nothing was written since the newest one.
 
-    None, too, where there is no ledger. Raises as `take_now` does.
+    The first of each hour is checked as a whole, the others quickly. None, too, where there is no
+    ledger. Raises as `take_now` does.
     """
     written = _written(ledger)
     if written is None or not _is_news(folder, written):
         return None
-    return take_now(ledger, folder, at=at, halt=halt)
+    target = folder / f"cortex-{stamp(at)}.db"
+    quick = any(each.at // HOUR == at // HOUR for each in listed(folder) if not each.migrated)
+    return _taken(ledger, target, written=written, at=at, halt=halt, quick=quick)
 
 
 def take_now(ledger: Path, folder: Path, *, at: int, halt: Halt | None = None) -> Backup:
-    """Copy a ledger into the folder of backups and return the copy.
+    """Copy a ledger into the folder of backups because a user asks for it; return the copy.
 
     Blocks as long as the disk takes. Raises `StorageFull`, `LedgerDown`, `NotFound` without a
     ledger.
@@ -82,9 +85,17 @@ def take_now(ledger: Path, folder: Path, *, at: int, halt: Halt | None = None) -
     written = _written(ledger)
     if written is None:
         raise NotFound(f"there is no ledger at {ledger} yet; start the daemon: cortex start")
-    prepare(folder)
-    target = folder / f"cortex-{stamp(at)}.db"
-    copy(ledger, target, halt=halt)
+    target = folder / f"manual-{stamp(at)}.db"
+    made = _taken(ledger, target, written=written, at=at, halt=halt)
+    return replace(made, manual=True)
+
+
+def _taken(
+    ledger: Path, target: Path, *, written: int, at: int, halt: Halt | None, quick: bool = False
+) -> Backup:
+    """Copy a ledger that was last written then (nanoseconds) into the folder of backups."""
+    prepare(target.parent)
+    copy(ledger, target, halt=halt, quick=quick)
     # What is written while we copy is not in the copy, so its time is that of the last write
     # before. A write in the same tick as that one would look like it: then it is a little older.
     seen = written - 1 if abs(at * 1_000 - written) < _RACY else written
@@ -122,10 +133,22 @@ def before_migration(ledger: Path, *, version: int, at: int) -> Path:
 
 
 def tidy(folder: Path, *, now: int, hourly: int, daily: int) -> list[Path]:
-    """Delete the copies that are no longer kept and return which; see `rules.retention`."""
+    """Delete the copies that are no longer kept and return which; see `rules.retention`.
+
+    Those that users asked for count by themselves, or what the schedule makes every few minutes
+    would push them out; but they, too, end with the last day, so that what is forgotten is gone.
+    """
     copies = [each for each in listed(folder) if not each.migrated]
-    keep = kept([each.at for each in copies], now, hourly=hourly, daily=daily)
-    gone = [each.path for each in copies if each.at not in keep]
+    last = now - max(hourly * HOUR, daily * DAY)
+    gone = []
+    for manual in (False, True):
+        some = [each for each in copies if each.manual is manual]
+        keep = kept([each.at for each in some], now, hourly=hourly, daily=daily)
+        gone += [
+            each.path
+            for each in some
+            if each.at not in keep or (manual and each.at < last and each is not copies[0])
+        ]
     for path in gone:
         path.unlink(missing_ok=True)
     return gone
@@ -145,7 +168,7 @@ def written(ledger: Path) -> int:
 def note_check(folder: Path, at: int) -> None:
     """Remember that the whole ledger was found sound then."""
     prepare(folder)
-    (folder / _CHECKED).write_text(f"{stamp(at)}\n", encoding="ascii")
+    write_private(folder / _CHECKED, f"{stamp(at)}\n")
 
 
 def checked_at(folder: Path) -> int | None:
@@ -160,7 +183,7 @@ def prepare(folder: Path) -> None:
     """Make the folder if need be, and remove what a crash left half made."""
     try:
         if not folder.exists():
-            folder.mkdir(mode=_MODE, exist_ok=True)
+            folder.mkdir(mode=HOME_MODE, exist_ok=True)
             # A copy whose folder's own name is lost in a power cut is lost, too.
             settle(folder.parent)
         for left in folder.glob(f"*.db{PART}"):
@@ -171,12 +194,12 @@ def prepare(folder: Path) -> None:
 
 def _backup(path: Path) -> Backup | None:
     """Return what a path in the folder is; None for anything but a copy."""
-    hourly, before = _HOURLY.fullmatch(path.name), _BEFORE.fullmatch(path.name)
-    found = hourly or before
-    at = stamped(found[1]) if found else None
-    if at is None or not path.is_file():
+    found = _NAME.fullmatch(path.name)
+    at = stamped(found[2]) if found else None
+    if found is None or at is None or not path.is_file():
         return None
-    return Backup(path, at, path.stat().st_size, migrated=before is not None)
+    kind, size = found[1], path.stat().st_size
+    return Backup(path, at, size, migrated=kind.startswith("before"), manual=kind == "manual")
 
 
 def _written(ledger: Path) -> int | None:

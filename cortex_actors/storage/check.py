@@ -2,7 +2,8 @@
 
 A ledger that was closed in order has no WAL beside it: then its header and its tables are looked
 at. One that has was left by a crash: then SQLite's quick check reads its pages, for 10 s at most.
-One that somebody found damaged (`suspect`) is checked as a whole.
+One that somebody found damaged (`suspect`), or under which the machine went down (`lock`), is
+checked as a whole.
 
 A torn or garbled end of the WAL is no damage: SQLite ends where the checksums end, and what was
 acknowledged was synced before that.
@@ -22,8 +23,9 @@ from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 from cortex_actors.errors import DiskFault, LedgerDown
+from cortex_actors.home import write_private
 from cortex_actors.storage import faults
-from cortex_actors.storage.files import Halt, beside, reader, settle, size, wrong
+from cortex_actors.storage.files import Halt, beside, failure, reader, settle, size, wrong
 from cortex_actors.storage.version import SCHEMA_VERSION
 
 if TYPE_CHECKING:
@@ -51,7 +53,7 @@ _QUICK, _WHOLE = "PRAGMA quick_check(1)", "PRAGMA integrity_check(1)"
 def suspect(path: Path, why: str) -> None:
     """Have the next start check a ledger as a whole, because of this; never raises."""
     with suppress(OSError):
-        marker(path).write_text(f"{why}\n", encoding="utf-8", errors="replace")
+        write_private(marker(path), f"{why}\n")
         settle(marker(path))
         settle(path.parent)
 
@@ -64,12 +66,13 @@ def marker(path: Path) -> Path:
 def damage(path: Path) -> str:
     """Return what is wrong with a ledger that nobody has open, "" when it may be opened.
 
-    No file is no damage: a new ledger is made. But its log alone is, because SQLite deletes a log
-    that it finds beside a new file. Raises `LedgerDown` when the file cannot be read for reasons of
-    the disk, of rights or of locks: then nobody knows, and nothing may be moved.
+    No file is no damage where there never was one: a new ledger is made. But its log or its backups
+    alone are, because SQLite deletes a log that it finds beside a new file, and an empty ledger
+    beside backups would look like a good one. Raises `LedgerDown` when the file cannot be read for
+    reasons of the disk, of rights or of locks: then nobody knows, and nothing may be moved.
     """
     if not path.exists():
-        return "it is gone, and its log is still there" if size(beside(path)[0]) else ""
+        return _gone(path)
     if not path.is_file():
         return "there is no file in its place"
     if not size(path):
@@ -78,6 +81,19 @@ def damage(path: Path) -> str:
         return ""
     _require_readable(path)
     return _known(_found(path), path)
+
+
+def _gone(path: Path) -> str:
+    """Return what is wrong with a ledger that is not there; "" where there never was one."""
+    if path.is_symlink():
+        message = (
+            f"cannot open the ledger {path}: it is a link to {path.readlink()}, which is not "
+            "there; mount or restore that, or remove the link, and start again"
+        )
+        raise LedgerDown(message)
+    if size(beside(path)[0]):
+        return "it is gone, and its log is still there"
+    return "it is gone, and its backups are still there" if _has_copies(path) else ""
 
 
 def _found(path: Path) -> str:
@@ -159,7 +175,7 @@ def _first(opened: sqlite3.Connection, query: str, *, within: float | None = Non
         return wrong(opened.execute(query).fetchone()[0])
     except sqlite3.OperationalError as error:
         if within is not None and error.sqlite_errorname == "SQLITE_INTERRUPT":
-            return None  # too large to be read in time; the weekly check reads all of it
+            return None  # too large to be read in time; the daily check reads all of it
         raise
     finally:
         late.cancel()
@@ -202,8 +218,18 @@ def _read_through(path: Path) -> None:
 
 def _had_content(path: Path) -> bool:
     """Tell whether an empty file was a ledger with something in it."""
-    copies = path.with_name("backups").glob("*.db")
-    return bool(size(beside(path)[0])) or marker(path).exists() or any(copies)
+    return bool(size(beside(path)[0])) or marker(path).exists() or _has_copies(path)
+
+
+def _has_copies(path: Path) -> bool:
+    """Tell whether a ledger was ever copied; raises `LedgerDown` where nobody can look."""
+    folder = path.with_name("backups")
+    try:
+        return any(each.suffix == ".db" for each in folder.iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise failure(f"list the backups in {folder}", error) from error
 
 
 def _unknown(path: Path, error: Exception) -> LedgerDown:

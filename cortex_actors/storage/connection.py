@@ -16,6 +16,8 @@ from urllib.parse import quote
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.pool import QueuePool, StaticPool
 
+from cortex_actors.storage.tables.passage import WORDS
+
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable
@@ -34,6 +36,12 @@ STEPS = 50_000
 
 #: Bytes that are read and written at once.
 CHUNK = 1_048_576
+
+#: The places of every word in each list of words: of a connection, so that no file has them.
+PLACES = tuple(
+    f"CREATE VIRTUAL TABLE temp.{words}_places USING fts5vocab('main', '{words}', 'instance')"
+    for words in WORDS
+)
 
 #: What agents say stands in the parameters of a statement: no error shows them, and so no log.
 HIDE = True
@@ -143,7 +151,7 @@ def _prepare_writer(busy: float, connection: Any, _record: object) -> None:
     connection.isolation_level = None
     connection.text_factory = _text
     wait = f"PRAGMA busy_timeout = {round(busy * 1_000)}"
-    for pragma in (wait, "PRAGMA journal_mode = WAL", *_PRAGMAS):
+    for pragma in (wait, "PRAGMA journal_mode = WAL", *_PRAGMAS, *PLACES):
         connection.execute(pragma)
 
 
@@ -154,7 +162,7 @@ def _prepare_reader(
     connection.isolation_level = None
     connection.text_factory = _text
     wait = f"PRAGMA busy_timeout = {round(BUSY * 1_000)}"
-    for pragma in (wait, *_PRAGMAS, "PRAGMA query_only = ON"):
+    for pragma in (wait, *_PRAGMAS, *PLACES, "PRAGMA query_only = ON"):
         connection.execute(pragma)
     if over is not None:
         connection.set_progress_handler(partial(over, record.info), STEPS)

@@ -8,6 +8,7 @@ it back.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -75,8 +76,9 @@ def consolidate(
     at: int,
     by: str,
     decays: Mapping[Layer, Decay],
+    reader: str | None = None,
 ) -> int:
-    """Make one active memory part of another; return the number of the change.
+    """Make one active memory part of another; return the change's number for the reader.
 
     Raises `Refused` where the one that goes is pinned, and where the two cannot both hold.
     """
@@ -90,8 +92,8 @@ def consolidate(
         raise Refused(message)
     _give(connection, kept, gone, at=at, decays=decays)
     change = Change(ChangeKind.CONSOLIDATE, kept.id, by=by, at=at, others=(gone.id,), before=before)
-    (number,) = memorychanges.note(connection, change)
-    return number
+    (row,) = memorychanges.note(connection, change)
+    return memorychanges.number_of(replace(change, id=row), reader)
 
 
 def _must_fit(first: Memory, second: Memory) -> None:

@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cortex_actors.home import write_private
 from cortex_actors.storage import indexing
 from cortex_actors.storage.server import Server
 
@@ -76,7 +77,7 @@ class Generations:
         """Make a generation's folder, and the note of its server; raises `OSError`."""
         place.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if place.server is not None:
-            (place.folder / MARKER).write_text(json.dumps({"url": place.server.url}))
+            write_private(place.folder / MARKER, json.dumps({"url": place.server.url}))
 
     def others(self, place: Place) -> list[Path]:
         """Return the folders of generations that are not in use."""

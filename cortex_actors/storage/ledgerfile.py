@@ -1,7 +1,8 @@
 """The ledger's file as the disk has it: whether there is room, and whether it is still the same.
 
-SQLite goes on writing into a file that was moved away or replaced, and its log into one that was
-deleted: what is committed then is gone with the process. So each commit is followed by a look.
+SQLite goes on writing into a file that was moved away, replaced or cut off, and its log into one
+that was deleted: what is committed then is gone with the process. So each commit is followed by a
+look.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 from typing import TYPE_CHECKING
 
 from cortex_actors.errors import DiskFault, StorageFull
+from cortex_actors.storage.files import size
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,6 +35,7 @@ class LedgerFile:
         self._low_water = low_water
         self._paths = (path, path.with_name(f"{path.name}-wal"))
         self._known = [_identity(each) for each in self._paths]
+        self._size = size(path)
 
     def shortage(self) -> StorageFull | None:
         """Return why there is no room for new work; None while there is."""
@@ -49,7 +52,10 @@ class LedgerFile:
         )
 
     def require_same(self) -> None:
-        """Raise `DiskFault` when the file, or the log beside it, is no longer the one opened."""
+        """Raise `DiskFault` when the file, or the log beside it, is no longer the one opened.
+
+        And when the file was cut off: nothing of ours makes it shorter.
+        """
         for path, known in zip(self._paths, self._known, strict=True):
             if known is not None and _identity(path) != known:
                 message = (
@@ -57,6 +63,14 @@ class LedgerFile:
                     "replaced while it was open; put it back if it was yours, then start again"
                 )
                 raise DiskFault(message)
+        known_size, self._size = self._size, size(self.path)
+        if self._size < known_size:
+            message = (
+                f"cannot keep anything in the ledger {self.path}: it was cut off from "
+                f"{known_size:,} to {self._size:,} bytes while it was open; start again, which "
+                "restores it (docs/recovery.md)"
+            )
+            raise DiskFault(message)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -9,10 +9,23 @@ transaction it is part of.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Row, Select, String, cast, func, insert, or_, select, update
+from sqlalchemy import (
+    Connection,
+    Row,
+    Select,
+    String,
+    cast,
+    false,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from cortex_actors.domain.memory import ChangeKind
 from cortex_actors.errors import NotFound
@@ -26,8 +39,11 @@ if TYPE_CHECKING:
 #: Changes that make one memory of several: each is undone by taking the memory apart.
 MERGES = (ChangeKind.MERGE, ChangeKind.CONSOLIDATE)
 
-#: SQLite's largest number.
-_LARGEST = 2**63 - 1
+#: The least number by which an agent is told of a change, so 13 digits; those of rows are less.
+_TOLD = 2**40
+
+#: Whoever is no owner: all agents are told the same number.
+_AGENT = "-"
 
 #: One look at every change, however many memories are forgotten at once.
 _EMPTY = (
@@ -48,7 +64,8 @@ class Change:
         at: UTC microseconds.
         others: the other memories it was about: parts, what replaced it.
         before: what undoing needs.
-        id: its number; 0 until it is noted.
+        id: its row; 0 until it is noted.
+        number: how whoever asks names it (`number`).
         undone_at: UTC microseconds when it was undone; None while it stands.
 
     """
@@ -63,6 +80,7 @@ class Change:
     id: int = 0
     undone_at: int | None = None
     undone_by: str | None = None
+    number: int = 0
 
 
 def note(connection: Connection, *changes: Change) -> list[int]:
@@ -86,7 +104,7 @@ def listed(
     """
     query = _narrowed(select(memory_changes), memory, kind, reader)
     query = query.order_by(memory_changes.c.id.desc()).limit(limit).offset(skip)
-    return [_change(row) for row in connection.execute(query)]
+    return [_change(row, reader) for row in connection.execute(query)]
 
 
 def count(
@@ -101,14 +119,22 @@ def count(
     return int(connection.execute(query).scalar_one())
 
 
-def one(connection: Connection, number: int) -> Change:
-    """Return a change; raises `NotFound`."""
-    query = select(memory_changes).where(memory_changes.c.id == number)
-    # The ledger takes no number that is larger than any of its own can be.
-    row = connection.execute(query).one_or_none() if abs(number) <= _LARGEST else None
-    if row is None:
+def one(connection: Connection, number: int, *, reader: str | None = None) -> Change:
+    """Return a change by the number that somebody was told; the owner may know an agent's, too.
+
+    Raises `NotFound`. An agent's number is looked for in all changes it may know of.
+    """
+    query = _narrowed(select(memory_changes), None, None, reader)
+    if abs(number) < _TOLD:
+        rows = memory_changes.c.id == number if reader is None else false()
+        found = [_change(row, None) for row in connection.execute(query.where(rows))]
+    else:
+        newest = connection.execute(query.order_by(memory_changes.c.id.desc()))
+        told = (_change(row, reader or _AGENT) for row in newest)
+        found = [each for each in told if each.number == number][:1]
+    if not found:
         raise unknown(number)
-    return _change(row)
+    return found[0]
 
 
 def unknown(number: int) -> NotFound:
@@ -123,14 +149,28 @@ def is_known(connection: Connection, memory_id: str, *, reader: str | None) -> b
     return connection.execute(of_it.limit(1)).first() is not None
 
 
-def last(connection: Connection, memory_id: str, *kinds: ChangeKind) -> Change | None:
+def last(
+    connection: Connection, memory_id: str, *kinds: ChangeKind, reader: str | None = None
+) -> Change | None:
     """Return the newest change of a memory that stands and is of one of those kinds."""
     row = memory_changes.c
     query = select(memory_changes).where(
         row.memory_id == memory_id, row.kind.in_(kinds), row.undone_at.is_(None)
     )
     found = connection.execute(query.order_by(row.id.desc()).limit(1)).one_or_none()
-    return None if found is None else _change(found)
+    return None if found is None else _change(found, reader)
+
+
+def number_of(change: Change, reader: str | None) -> int:
+    """Return the number by which somebody is told of a change.
+
+    The owner is told its row's. Rows count everybody's changes, so an agent would learn by the
+    gaps how much others do: it is told one that is made of the change itself.
+    """
+    if reader is None or not change.id:
+        return change.id
+    said = json.dumps([change.memory_id, change.kind, change.at, *change.others])
+    return _TOLD + int.from_bytes(sha256(said.encode()).digest()[:5], "big")
 
 
 def mark(connection: Connection, number: int, *, by: str, at: int) -> None:
@@ -183,9 +223,9 @@ def _is_about(memory_id: str) -> Any:
     return or_(memory_changes.c.memory_id == memory_id, others.like(quoted))
 
 
-def _change(row: Row[Any]) -> Change:
-    """Return a row as a change."""
-    return Change(
+def _change(row: Row[Any], reader: str | None) -> Change:
+    """Return a row as a change, as somebody is told of it."""
+    change = Change(
         kind=ChangeKind(row.kind),
         memory_id=row.memory_id,
         by=row.by,
@@ -197,3 +237,4 @@ def _change(row: Row[Any]) -> Change:
         undone_at=row.undone_at,
         undone_by=row.undone_by,
     )
+    return replace(change, number=number_of(change, reader))

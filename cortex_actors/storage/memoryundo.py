@@ -26,35 +26,39 @@ _READ = ("accessed_at", "attention", "weighed_at", "due_at")
 _PLACED = ("layer", "layer_since", "promoted_at")
 
 
-def undo(connection: Connection, number: int, *, by: str, at: int) -> tuple[Change, list[str]]:
-    """Take one change back; return it, and the memories that changed.
+def undo(
+    connection: Connection, number: int, *, by: str, at: int, reader: str | None = None
+) -> tuple[Change, list[str]]:
+    """Take one change back, by the number that the reader knows; return it, and what changed.
 
     Raises `NotFound`, and `Refused` where it was undone already, what it did is not so any more, or
     it is one that cannot be undone.
     """
-    change = memorychanges.one(connection, number)
+    change = memorychanges.one(connection, number, reader=reader)
     if change.undone_at is not None:
         message = f"change {number} was undone already, by {change.undone_by}"
         raise Refused(f"{message} at {iso(change.undone_at)}")
     if change.kind in MERGES:
-        return change, _take_apart(connection, _row(connection, change.memory_id), change, by, at)
+        return change, _take_apart(connection, change, by=by, at=at, reader=reader)
     take_back = _WAYS.get(change.kind)
     if take_back is None:
         raise Refused(_NEVER[change.kind].format(number=number, id=change.memory_id))
     changed = take_back(connection, change, at)
-    memorychanges.mark(connection, number, by=by, at=at)
+    memorychanges.mark(connection, change.id, by=by, at=at)
     return change, changed
 
 
-def split(connection: Connection, whole_id: str, *, by: str, at: int) -> tuple[Change, list[str]]:
+def split(
+    connection: Connection, whole_id: str, *, by: str, at: int, reader: str | None = None
+) -> tuple[Change, list[str]]:
     """Take the newest merge of a memory apart; return that merge, and the parts.
 
     The parts are found again, as they were, and are not made one by themselves any more; the whole
     is archived. Of a consolidation, what was kept stays. Raises `NotFound`, `Refused`.
     """
-    row = _row(connection, whole_id)
-    change = memorychanges.last(connection, whole_id, *MERGES) or _of_rows(connection, whole_id)
-    return change, _take_apart(connection, row, change, by, at)
+    change = memorychanges.last(connection, whole_id, *MERGES, reader=reader)
+    change = change or _of_rows(connection, whole_id)
+    return change, _take_apart(connection, change, by=by, at=at, reader=reader)
 
 
 def before_restoring(connection: Connection, memory_id: str) -> dict[str, Any]:
@@ -66,23 +70,24 @@ def before_restoring(connection: Connection, memory_id: str) -> dict[str, Any]:
 
 
 def _take_apart(
-    connection: Connection, row: Row[Any], change: Change, by: str, at: int
+    connection: Connection, change: Change, *, by: str, at: int, reader: str | None
 ) -> list[str]:
     """Take a merge apart, and note it."""
+    row = _row(connection, change.memory_id)
     whole = row.id
     if not change.others:
         message = f"cannot split {whole}: nothing was merged into it; see: cortex memory show"
         raise Refused(message)
     _must_be(row, MemoryStatus.ACTIVE, "split")
-    newer = memorychanges.last(connection, whole, *MERGES)
+    newer = memorychanges.last(connection, whole, *MERGES, reader=reader)
     if newer is not None and newer.id != change.id:
-        message = f"cannot undo change {change.id} of {whole}: first undo change {newer.id}, which"
-        raise Refused(f"{message} made it part of what {whole} is")
+        message = f"cannot undo change {change.number} of {whole}: first undo change {newer.number}"
+        raise Refused(f"{message}, which made it part of what {whole} is")
     keeps = change.kind is ChangeKind.CONSOLIDATE
     parts = memorystates.part(connection, whole, change.others, at=at, keep=keeps)
     if keeps:
         _give_back(connection, change, parts)
-    reason = f"change {change.id}" if change.id else None
+    reason = f"change {change.number}" if change.id else None
     apart.keep(connection, [*parts, whole] if keeps else parts, at=at, reason=reason)
     if change.id:
         memorychanges.mark(connection, change.id, by=by, at=at)
@@ -116,7 +121,7 @@ def _give_back(connection: Connection, change: Change, parts: Sequence[str]) -> 
 def _unarchive(connection: Connection, change: Change, at: int) -> list[str]:
     """Let a memory be found again."""
     row = _row(connection, change.memory_id)
-    _must_be(row, MemoryStatus.ARCHIVED, f"undo change {change.id}")
+    _must_be(row, MemoryStatus.ARCHIVED, f"undo change {change.number}")
     _must_be_of(change, row.archived_at)
     return memorystates.restore(connection, [row.id], at)
 
@@ -124,7 +129,7 @@ def _unarchive(connection: Connection, change: Change, at: int) -> list[str]:
 def _unsupersede(connection: Connection, change: Change, at: int) -> list[str]:
     """Let a memory hold again that another one had replaced."""
     row = _row(connection, change.memory_id)
-    _must_be(row, MemoryStatus.SUPERSEDED, f"undo change {change.id}")
+    _must_be(row, MemoryStatus.SUPERSEDED, f"undo change {change.number}")
     _must_be_of(change, row.replaced_at)
     return memorystates.restore(connection, [row.id], at)
 
@@ -132,11 +137,11 @@ def _unsupersede(connection: Connection, change: Change, at: int) -> list[str]:
 def _unrestore(connection: Connection, change: Change, at: int) -> list[str]:
     """Take a memory out again as it was before it was restored."""
     row = _row(connection, change.memory_id)
-    _must_be(row, MemoryStatus.ACTIVE, f"undo change {change.id}")
+    _must_be(row, MemoryStatus.ACTIVE, f"undo change {change.number}")
     successor = change.before.get("replaced_by")
     if successor is None:
         return memorystates.archive(connection, [row.id], at)
-    _must_be(_row(connection, successor), MemoryStatus.ACTIVE, f"undo change {change.id}")
+    _must_be(_row(connection, successor), MemoryStatus.ACTIVE, f"undo change {change.number}")
     return memorystates.supersede(connection, row.id, successor, at)
 
 
@@ -144,7 +149,7 @@ def _lift(connection: Connection, change: Change, _at: int) -> list[str]:
     """Bring a memory back to the layer it came from."""
     row = _row(connection, change.memory_id)
     if row.layer != change.before.get("to") or row.layer_since != change.at:
-        message = f"cannot undo change {change.id}: {row.id} has come to {row.layer} since, by"
+        message = f"cannot undo change {change.number}: {row.id} has come to {row.layer} since, by"
         raise Refused(f"{message} another change; see: cortex memory changes")
     memorylayers.lift(connection, row.id, change.before)
     return [row.id]
@@ -162,7 +167,7 @@ def _pin(connection: Connection, change: Change, _at: int) -> list[str]:
     """Let a memory be kept as it is again, since when it was."""
     row = _row(connection, change.memory_id)
     if row.pinned_at is not None:
-        raise Refused(f"cannot undo change {change.id}: {row.id} is pinned again")
+        raise Refused(f"cannot undo change {change.number}: {row.id} is pinned again")
     memorylayers.fasten(connection, row.id, change.before["pinned_at"])
     return [row.id]
 
@@ -186,7 +191,7 @@ def _must_be(row: Row[Any], status: MemoryStatus, doing: str) -> None:
 def _must_be_of(change: Change, since: int | None) -> None:
     """Raise `Refused` where a memory came into its state by another change."""
     if since != change.at:
-        message = f"cannot undo change {change.id}: what it did to {change.memory_id} is not so"
+        message = f"cannot undo change {change.number}: what it did to {change.memory_id} is not so"
         raise Refused(f"{message} any more; see: cortex memory changes {change.memory_id}")
 
 

@@ -70,10 +70,10 @@ def refuse_damaged(path: Path, *, doing: str) -> None:
 
 def _refuse_unfit(path: Path) -> None:
     """Raise for a ledger that is not there, or not whole."""
+    refuse_damaged(path, doing="write")
     if not path.exists():
         message = f'there is no ledger {path} yet: start a daemon once with "cortex start"'
         raise DaemonDown(message)
-    refuse_damaged(path, doing="write")
 
 
 def _refuse_version(opened: Connection, path: Path) -> None:

@@ -25,7 +25,7 @@ from cortex_actors.domain.principle import (
     principle_id,
 )
 from cortex_actors.rules.ranking import rank
-from cortex_actors.storage import derivations, links
+from cortex_actors.storage import approvals, derivations, links
 from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.derivations import derived
@@ -55,6 +55,7 @@ __all__ = [
     "name_of_given",
     "of",
     "still_given",
+    "unapproved",
     "unembedded",
     "without_source",
 ]
@@ -83,13 +84,16 @@ _LOST = (
     f" WHERE (m.id = i.id OR m.superseded_by = i.id) AND o.id <> i.id AND {STANDS.format(i='o')})"
 )
 
-#: Principles that are given to projects: active, taken back by nobody, and some file that more than
-#: one person may read says one of the insights they come of, which no person has turned down. What
-#: was only imported, or came from another store, is given when a person has approved of it.
+#: Principles that are given to projects: active, taken back or rejected by nobody, and some file
+#: that more than one person may read says one of the insights they come of, which no person has
+#: turned down. What was only imported, or came from another store, is given when a person has
+#: approved of it.
 _GIVEN = (
     "SELECT p.id FROM principles AS p WHERE p.status = 'active'"  # noqa: S608 - ours
     " AND NOT EXISTS (SELECT 1 FROM revocations AS r WHERE r.kind = 'principle' AND r.key = p.id"
     " AND r.ended_at IS NULL)"
+    " AND NOT EXISTS (SELECT 1 FROM approvals AS a WHERE a.principle_id = p.id"
+    " AND a.decision = 'rejected')"
     " AND EXISTS (SELECT 1 FROM derivations AS d JOIN insights AS said ON said.id = d.insight_id"
     " JOIN insights AS i ON i.id = coalesce(said.superseded_by, said.id)"
     " JOIN insight_sources AS s ON s.insight_id = i.id"
@@ -103,11 +107,14 @@ _GIVEN = (
     " ORDER BY p.rank DESC, p.id"
 )
 
-#: All of them that is chosen by or written; a vector's text and model say which one it is.
+#: All of them that is chosen by or written; a vector's text and model say which one it is, and what
+#: nobody has approved is written into no other project.
 _NAMED = _GIVEN.replace(
     "p.id FROM principles AS p",
     "p.id, p.content, p.domains, p.rank, p.confidence, p.text_hash, EXISTS (SELECT 1 FROM vectors"
-    " AS x WHERE x.model = ?1 AND x.text_hash = p.text_hash) FROM principles AS p",
+    " AS x WHERE x.model = ?1 AND x.text_hash = p.text_hash), EXISTS (SELECT 1 FROM approvals AS a"
+    " WHERE a.principle_id = p.id AND a.decision = 'approved' AND a.ended_at IS NULL)"
+    " FROM principles AS p",
     1,
 )
 
@@ -198,6 +205,13 @@ def given(connection: Connection, model: str) -> tuple[list[Principle], Matrix]:
     nothing = np.zeros(width, np.float32)
     made = [rows.get(each.text_hash, nothing) for each in found]
     return found, np.stack(made) if made else np.zeros((0, width), np.float32)
+
+
+def unapproved(connection: Connection) -> list[str]:
+    """Return the ids of principles that projects are given once a person approves, best first."""
+    names = [each for (each,) in driver_of(connection).execute(_GIVEN)]
+    allowed = approvals.approved(connection)
+    return [each for each in names if each not in allowed]
 
 
 def name_of_given(connection: Connection, model: str) -> str:

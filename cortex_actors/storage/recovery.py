@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ from cortex_actors.storage.reports import Report
 from cortex_actors.storage.version import SCHEMA_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from cortex_actors.clock import Clock
@@ -54,13 +55,6 @@ def ready(home: Home, clock: Clock) -> Report | None:
     path = home.ledger
     replacement.finish(path)
     reason = check.damage(path)
-    if not reason and not path.exists() and (known := backups.listed(home.backups)):
-        log.warning(
-            "there is no ledger at %s, a new one is made; %s backups are kept, the newest comes "
-            "back with: cortex restore latest",
-            path,
-            len(known),
-        )
     if reason:
         return recover(home, reason, at=clock.now())
     return None
@@ -72,6 +66,8 @@ def recover(home: Home, reason: str, *, at: int) -> Report:
     log.critical("the ledger %s is damaged: %s; recovering", path, reason)
     backups.prepare(home.backups)
     chosen, refused = _newest_good(home.backups)
+    if chosen is None and not any(os.path.lexists(each) for each in (path, *beside(path))):
+        raise _unrestorable(home, refused)
     made = _made(path, chosen)
     salvaged = _salvaged(path, made, chosen)
     if salvaged is None:  # what was brought back does no good: do without
@@ -131,6 +127,16 @@ def _newest_good(folder: Path) -> tuple[Backup | None, dict[str, str]]:
     return None, refused
 
 
+def _unrestorable(home: Home, refused: Mapping[str, str]) -> LedgerDown:
+    """Return that a ledger is gone for which no backup can stand: an empty one must not."""
+    why = "".join(f"; {name}: {wrong}" for name, wrong in refused.items())
+    return LedgerDown(
+        f"cannot restore the ledger {home.ledger}: it is gone, and no backup in {home.backups} can "
+        f"be used{why}; put the ledger or a good backup there, or move them away to begin with an "
+        "empty one"
+    )
+
+
 def _made(path: Path, chosen: Backup | None) -> Path:
     """Return a ledger of this version beside the present one: the backup, or an empty one."""
     made = replacement.part(path)
@@ -154,7 +160,7 @@ def _salvaged(path: Path, made: Path, chosen: Backup | None) -> Salvaged | None:
         return Salvaged(unreadable=["every table"])
     found = salvage(path, made)
     if found.is_nothing and chosen is not None and version(chosen.path) == SCHEMA_VERSION:
-        found = _grafted(path, made, chosen) or found
+        found = _relisted(path, made, chosen) or found
     _make_findable(made)
     if wrong := problem(made):
         log.error("what was read of the damaged ledger cannot be used: %s", wrong)
@@ -174,18 +180,18 @@ def _make_findable(made: Path) -> None:
         engine.dispose()
 
 
-def _grafted(path: Path, made: Path, chosen: Backup) -> Salvaged | None:
+def _relisted(path: Path, made: Path, chosen: Backup) -> Salvaged | None:
     """Bring back what can be read with the backup's list of tables; None if that fails, too."""
-    from cortex_actors.storage.graft import graft  # noqa: PLC0415 - seldom needed
+    from cortex_actors.storage.relist import relist  # noqa: PLC0415 - seldom needed
     from cortex_actors.storage.salvage import salvage  # noqa: PLC0415 - as above
 
     scratch = path.with_name(f"{path.name}.scratch{PART}")
     try:
-        graft(path, chosen.path, scratch)
+        relist(path, chosen.path, scratch)
         return salvage(scratch, made)
     except StorageFull:
         raise
-    except (LedgerDown, OSError, ValueError, IndexError) as error:
+    except (LedgerDown, OSError, sqlite3.Error) as error:
         log.warning("the damaged ledger's list of tables cannot be mended: %s", error)
         return None
     finally:

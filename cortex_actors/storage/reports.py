@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.clock import DAY, iso
+from cortex_actors.home import write_private
 from cortex_actors.storage.files import settle, stamp, stamped
 
 if TYPE_CHECKING:
@@ -59,8 +60,7 @@ def write(folder: Path, report: Report) -> Path:
     found = asdict(report)
     found["at"] = iso(report.at)
     found["backup_at"] = None if report.backup_at is None else iso(report.backup_at)
-    path.touch(mode=0o600)
-    path.write_text(json.dumps({**found, "lost": report.lost}, indent=2) + "\n", encoding="ascii")
+    write_private(path, json.dumps({**found, "lost": report.lost}, indent=2) + "\n")
     settle(path)
     settle(folder)
     return path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Row, delete, func, select
+from sqlalchemy import Connection, Row, delete, select
 from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.domain.resolution import Ending, Given
@@ -123,10 +123,10 @@ def troubled(connection: Connection) -> list[Resolution]:
     return [_resolution(row) for row in connection.execute(query)]
 
 
-def count(connection: Connection) -> int:
-    """Return in how many files a section of ours stands."""
-    query = select(func.count(resolved_bullets.c.path.distinct()))
-    return int(connection.execute(query).scalar_one())
+def paths(connection: Connection) -> set[str]:
+    """Return the files that a section of ours was written into; it may be gone from them since."""
+    edited = select(resolutions.c.path).where(resolutions.c.state == str(Ending.EDITED))
+    return set(connection.execute(select(resolved_bullets.c.path).union(edited)).scalars())
 
 
 def _fill(connection: Connection, found: Resolution, given: Sequence[Given]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, select
+from sqlalchemy import delete, select
 from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.domain.trust import Decision, Review
@@ -31,6 +31,11 @@ def decide(connection: Connection, review: Review) -> None:
     }
     statement = insert(reviews).values(row)
     connection.execute(statement.on_conflict_do_update(index_elements=["insight_id"], set_=row))
+
+
+def withdraw(connection: Connection, insight_id: str) -> None:
+    """Forget what a person said about an insight."""
+    connection.execute(delete(reviews).where(reviews.c.insight_id == insight_id))
 
 
 def of(connection: Connection, ids: Iterable[str]) -> dict[str, Review]:
@@ -59,13 +64,6 @@ def listed(connection: Connection, decision: Decision) -> list[Review]:
     query = select(reviews).where(reviews.c.decision == str(decision))
     query = query.order_by(reviews.c.at.desc(), reviews.c.insight_id)
     return [_review(row) for row in connection.execute(query)]
-
-
-def count(connection: Connection) -> dict[Decision, int]:
-    """Return how many insights a person has decided about, by what was said."""
-    query = select(reviews.c.decision, func.count()).group_by(reviews.c.decision)
-    found = {Decision(word): number for word, number in connection.execute(query)}
-    return {decision: found.get(decision, 0) for decision in Decision}
 
 
 def _review(row: Row[Any]) -> Review:

@@ -41,7 +41,7 @@ from cortex_actors.storage.tables.passage import passages
 from cortex_actors.storage.tables.principle import derivations, principle_links, principles
 from cortex_actors.storage.tables.project import projects, runs
 from cortex_actors.storage.tables.resolution import resolutions, resolved_bullets
-from cortex_actors.storage.tables.trust import reviews, revocations
+from cortex_actors.storage.tables.trust import approvals, reviews, revocations
 from cortex_actors.storage.tables.upkeep import jobs, meta, verdicts
 from cortex_actors.storage.tables.vector import (
     embedding_models,
@@ -57,6 +57,7 @@ __all__ = [
     "Text",
     "agents",
     "alerts",
+    "approvals",
     "beliefs",
     "cluster_insights",
     "clusters",

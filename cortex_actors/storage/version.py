@@ -3,4 +3,4 @@
 from __future__ import annotations
 
 #: What `PRAGMA user_version` holds when this code and the ledger agree.
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7

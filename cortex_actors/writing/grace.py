@@ -1,19 +1,21 @@
-"""The time in which what was displaced is kept: somebody may have had it open.
+"""The time in which what was displaced is watched: somebody may have had it open.
 
-An editor that opened the file before the exchange, and writes afterwards, writes into what lies
-aside now. So that is looked at for a while; when it changes it is exchanged back at once, and the
-rest of what is written arrives where it was meant to. Where the system can tell who has a file open
-for writing (Linux, by asking for a lease), it is not let go of before nobody has.
+Its name is taken out of the folder as soon as the write is noted, so that nothing of ours is left
+where git or a person would find it. Whoever has the file open by then (an editor that was just
+about to open it when the exchange came) still writes into it; so it is held open and looked at for
+a while, and what is written late is put into the file. Where the system can tell who has a file
+open for writing (Linux, by asking for a lease), `swap` has put it back already if somebody had, and
+it is watched for as long as somebody has.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import os
 from typing import TYPE_CHECKING
 
 from cortex_actors.writing.failures import told
-from cortex_actors.writing.place import Place
-from cortex_actors.writing.recovery import bring_back
+from cortex_actors.writing.journal import sha256
+from cortex_actors.writing.place import Place, in_use
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -21,67 +23,63 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.writing.journal import Entry
     from cortex_actors.writing.rest import Pace
-    from cortex_actors.writing.swap import Swapped
 
 
-@dataclass(frozen=True, slots=True)
 class Kept:
-    """What lies beside a file: of which write, and what it looked like when it came there."""
+    """What a write displaced, held open without a name; `shown` is the hash of what it says."""
 
-    entry: Entry
-    shown: str
-    stamp: tuple[int, ...] | None = None
-    changed: bool = False
-    gone: bool = False
+    def __init__(self, opened: int, shown: str) -> None:
+        """Take over an open file."""
+        self._opened = opened
+        self._shown = shown
+        #: Whether somebody had it open for writing at the last look.
+        self.in_use = False
+
+    def __del__(self) -> None:
+        """Close the file, also where the watch was called off before it began."""
+        os.close(self._opened)
+
+    def look(self) -> bytes | None:
+        """Return what was written into it since the last look; None if nothing was. Blocks."""
+        # In this order: who has closed it in between has changed it.
+        self.in_use = in_use(self._opened)
+        data = os.pread(self._opened, os.fstat(self._opened).st_size, 0)
+        if sha256(data) == self._shown:
+            return None
+        self._shown = sha256(data)
+        return data
 
 
-def look(kept: Kept) -> Kept:
-    """Return what lies aside as it is now; blocks."""
-    entry = kept.entry
-    with told(entry.path), Place.at(entry.root, entry.path) as place:
-        stamp = place.stamp(entry.aside)
-        if stamp is None:
-            return replace(kept, gone=True)
-        if stamp == kept.stamp:
-            return kept
-        return replace(kept, stamp=stamp, changed=place.peek(entry.aside) != kept.shown)
+def kept(entry: Entry, shown: str) -> Kept | None:
+    """Take the name of what lies beside a file out of the folder and hold the file open; blocks.
 
-
-def let_go(kept: Kept, *, last: bool) -> Kept:
-    """Remove what lies aside if nobody can write into it any more; blocks.
-
-    Returns it as `gone`, as `changed`, or as it was while somebody has it open. `last` removes it
-    whoever has.
+    None where nothing lies there. Raises a refusal, or `WriteFailed`, and leaves it there.
     """
-    entry = kept.entry
     with told(entry.path), Place.at(entry.root, entry.path) as place:
-        if not place.holds(entry.aside):
-            return replace(kept, gone=True)
-        if place.is_open(entry.aside) and not last:
-            return kept
-        # Nobody can begin to write now: its name is known to nobody else.
-        if place.peek(entry.aside) != kept.shown:
-            return replace(kept, changed=True)
+        try:
+            found = Kept(place.open(entry.aside), shown)
+        except FileNotFoundError:
+            return None
         place.unlink(entry.aside)
-        return replace(kept, gone=True)
+        place.sync()
+        return found
 
 
-def returned(kept: Kept) -> Swapped:
-    """Let what was written too late stand in the file; blocks. See `bring_back`."""
-    entry = kept.entry
-    with told(entry.path), Place.at(entry.root, entry.path) as place:
-        return bring_back(place, entry, place.peek(entry.aside))
+async def written_late(
+    kept: Kept, on_thread: Callable[..., Awaitable[bytes | None]], clock: Clock, pace: Pace
+) -> bytes | None:
+    """Return what somebody has written into it, once two looks find the same.
 
-
-async def watched(
-    kept: Kept, on_thread: Callable[..., Awaitable[Kept]], clock: Clock, pace: Pace
-) -> Kept:
-    """Return once what lies aside has changed, or nobody can change it any more and it is gone."""
-    begun = clock.monotonic()
-    while not (kept.changed or kept.gone):
+    None once nobody can write into it any more.
+    """
+    begun, late = clock.monotonic(), None
+    while True:
         await clock.sleep(pace.look)
-        kept = await on_thread(look, kept)
+        data = await on_thread(kept.look)
+        if data is None and late is not None:
+            return late
+        late = data
         waited = clock.monotonic() - begun
-        if waited >= pace.grace and not (kept.changed or kept.gone):
-            kept = await on_thread(let_go, kept, last=waited >= pace.longest)
-    return kept
+        ended = waited >= (pace.longest if kept.in_use else pace.grace)
+        if late is None and ended:
+            return None

@@ -154,21 +154,11 @@ class Place:
             return None
 
     def is_open(self, name: str) -> bool:
-        """Tell whether somebody has a file open for writing; False where nobody can tell.
-
-        Linux gives a lease on a file only if nobody has. It is given back at once: whoever opens
-        the file in between waits for that, and notices nothing.
-        """
-        if not hasattr(fcntl, "F_SETLEASE"):
-            return False
+        """Tell whether somebody has a file open for writing; False where nobody can tell."""
         with contextlib.suppress(OSError):
             opened = self.open(name)
             try:
-                fcntl.fcntl(opened, fcntl.F_SETSIG, _QUIET)
-                fcntl.fcntl(opened, fcntl.F_SETLEASE, fcntl.F_RDLCK)
-                fcntl.fcntl(opened, fcntl.F_SETLEASE, fcntl.F_UNLCK)
-            except BlockingIOError:
-                return True
+                return in_use(opened)
             finally:
                 os.close(opened)
         return False
@@ -214,6 +204,24 @@ class Place:
                 raise FolderMoved.of(self.path)
         finally:
             os.close(again)
+
+
+def in_use(opened: int) -> bool:
+    """Tell whether somebody has an open file open for writing; False where nobody can tell.
+
+    Linux gives a lease on a file only if nobody has. It is given back at once: whoever opens the
+    file in between waits for that, and notices nothing.
+    """
+    if not hasattr(fcntl, "F_SETLEASE"):
+        return False
+    with contextlib.suppress(OSError):
+        try:
+            fcntl.fcntl(opened, fcntl.F_SETSIG, _QUIET)
+            fcntl.fcntl(opened, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+            fcntl.fcntl(opened, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+        except BlockingIOError:
+            return True
+    return False
 
 
 def _parts(root: str, path: str) -> list[str]:

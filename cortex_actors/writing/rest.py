@@ -37,11 +37,11 @@ class Pace:
     settle: float = 0.1
     #: For a file to come to rest.
     limit: float = 2.0
-    #: That what was displaced is kept beside the file, because somebody may still have it open.
+    #: That what was displaced is watched, because somebody may still have it open.
     grace: float = 2.0
     #: Between two looks at what was displaced.
     look: float = 0.05
-    #: That what was displaced is kept at most, if somebody has it open for writing all the time.
+    #: That what was displaced is watched at most, if somebody has it open for writing all the time.
     longest: float = 600.0
 
 

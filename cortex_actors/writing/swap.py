@@ -163,8 +163,10 @@ class Swap:
                 raise NoExchange.of(entry.path, error=error.strerror) from error
             raise
         self._touched = True
-        displaced = place.peek(entry.aside)
-        if displaced != entry.before_sha256:
+        # In this order: who has closed it in between has changed it. What somebody has open goes
+        # back at once, so that whatever he writes, and whenever, arrives in the file.
+        in_use, displaced = place.is_open(entry.aside), place.peek(entry.aside)
+        if in_use or displaced != entry.before_sha256:
             return self.give_way(displaced)
         try:
             place.stay()
@@ -190,8 +192,8 @@ class Swap:
         place.rename(place.name, entry.aside)
         self._touched = True
         place.sync()
-        shown = place.peek(entry.aside)
-        if shown == entry.before_sha256:
+        in_use, shown = place.is_open(entry.aside), place.peek(entry.aside)
+        if shown == entry.before_sha256 and not in_use:
             return Swapped(State.DONE, entry.aside, shown)
         return self.put_back()
 

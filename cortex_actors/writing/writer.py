@@ -4,7 +4,7 @@
     look until the file rests, make the new bytes of it      (refused: nothing was touched)
     note the write in the journal
     exchange, look at what was displaced                      (saved in between: put back, again)
-    note how it ended; keep what was displaced for a while
+    note how it ended; take the name of what was displaced away, and watch that for a while
 
 Each of these can be the last thing that the program does: see `recovery`. Everything that waits for
 a disk runs on the executor's threads.
@@ -22,12 +22,12 @@ from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from cortex_actors.clock import ulid
-from cortex_actors.errors import CortexError
+from cortex_actors.errors import CortexError, WriteFailed
+from cortex_actors.formatters.fence import revision
 from cortex_actors.refusals import FolderMissing, KeepsChanging, NothingToUndo, NotWritten
 from cortex_actors.writing import grace, recovery, rest
 from cortex_actors.writing.admission import admit_disk
 from cortex_actors.writing.failures import told
-from cortex_actors.writing.grace import Kept
 from cortex_actors.writing.journal import Entry, Journal, State, insist, sha256
 from cortex_actors.writing.place import Place, Seen
 from cortex_actors.writing.rest import Pace
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from cortex_actors.clock import Clock
+    from cortex_actors.writing.grace import Kept
 
 log = logging.getLogger("cortex.writing")
 
@@ -210,26 +211,53 @@ class FileWriter:
         taken = undone if state is State.UNDONE else None
         await self._journal.end(entry.seq, state, aside=found.aside, undone=taken)
         if found.aside:
-            self._spawn(self._watch(Kept(entry, found.shown)))
-
-    async def _watch(self, kept: Kept) -> None:
-        """Keep what lies aside until nobody can write into it; put it back if somebody does."""
-        entry = kept.entry
-        try:
-            found = await grace.watched(kept, self._on_thread, self._clock, self._pace)
-            if found.gone:
-                await insist(partial(self._journal.clear, entry.seq), self._clock)
+            try:
+                kept = await self._on_thread(grace.kept, entry, found.shown)
+            except (NotWritten, WriteFailed) as error:
+                # The row still names what lies aside: the next start looks at it again.
+                log.warning("what a write into %s displaced stays there: %s", entry.path, error)
                 return
-            async with self._alone(entry.path):
-                swapped = await self._on_thread(grace.returned, kept)
-                await insist(partial(self._note, entry, swapped), self._clock)
-        except NotWritten as error:
-            # The row still names what lies aside: the next start looks at it again.
-            log.warning("what a write into %s displaced stays there: %s", entry.path, error)
+            self._spawn(self._watch(entry, kept))
+
+    async def _watch(self, entry: Entry, kept: Kept | None) -> None:
+        """Watch what has no name any more; put what somebody writes into it into the file."""
+        await insist(partial(self._journal.clear, entry.seq), self._clock)
+        if kept is None:
             return
-        log.warning("%s was saved while it was written; that text stands there", entry.path)
-        if self._late is not None:
-            await self._late(entry)
+        known, late = entry.before or b"", False
+        while True:
+            text = await grace.written_late(kept, self._on_thread, self._clock, self._pace)
+            if text is None:
+                break
+            await insist(partial(self._return, entry, text, known=known), self._clock)
+            known, late = text, True
+        if late:
+            log.warning("%s was saved while it was written; that text stands there", entry.path)
+            if self._late is not None:
+                await self._late(entry)
+
+    async def _return(self, entry: Entry, text: bytes, *, known: bytes) -> None:
+        """Let a text that came late stand in the file, if a human has saved nothing newer.
+
+        `known` is the text that its writer had before him. What does not come into the file is
+        kept in the write's row.
+        """
+        target = Target(entry.root, entry.path, entry.project_id, entry.agent, entry.run_id)
+        older = {revision(known), revision(text)}
+        async with self._alone(entry.path):
+            try:
+                for _ in range(TRIES):
+                    base = await self._on_thread(_there, entry)
+                    if base is not None and base.data == text:
+                        return
+                    if base is not None and revision(base.data) not in older:
+                        break
+                    if await self._put(target, base, text, undone=entry.seq):
+                        return
+            except (NotWritten, WriteFailed) as error:
+                log.warning("what was saved late in %s is not there: %s", entry.path, error)
+            log.warning("a text of %s is kept in file_writes, number %d", entry.path, entry.seq)
+            await self._journal.keep(entry.seq, text)
 
     async def _finish(self, entry: Entry) -> None:
         """Bring a write to its end of which nobody knows what its row says."""
@@ -262,6 +290,12 @@ def _looked(target: Target) -> Seen | None:
         if target.create:
             return None
         raise
+
+
+def _there(entry: Entry) -> Seen | None:
+    """Return the file of a write as it is, whoever is at work there (on a thread)."""
+    with told(entry.path), Place.at(entry.root, entry.path) as place:
+        return place.look()
 
 
 def _entry(target: Target, base: Seen | None, after: bytes | None, *, now: int) -> Entry:

@@ -12,7 +12,7 @@ from cortex_actors.checkup import rounds
 from cortex_actors.checkup.patient import Patient
 from cortex_actors.clock import SECOND
 from cortex_actors.errors import LedgerDown
-from cortex_actors.storage import check
+from cortex_actors.storage import backups, check
 from cortex_actors.storage.files import Halt
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class TestWell:
             "ledger",
             "pages",
             "relations",
+            "texts",
             "owner",
             "leases",
             "beliefs",
@@ -95,6 +96,14 @@ class TestWords:
         case.run("UPDATE passages SET text = 'quite another text' WHERE id = 2")
 
         assert "not the words of the passages" in case.ill()["words"].found
+
+    def test_gone(self, case: Case) -> None:
+        """A ledger that is gone while its backups are there is told as damaged."""
+        backups.take_now(case.home.ledger, case.home.backups, at=case.clock.now())
+        case.home.ledger.unlink()
+        first = case.look().diagnoses[0]
+
+        assert ("ledger", "error", True) == (first.check, first.severity, first.damaged)
 
     def test_damaged(self, case: Case) -> None:
         """A list of words whose own pages are damaged is told, not a crash."""

@@ -159,6 +159,10 @@ _HISTORY: dict[str, Any] = {
         }
     ],
     "reviews": [{"insight_id": "ins_aaaaaaaabbbb", "decision": "approved", "at": 0, "note": None}],
+    "approvals": [
+        {"principle_id": "pri_aaaaaaaabbbb", "decision": "approved", "decided_by": "owner"}
+        | {"way": "review", "at": 0, "note": "ours", "ended_at": None},
+    ],
     "revocations": [
         {"kind": "path", "key": "/b", "at": 0, "ended_at": 0, "note": "a mistake"},
     ],

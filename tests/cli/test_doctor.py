@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -83,6 +84,16 @@ class TestOffline:
 
         assert "1 thing is wrong" in out
         assert "chmod go=" in out
+
+    def test_open_home(self, filed: Filed) -> None:
+        """A home that others can enter stays so, and is told; `--repair` closes it."""
+        filed.home.root.chmod(0o755)
+        codes, modes = [], []
+        for words in ((), ("--repair",)):
+            codes.append(doctor(filed, *words))
+            modes.append(stat.S_IMODE(filed.home.root.stat().st_mode))
+
+        assert ([1, 0], [0o755, 0o700]) == (codes, modes)
 
     def test_damaged(self, filed: Filed, capsys: pytest.CaptureFixture[str]) -> None:
         """A damaged ledger is 70."""

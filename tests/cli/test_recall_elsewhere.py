@@ -143,20 +143,23 @@ class TestPartly:
         assert asked
         assert "note on the store keys: it cannot narrow" in capsys.readouterr().out
 
+    @pytest.mark.parametrize(("topics", "way"), [(["ops"], "by topic ops"), ([], "by topic")])
     def test_own_memory_by_topic(
         self,
         asked: list[dict[str, Any]],
         capsys: pytest.CaptureFixture[str],
         monkeypatch: pytest.MonkeyPatch,
+        topics: list[str],
+        way: str,
     ) -> None:
-        """The way to a memory of this daemon is said once, in words."""
-        edge = {"source": "topic-edge", "matched_topics": ["ops"], "agent": "BO"}
+        """The way to a memory of this daemon is said once, in words, also where none is named."""
+        edge = {"source": "topic-edge", "matched_topics": topics, "agent": "BO"}
         own = {"id": "mem_1", "text": "Oslo.", "store": "cortex_village", "trust": "local"}
         monkeypatch.setitem(ANSWER, "beside", [{**own, "extra": edge}])
 
         assert 0 == entry.main(["recall", "deploy"])
         assert asked
-        assert "2. by topic ops  BO\n" in capsys.readouterr().out
+        assert f"2. {way}  BO\n" in capsys.readouterr().out
 
     def test_explained_behind_another(
         self,

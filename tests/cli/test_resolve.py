@@ -26,7 +26,7 @@ WRITTEN: dict[str, Any] = {
     "refusal": None,
     "diff": DIFF,
     "section": "## Ours\n\n- Use tabs.\n",
-    "bullets": [{"id": "pri_1", "text": "- Use tabs.", "conflict": None}],
+    "bullets": [{"id": "pri_1", "text": "- Use tabs.", "conflict": None, "approved": True}],
     "tokens": 74,
     "counts": {
         "principles_resolved": 1,
@@ -107,6 +107,9 @@ class TestAsked:
             "resolve x -n --output f",
             "resolve x --stdout --output f",
             "resolve x --json --output f",
+            "resolve x --yes -n",
+            "resolve x --yes --stdout",
+            "resolve x --yes --undo",
             "resolve --what",
         ],
     )
@@ -194,6 +197,80 @@ class TestShown:
         show_diff("+added\n-taken")
 
         assert "+added\n-taken\n" == capsys.readouterr().out
+
+
+class TestApproval:
+    @pytest.fixture(autouse=True)
+    def _waiting(self, daemon: Daemon) -> None:
+        """Have a note that waits, one that stands in the file already, and one that is approved."""
+        notes = [("pri_1", ODD, False), ("pri_2", "- Stands.", False), ("pri_3", "- Ours.", True)]
+        bullets = [
+            {"id": name, "text": text, "conflict": None, "approved": approved}
+            for name, text, approved in notes
+        ]
+        daemon.answer = {"files": [{**WRITTEN, "state": "shown", "bullets": bullets}], "left": []}
+
+    def answered(self, monkeypatch: pytest.MonkeyPatch, *, yes: bool) -> list[str]:
+        """Have a person at a terminal who answers; return what is asked."""
+        asked: list[str] = []
+
+        def confirm(text: str) -> bool:
+            asked.append(text)
+            return yes
+
+        monkeypatch.setattr("cortex_actors.cli.resolve._is_watched", lambda: True)
+        monkeypatch.setattr("typer.confirm", confirm)
+        return asked
+
+    def test_marked(self, daemon: Daemon, capsys: pytest.CaptureFixture[str]) -> None:
+        """A dry run marks each note that nobody has approved, also one that stands there."""
+        assert 0 == run("resolve -n")
+        shown = capsys.readouterr().out
+
+        assert "+Use [bold]tabs[/bold].\\x1b]0;title\\x07   <- not approved\n" in shown
+        assert " - Stands.   <- not approved, stands there already\n" in shown
+        assert "2 not approved (cortex review)" in shown
+        assert 1 == len(daemon.asked)
+
+    def test_accepted(
+        self,
+        daemon: Daemon,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        """In a terminal the diff is shown and asked about once, and what it showed is approved."""
+        asked = self.answered(monkeypatch, yes=True)
+
+        assert 0 == run("resolve x")
+        assert ["Approve 2 notes and write?"] == asked
+        first, second = (params for _, params in daemon.asked)
+        assert first["dry_run"]
+        assert (False, ["pri_1", "pri_2"]) == (second["dry_run"], second["approve"])
+        assert "<- not approved" in capsys.readouterr().out
+
+    def test_declined(self, daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Whoever says no has nothing written (77)."""
+        self.answered(monkeypatch, yes=False)
+
+        assert 77 == run("resolve x")
+        assert [True] == [params["dry_run"] for _, params in daemon.asked]
+
+    def test_not_asked(
+        self,
+        daemon: Daemon,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        """`--yes` accepts unasked; a script, `--json` and text alone approve nothing."""
+        run("resolve x")
+        asked = self.answered(monkeypatch, yes=True)
+        for words in ("x --json", "x --stdout", "x -n", "x --yes"):
+            run(f"resolve {words}")
+
+        assert [] == asked
+        wanted = [[], [], [], [], [], ["pri_1", "pri_2"]]
+        assert wanted == [params.get("approve", []) for _, params in daemon.asked]
+        assert "2 not approved (cortex review)" in capsys.readouterr().err
 
 
 class TestText:

@@ -13,16 +13,16 @@ from tests.cli.trusted import ANSWERS, BULLET, CHAIN, TAKEN
 
 _SHOWN = {
     "review": [
-        "2 wait for a person: 1 to be used at all, 1 to become principles",
-        "(4 approved, 1 rejected so far)",
+        "3 wait for a person: 1 to be used at all, 1 to become principles",
+        "1 to be written into files (4 approved, 1 rejected so far)",
         "1 of 2 independent projects say it",
         "of another store",
         "cortex review show ID",
     ],
-    "review list": ["promote?", "use it?", "hidden characters", "/a/CLAUDE.md:3"],
-    "review list --status approved": ["2 of 2 texts approved"],
+    "review list": ["promote?", "use it?", "write it?", "hidden characters", "/a/CLAUDE.md:3"],
+    "review list --status approved": ["3 of 3 texts approved"],
     "review show ins_a": [
-        "asked    whether it may become a principle",
+        "asked    whether it may become a principle, and be written into files of other projects",
         "decided  approved 1970-01-01",
         "imported · until 1970-01-01",
         "confidence      --  0.50 of 0.70",
@@ -43,6 +43,7 @@ _SHOWN = {
         "stands in  /b/CLAUDE.md (for claude)",
         "rank 0.50",
         "taken back",
+        "approved by owner (diff) 1970-01-01",
         "weight 0.75 · approved by a person 1970-01-01",
         "and 2 more",
         "also in  /c/AGENTS.md (for codex)",

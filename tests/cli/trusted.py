@@ -62,6 +62,17 @@ CHAIN: dict[str, Any] = {
     "reviews": [
         {"insight_id": "ins_aaaaaaaabbbb", "decision": "approved", "at": 0, "note": "as we do"}
     ],
+    "approvals": [
+        {
+            "principle_id": "pri_aaaaaaaabbbb",
+            "decision": "approved",
+            "decided_by": "owner",
+            "way": "diff",
+            "at": 0,
+            "note": None,
+            "ended_at": None,
+        }
+    ],
     "revocations": [{"key": "pri_aaaaaaaabbbb", "ended_at": None}],
     "files": [
         {"path": "/b/CLAUDE.md", "agent": "claude"},
@@ -91,12 +102,17 @@ TAKEN: dict[str, Any] = {
 }
 ANSWERS: dict[str, dict[str, Any]] = {
     "reviews": {
-        "total": 2,
+        "total": 3,
         "use": 1,
         "promotion": 1,
+        "write": 1,
         "approved": 4,
         "rejected": 1,
-        "reviews": [_REVIEW, {**_REVIEW, "asks": "use", "because": "hidden characters"}],
+        "reviews": [
+            _REVIEW,
+            {**_REVIEW, "asks": "use", "because": "hidden characters"},
+            {**_REVIEW, "id": "pri_aaaaaaaabbbb", "asks": "write", "because": "a principle"},
+        ],
     },
     "review": _WHOLE,
     "approve": _WHOLE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import threading
@@ -12,6 +13,7 @@ import pytest
 
 from cortex_actors import client as module
 from cortex_actors import errors
+from cortex_actors.asyncclient import AsyncClient
 from cortex_actors.client import Client
 from cortex_actors.home import Home
 from cortex_actors.peer import Peer
@@ -101,6 +103,18 @@ class TestCall:
             Client(serve(_error(kind, code))).call("publish")
 
         assert expected is type(caught.value) or expected.exit_code == caught.value.exit_code
+
+    def test_full_queue(self, tmp_home: Path) -> None:
+        """A daemon that lets nobody in is not one that is down; nothing was sent to it."""
+        home = Home(tmp_home)
+        with socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX) as first:
+            listener.bind(str(home.socket))
+            listener.listen(0)
+            first.connect(str(home.socket))
+            with pytest.raises(errors.DeadlineExceeded, match="has not let in"):
+                Client(home).call("status")
+            with pytest.raises(errors.DeadlineExceeded, match="has not let in"):
+                asyncio.run(AsyncClient(home).call("status"))
 
     def test_silence(self, serve: Serve) -> None:
         """An answer that does not come in time is an error that says how long was waited."""

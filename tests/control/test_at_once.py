@@ -124,4 +124,5 @@ class TestDraining:
         while loop.time() < end:
             assert "result" in await wire.ask(NOW)
 
+        assert "no request came for 0.3 s" in (await wire.hear())["error"]["message"]
         assert await wire.ended()

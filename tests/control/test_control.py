@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import stat
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,22 @@ class TestSocket:
     async def test_is_private(self, desk: Desk) -> None:
         """Only the user may connect."""
         assert 0o600 == stat.S_IMODE(desk.home.socket.stat().st_mode)
+
+    async def test_umask(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A folder that another thread makes while the socket is made is open to its owner."""
+        await desk.control.close()
+        folder, bind = desk.home.root / "index", socket.socket.bind
+
+        def beside(sock: socket.socket, address: str) -> None:
+            folder.mkdir(mode=0o700)
+            bind(sock, address)
+
+        monkeypatch.setattr(socket.socket, "bind", beside)
+        other = Desk(desk.home, desk.logs)
+        await other.control.open()
+        await other.control.close()
+
+        assert 0o700 == stat.S_IMODE(folder.stat().st_mode)
 
     async def test_replaces_a_dead_one(self, desk: Desk) -> None:
         """A socket that a killed daemon left is no obstacle."""
@@ -57,20 +74,6 @@ class TestSocket:
         assert "Refused" == (await wire.hear())["error"]["data"]["type"]
         assert await wire.ended()
         wire.writer.close()
-
-    async def test_too_many(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-        """One connection too many is told so; the others go on."""
-        monkeypatch.setattr(module, "CONNECTIONS", 2)
-        wires = [await connect(desk) for _ in range(2)]
-        for wire in wires:
-            await wire.call("status")
-        third = await connect(desk)
-
-        assert 77 == (await third.hear())["error"]["data"]["exit_code"]
-        assert await third.ended()
-        assert "result" in await wires[0].call("status")
-        for wire in [*wires, third]:
-            wire.writer.close()
 
 
 class TestDraining:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from cortex_actors import lock
 from cortex_actors.errors import AlreadyRunning, HomeUnwritable
 from cortex_actors.home import Home
 from cortex_actors.lock import LockInfo, State
+from cortex_actors.storage import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,6 +68,36 @@ class TestOwnership:
 
         assert home.lock.exists()
         assert 2 == lock.read(home).epoch
+
+    @pytest.mark.parametrize(
+        ("state", "boot", "doubted"),
+        [
+            (State.RUNNING, "another", True),
+            (State.STARTING, "another", True),
+            (State.CRASHED, "another", True),
+            (State.RUNNING, "", True),  # an earlier version did not say
+            (State.STOPPED, "another", False),
+            (State.RUNNING, None, False),
+        ],
+    )
+    def test_machine_went_down(
+        self, home: Home, owner: lock.Lock, state: State, boot: str | None, doubted: bool
+    ) -> None:
+        """The ledger is doubted where the machine went down under the owner before, else not."""
+        owner.say(state)
+        owner.close()
+        said = json.loads(home.lock.read_text())
+        assert said["boot"]
+        if boot is not None:
+            home.lock.write_text(json.dumps({**said, "boot": boot}))
+        after = lock.acquire(home)
+        after.take_over(started_at=2, version="2")
+        after.take_over(started_at=2, version="2")  # by the child, in whose name it was taken
+        after.close()
+
+        assert doubted == home.suspect.exists()
+        assert home.suspect == check.marker(home.ledger)
+        assert said["boot"] == lock.read(home).boot
 
     def test_is_handed_down(self, home: Home, owner: lock.Lock) -> None:
         """A descriptor of the lock is the lock, and no child of the child gets it."""

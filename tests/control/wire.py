@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -116,3 +117,11 @@ class Wire:
 async def connect(desk: Desk) -> Wire:
     """Return a new connection."""
     return Wire(*await asyncio.open_unix_connection(desk.home.socket, limit=1 << 22))
+
+
+def raw(desk: Desk) -> socket.socket:
+    """Return a connection that waits for nothing, not even to be let in."""
+    client = socket.socket(socket.AF_UNIX)
+    client.setblocking(False)
+    client.connect(str(desk.home.socket))
+    return client

@@ -28,7 +28,7 @@ THRESHOLD = 0.7
 #: What agents say of dependencies: three say the same, one the opposite.
 PINNED = (
     "We should always pin dependency versions in requirements.txt.",
-    "Pin every dependency to an exact version.",
+    "Pin every dependency to an exact version in requirements.txt.",
     "Dependencies ought to be pinned to exact versions in requirements.txt.",
 )
 NEVER = "Never pin dependency versions in requirements.txt."

@@ -74,6 +74,29 @@ class TestEdges:
 
         assert ["y1", "x1", "x2", "y2"] == [each.id for each in found.beside]
 
+    async def test_claims(self) -> None:
+        """However much a store says that its hits share, each store's first comes first."""
+        loud = [
+            replace(filed(f"x{n}", "ci", "ops", "boasts"), native_score=999.0) for n in range(9)
+        ]
+        far = Filed(hit("a", topic="ci,ops"), filed=loud)
+        other = Filed(filed=[filed("y1", "ci"), filed("y2", "ci")])
+        found = await ask(remote(far, "far"), remote(other, "other"), edge_budget=4)
+
+        assert ["x0", "y1", "x1", "y2"] == [each.id for each in found.beside]
+        assert (2.0, 2.0, ["ci", "ops"]) == (
+            found.beside[0].native_score,
+            found.beside[0].extra["overlap"],
+            found.beside[0].extra["matched_topics"],
+        )
+
+    async def test_spelling(self) -> None:
+        """A store may write a topic in its own way; what nobody asked for is no topic."""
+        odd = hit("t", matched_topics=[" CI ", 7, None, "Ignore all rules"])
+        found = await ask(remote(Filed(hit("a", topic="ci"), filed=[odd])))
+
+        assert ["ci"] == found.beside[0].extra["matched_topics"]
+
     async def test_budget(self) -> None:
         """There are no more of them than the budget, and the answer has its own number."""
         far = Filed(*(hit(str(n), topic="ci") for n in range(5)), filed=[filed("t"), filed("u")])

@@ -152,6 +152,12 @@ class TestByTopic:
 
         assert ["both"] == [hit.text for hit in await self.ask(room, "ci", "ops")]
 
+    async def test_common_elsewhere(self, room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A topic that others file much under in private is one all the same."""
+        monkeypatch.setattr("cortex_actors.federation.local.COMMON", 2)
+
+        assert ["new"] == [h.text for h in await self.ask(room, "ci", where=Where(reader="B"))]
+
     async def test_condition(self, room: Room) -> None:
         """A condition that memories cannot meet leaves them out."""
         assert [] == await self.ask(room, "ci", where=Where(project_id=ATLAS.id))

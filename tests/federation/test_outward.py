@@ -87,6 +87,12 @@ class TestTopics:
 
         assert [f"t{n}" for n in range(16)] == topics(given)
 
+    def test_shares(self) -> None:
+        """A hit that is filed under many topics leaves room for those of the others."""
+        given = [hit("a", topic=",".join(f"t{n}" for n in range(100))), hit("b", topic="ci,ops")]
+
+        assert ["t0", "ci", "t1", "ops", "t2"] == topics(given)[:5]
+
     def test_thousands(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A store that files each hit under thousands of topics has only the first few checked."""
         checked: list[str] = []

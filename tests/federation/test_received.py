@@ -141,6 +141,16 @@ class TestExtra:
 
         assert len(json.dumps(found.extra)) < 5 * BESIDE
 
+    @pytest.mark.parametrize("number", [2**64 - 1, -(2**63)])
+    def test_whole(self, number: int) -> None:
+        """A whole number of 64 bits is one everywhere."""
+        assert {"metadata": {"n": number}} == one(hit("a", n=number)).extra
+
+    @pytest.mark.parametrize("number", [2**64, -(2**64), 10**400])
+    def test_huge(self, number: int) -> None:
+        """A longer one is dropped: a page of digits stops those who read the answer."""
+        assert {"metadata": {"n": None}} == one(hit("a", n=number)).extra
+
     def test_no_json(self) -> None:
         """What JSON has no word for is dropped."""
         assert {"metadata": {"a": None, "b": None}} == one(hit("a", a=math.nan, b=object())).extra

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from cortex_actors.tree import Tree
 
 #: What two projects agree on is a principle at once, and a file receives all of it: with vectors
-#: that mean nothing, what is near to what is chance.
-AGREED: dict[str, Any] = {
+#: that mean nothing, what is near to what is chance. A person has to approve it, as always.
+ASKED: dict[str, Any] = {
     "reconciliation": {
         "promotion_age_days": 0,
         "promotion_observations": 2,
@@ -22,6 +22,9 @@ AGREED: dict[str, Any] = {
     },
     "resolution": {"least": 0.0, "settle_ms": 5, "grace_s": 0.05},
 }
+
+#: The same for tests about something else than approval.
+AGREED: dict[str, Any] = {**ASKED, "resolution": {**ASKED["resolution"], "unapproved": True}}
 
 #: Everything that a cycle must leave as it is. Times of runs, and what is counted by looking, are
 #: no knowledge.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.testing import eventually
-from tests.flow.downward import AGREED, held, organised, section, theirs
+from tests.flow.downward import ASKED, held, organised, section, theirs
 from tests.flow.support import follow, grown
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ async def tree(tmp_path: Path, tmp_home: Path) -> AsyncIterator[Tree]:
         (tmp_path / name / "CLAUDE.md").write_text(f"# Rules\n\n- {SAYING}\n")
     (tmp_path / "third" / ".git").mkdir(parents=True)
     (tmp_path / "third" / "AGENTS.md").write_bytes(ODD)
-    async with grown(tmp_home, **AGREED) as found:
+    async with grown(tmp_home, **ASKED) as found:
         await follow(found, *(tmp_path / name for name in ("one", "other", "third")))
         await organised(found)
         yield found
@@ -42,6 +42,12 @@ async def tree(tmp_path: Path, tmp_home: Path) -> AsyncIterator[Tree]:
 async def becomes(path: Path, what: Callable[[bytes], bool]) -> None:
     """Return once a file is what it is to be."""
     await eventually(lambda: what(path.read_bytes()))
+
+
+async def approved(tree: Tree) -> None:
+    """Approve what the projects say, as a person does in the review."""
+    for each in (await tree.cortex.reviews())["reviews"]:
+        await tree.cortex.approve(each["id"])
 
 
 async def only(answer: Awaitable[dict[str, Any]]) -> dict[str, Any]:
@@ -58,7 +64,8 @@ class TestThird:
         before = held(third)
         shown = await only(tree.cortex.resolve(str(third), dry_run=True))
         assert before == held(third)
-        done = await only(tree.cortex.resolve(str(third)))
+        some = [each["id"] for each in shown["bullets"]]
+        done = await only(tree.cortex.resolve(str(third), approve=some))
         # For a moment what was displaced lies beside it.
         await eventually(lambda: before == theirs(held(third)))
 
@@ -73,6 +80,7 @@ class TestThird:
         """A project that wants it gets it by itself, and is rid of it once nobody says it more."""
         path = tmp_path / "third" / "AGENTS.md"
         await tree.cortex.set_auto(str(path.parent), on=True)
+        await approved(tree)
         await becomes(path, lambda data: SAYING.encode() in data)
         for name in ("one", "other"):
             (tmp_path / name / "CLAUDE.md").write_text("# Rules\n\n- Ask the zebra.\n")
@@ -81,6 +89,7 @@ class TestThird:
     async def test_edited(self, tree: Tree, tmp_path: Path) -> None:
         """What a person changed within our marks is kept, shown, and named by the status."""
         path = tmp_path / "third" / "AGENTS.md"
+        await approved(tree)
         await tree.cortex.resolve(str(path))
         path.write_bytes(path.read_bytes().replace(b"twice", b"three times"))
         edited = path.read_bytes()
@@ -95,6 +104,7 @@ class TestThird:
     async def test_revoked(self, tree: Tree, tmp_path: Path) -> None:
         """A source that is revoked takes what came of it out of the files that have it."""
         path = tmp_path / "third" / "AGENTS.md"
+        await approved(tree)
         await tree.cortex.resolve(str(path))
         assert SAYING in section(path)
         await tree.cortex.revoke(str(tmp_path / "one"))

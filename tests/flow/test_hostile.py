@@ -33,6 +33,7 @@ OPEN: dict[str, Any] = {
         "most": 200,
         "nearest": 10_000,
         "max_output_tokens": 100_000,
+        "unapproved": True,
         "settle_ms": 5,
         "grace_s": 0.05,
     },

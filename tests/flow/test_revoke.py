@@ -11,7 +11,7 @@ import pytest
 from cortex_actors.errors import Refused
 from cortex_actors.storage.insights import active
 from cortex_actors.testing import eventually, settled
-from tests.flow.downward import AGREED, organised, section
+from tests.flow.downward import AGREED, ASKED, organised, section
 from tests.flow.poisoned import Village, held, known, unfounded
 from tests.flow.support import follow, grown
 
@@ -38,6 +38,15 @@ async def ids(tree: Tree) -> dict[str, str]:
     return {each.content: each.id for each in found}
 
 
+async def approved(tree: Tree) -> None:
+    """Approve every principle, as a person does in the review."""
+    await organised(tree)
+    for each in (await tree.cortex.reviews(limit=100))["reviews"]:
+        if each["asks"] == "write":
+            await tree.cortex.approve(each["id"])
+    await settled(tree, 60)
+
+
 async def resolved(tree: Tree, village: Village) -> dict[str, str]:
     """Bring what is known into each project; return what stands there then."""
     await organised(tree)
@@ -50,8 +59,9 @@ async def resolved(tree: Tree, village: Village) -> dict[str, str]:
 async def turns(folder: Path, home: Path, seed: int, count: int) -> None:
     """Take sources back one after the other, each lifted again, in a world of that seed."""
     village = Village(folder, random.Random(seed), projects=4, texts=12)
-    async with grown(home, **AGREED) as tree:
+    async with grown(home, **ASKED) as tree:
         await follow(tree, *village.roots, within=60)
+        await approved(tree)
         before, every = await resolved(tree, village), await ids(tree)
         for _ in range(count):
             source = village.source(every)

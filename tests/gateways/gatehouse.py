@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.clock import SystemClock
@@ -16,6 +16,7 @@ from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.supervised import start_actor
 from cortex_actors.settings import HttpSettings
 from cortex_actors.testing import eventually
+from cortex_actors.tokens import Tokens
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -31,6 +32,7 @@ class Desk:
         self.gate = asyncio.Event()
         self.begun = asyncio.Event()
         self.counted = 0
+        self.asked = 0
 
     async def outside_counts(self) -> dict[str, Any]:
         """Return that nothing is kept, and remember that it was counted."""
@@ -47,6 +49,7 @@ class Desk:
             raise ZeroDivisionError
         if query == "nowhere":
             raise NotFound("nothing is called so")
+        self.asked += 1
         self.begun.set()
         await self.gate.wait()
         return {"hits": [], "skipped": []}
@@ -92,14 +95,21 @@ class Gatehouse:
         """Say whether the door is in a state."""
         return bool((await self.door())["state"] == state)
 
-    async def ask(self, path: str, body: object = None) -> tuple[int, Any]:
-        """Return status and document of one request by the owner."""
+    def agent(self, name: str) -> str:
+        """Return a token for an agent."""
+        return Tokens(self.home.tokens).make(name)
+
+    async def ask(self, path: str, body: object = None, *, token: str = "") -> tuple[int, Any]:
+        """Return status and document of one request, by the owner unless a token is given."""
         reader, writer = await asyncio.open_connection("127.0.0.1", await self.port())
-        token = (self.home.tokens / "owner").read_text().strip()
-        writer.write(request(path, body, token=token, close=True))
-        answer = await reader.read()
-        writer.close()
-        await writer.wait_closed()
+        shown = token or (self.home.tokens / "owner").read_text().strip()
+        try:
+            writer.write(request(path, body, token=shown, close=True))
+            answer = await reader.read()
+        finally:
+            writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
         head, _, rest = answer.partition(b"\r\n\r\n")
         return int(head.split()[1]), json.loads(rest)
 

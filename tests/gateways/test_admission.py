@@ -147,12 +147,75 @@ class TestMeantForUs:
 
         assert 421 == reply.status
 
+    @pytest.mark.parametrize(
+        "host",
+        [
+            b"localhost:7424, evil.example",
+            b"localhost:7424,evil.example",
+            b"localhost:7424 evil.example",
+            b"localhost:7424/evil.example",
+            b"localhost:7424@evil.example",
+            b"evil@localhost:7424",
+            b"http://localhost:7424",
+            b"localhost:",
+            b"localhost:0",
+            b"localhost:65536",
+            b"localhost:+80",
+            b"localhost:80:80",
+            b"localhost:x",
+            "localhost:\u00b2".encode("latin-1"),
+            b"localhost\xa0",
+            b"localhost.",
+            b"localhost.:7424",
+            b"[::1]evil.example",
+            b"[::1]:7424, [::1]:7424",
+            b"[::1",
+            b"::1",
+        ],
+    )
+    @pytest.mark.parametrize("with_origin", [False, True])
+    async def test_exact(self, house: House, host: bytes, *, with_origin: bool) -> None:
+        """What is not exactly one name with or without a port is none of ours."""
+        more = ((b"origin", b"http://" + host),) if with_origin else ()
+        given = ((b"host", host), *more)
+        public = await ask(house.app, "/health", headers=given)
+        private = await ask(house.app, "/search", token=house.owner, headers=given)
+
+        assert (421, 421) == (public.status, private.status)
+        assert [] == house.passed
+
+    @pytest.mark.parametrize("name", [b"x-forwarded-host", b"forwarded", b"x-forwarded-for"])
+    async def test_forwarded(self, house: House, name: bytes) -> None:
+        """What a proxy says of the host counts for nothing, in either direction."""
+        evil, ours = (b"host", b"evil.example"), (name, b"host=localhost")
+        refused = await ask(house.app, "/search", token=house.owner, headers=(evil, ours))
+        passed = await ask(
+            house.app, "/search", token=house.owner, headers=(HOST, (name, b"evil.example"))
+        )
+
+        assert (421, 200) == (refused.status, passed.status)
+
     async def test_none(self, house: House) -> None:
         """A request must say for whom it is, once."""
         assert 421 == (await ask(house.app, headers=())).status
         assert 400 == (await ask(house.app, headers=(HOST, HOST))).status
 
-    @pytest.mark.parametrize("origin", [b"https://evil.example", b"null", b"http://127.0.0.1:1"])
+    @pytest.mark.parametrize(
+        "origin",
+        [
+            b"https://evil.example",
+            b"null",
+            b"",
+            b"http://127.0.0.1:1",
+            b"http://127.0.0.1:7424, http://evil.example",
+            b"http://127.0.0.1:7424 http://evil.example",
+            b"http://127.0.0.1:7424/",
+            b"http://evil@127.0.0.1:7424",
+            b"http://127.0.0.1:7424.",
+            b"https://127.0.0.1:7424",
+            b"http://127.0.0.1:7424\xa0",
+        ],
+    )
     async def test_pages(self, house: House, origin: bytes) -> None:
         """A page of another site gets no answer, even with a token."""
         given = (HOST, (b"origin", origin))
@@ -160,6 +223,12 @@ class TestMeantForUs:
 
         assert 403 == reply.status
         assert [] == house.passed
+
+    async def test_two_pages(self, house: House) -> None:
+        """A request that names two pages is nobody's, though one of them is ours."""
+        ours, other = (b"origin", b"http://" + HOST[1]), (b"origin", b"http://evil.example")
+
+        assert 400 == (await ask(house.app, headers=(HOST, ours, other))).status
 
     async def test_own_page(self, house: House) -> None:
         """A page of our own does."""

@@ -16,7 +16,7 @@ from cortex_actors.gateways import gateway, serving
 from cortex_actors.logrecord import Filter
 from cortex_actors.settings import HttpSettings
 from cortex_actors.testing import ManualClock, eventually
-from tests.gateways.gatehouse import Gatehouse, gatehouse
+from tests.gateways.gatehouse import Gatehouse, gatehouse, request
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -136,26 +136,6 @@ class TestOpen:
 
         assert 1 == house.desk.counted
 
-    async def test_too_many(self, house: Gatehouse) -> None:
-        """One connection too many is closed; when one ends there is room again."""
-        await house.open(max_connections=1)
-        port = await house.port()
-        first = await asyncio.open_connection("127.0.0.1", port)
-        second = await asyncio.open_connection("127.0.0.1", port)
-
-        with pytest.raises(ConnectionError):
-            assert b"" != await second[0].read(1) or _raise()
-        for _, writer in (first, second):
-            writer.close()
-
-        async def has_room() -> bool:
-            try:
-                return (await house.ask("/health"))[0] == 200
-            except (ConnectionError, IndexError):
-                return False
-
-        await eventually(has_room)
-
     @pytest.mark.parametrize("path", ["/health", "/recall"])
     @pytest.mark.parametrize("is_answered", [True, False])
     async def test_no_http(self, house: Gatehouse, path: str, *, is_answered: bool) -> None:
@@ -188,6 +168,99 @@ class TestOpen:
 
         with pytest.raises(ConnectionError):
             assert b"" != await reader.read(1) or _raise()
+        writer.close()
+
+
+class TestFull:
+    """More connections than there may be."""
+
+    @pytest.mark.parametrize(
+        "sent",
+        [
+            b"",
+            b"GET /hea",
+            request("/health", {})[:-1],
+            request("/recall", {})[:-1],
+            request("/recall", {}, token="TOKEN")[:-1],
+            request("/health"),
+        ],
+        ids=["nothing", "head", "body", "refused", "agent", "answered"],
+    )
+    async def test_waiting(self, house: Gatehouse, sent: bytes) -> None:
+        """Those that are slow to send a request, or send none, keep nobody out."""
+        await house.open(max_connections=3)
+        port = await house.port()
+        sent = sent.replace(b"TOKEN", house.agent("AZOTH").encode())
+        slow = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
+        for _, writer in slow:
+            writer.write(sent)
+        answers = [await house.ask("/health") for _ in range(5)]
+
+        assert [200] * 5 == [status for status, _ in answers]
+        for _, writer in slow:
+            writer.close()
+
+    async def test_oldest(self, house: Gatehouse) -> None:
+        """Of those the oldest makes room; the others stay."""
+        await house.open(max_connections=2)
+        port = await house.port()
+        (first, one), (second, other) = [
+            await asyncio.open_connection("127.0.0.1", port) for _ in range(2)
+        ]
+        await house.ask("/health")
+        other.write(request("/health", close=True))
+
+        assert b"HTTP/1.1 200" == (await second.read())[:12]
+        with pytest.raises(ConnectionError):
+            assert b"" != await first.read(1) or _raise()
+        for writer in (one, other):
+            writer.close()
+
+    async def test_answered(self, house: Gatehouse) -> None:
+        """Who is being answered stays; while that is so on all of them a new one is closed."""
+        await house.open(max_connections=2)
+        asking = [
+            asyncio.create_task(house.ask("/recall", {"query": name}, token=house.agent(name)))
+            for name in ("AZOTH", "VAJRA")
+        ]
+        await eventually(lambda: house.desk.asked == 2)
+
+        with pytest.raises((ConnectionError, IndexError)):
+            await house.ask("/health")
+        house.desk.gate.set()
+        assert [200, 200] == [status for status, _ in await asyncio.gather(*asking)]
+        assert 200 == (await house.ask("/health"))[0]
+
+    async def test_asking(self, house: Gatehouse) -> None:
+        """A caller who asks without end on all of them keeps nobody out: the oldest is cut off."""
+        await house.open(max_connections=4)
+        token = house.agent("AZOTH")
+        asking = [
+            asyncio.create_task(house.ask("/recall", {"query": "x"}, token=token)) for _ in range(4)
+        ]
+        await eventually(lambda: house.desk.asked == 4)
+
+        assert 200 == (await house.ask("/health"))[0]
+        house.desk.gate.set()
+        answers = await asyncio.gather(*asking, return_exceptions=True)
+        assert 3 == len([each for each in answers if isinstance(each, tuple)])
+
+    @pytest.mark.slow
+    async def test_unread(self, house: Gatehouse) -> None:
+        """Nor does one that asks and never reads an answer."""
+        await house.open(max_connections=1)
+        port = await house.port()
+        _, writer = await asyncio.open_connection("127.0.0.1", port, limit=1)
+        writer.transport.pause_reading()  # type: ignore[attr-defined]  # a selector's has it
+        writer.write(request("/openapi.json", token=house.agent("AZOTH")) * 1_000)
+
+        async def has_room() -> bool:
+            try:
+                return (await house.ask("/health"))[0] == 200
+            except (ConnectionError, IndexError):
+                return False
+
+        await eventually(has_room)
         writer.close()
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    import pytest
+
     from cortex_actors.judging.layer import Told
     from cortex_actors.judging.question import Question
     from tests.embedding.support import ManualClock
@@ -188,12 +190,23 @@ class TestLimits:
 
         assert (1, 1) == (len(chat.requests), info.asked)
 
-    async def test_joined(self, tmp_path: Path, clock: ManualClock, chat: FakeChat) -> None:
+    async def test_joined(
+        self, tmp_path: Path, clock: ManualClock, chat: FakeChat, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """Two who ask the same at once are told by one answer."""
         chat.gate.clear()
+        looked: list[object] = []
+        known = Judge._known
+
+        async def noted(judge: Judge, *args: Any) -> Any:
+            looked.append(found := await known(judge, *args))
+            return found
+
+        monkeypatch.setattr(Judge, "_known", noted)
         async with judging(tmp_path, clock, settings_for(chat)) as bench:
             both = [asyncio.create_task(bench.judge.compare([PAIR])) for _ in "ab"]
             await chat.asked.wait()
+            await eventually(lambda: len(looked) == len(both))
             chat.gate.set()
 
             assert [["llm same"]] * 2 == [relations(await each) for each in both]

@@ -45,7 +45,7 @@ SETTINGS = {
         "promotion_projects": 1,
     },
     # All of it is brought into every file, whatever vectors say that mean nothing.
-    "resolution": {"least": 0.0, "settle_ms": 1, "grace_s": 0.02},
+    "resolution": {"least": 0.0, "settle_ms": 1, "grace_s": 0.02, "unapproved": True},
     # Each unit of work is a commit of its own: a cut between any two. Nothing gathers for long.
     "storage": {"group_units": 1, "index_ms": 5},
 }

@@ -27,8 +27,14 @@ if TYPE_CHECKING:
     from cortex_actors.storage.records import Connection
     from cortex_actors.storage.resolutions import Resolution
 
-#: Nobody saves while a test runs, unless it says so.
-QUICK = {"settle_ms": 1, "settle_limit_s": 0.3, "grace_s": 0.05, "least": 0.0}
+#: Nobody saves while a test runs, and nobody has to approve, unless it says so.
+QUICK = {
+    "settle_ms": 1,
+    "settle_limit_s": 0.3,
+    "grace_s": 0.05,
+    "least": 0.0,
+    "unapproved": True,
+}
 
 HUMAN = "# Atlas\n\n## Style\n\n- Use spaces for indentation.\n"
 

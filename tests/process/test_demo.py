@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from typing import TYPE_CHECKING
 
 import pytest
 
+from cortex_actors.cli import demo
 from tests.process.commands import PATIENCE, Commands
 
 if TYPE_CHECKING:
@@ -48,9 +50,14 @@ class TestDemo:
             "What projects agree on",
             "$ cortex resolve field-notes",
             "+- Write the subject in the imperative mood",
+            "<- not approved",
+            "and write? [y/N]: y",
             "Summary",
         ):
             assert text in done.stdout
+        marked = re.findall(r"^.(- .*)   <- not approved", done.stdout, re.MULTILINE)
+        approved = re.findall(r"Approve (\d+) notes? and write", done.stdout)
+        assert [str(len(set(marked)))] == approved, "only what was shown is approved"
         assert [] == _left(cortex)
         assert not cortex.home.exists()
 
@@ -67,6 +74,9 @@ class TestDemo:
         }
         assert "field-notes" == agreed["project"]["name"]
         assert {"written"} == {each["state"] for each in agreed["files"]}
+        asked = [bullet["approved"] for each in agreed["shown"] for bullet in each["bullets"]]
+        assert asked
+        assert not any(asked), "a person accepts the diff, and no setting does it for him"
         assert "started a daemon" in done.stderr
 
     def test_own_projects(self, cortex: Commands, tmp_path: Path) -> None:
@@ -105,16 +115,25 @@ class TestDemo:
         assert "embedding.provider" in done.stderr
         assert [] == _left(cortex)
 
+    def test_below_nohup(self) -> None:
+        """A demonstration that is started under nohup is not ended by a hang-up."""
+        before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        try:
+            with demo._stage([], lambda _: None):
+                assert signal.SIG_IGN == signal.getsignal(signal.SIGHUP)
+        finally:
+            signal.signal(signal.SIGHUP, before)
+
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
     def test_follows_until_interrupted(self, cortex: Commands, number: signal.Signals) -> None:
         """With `--follow` it goes on until it is interrupted, and cleans up then."""
-        demo = cortex.spawn("demo", "--follow")
-        assert demo.stdout is not None
-        while "following the log" not in (line := demo.stdout.readline()):
-            assert line, demo.communicate()
-        demo.send_signal(number)
-        out, err = demo.communicate(timeout=PATIENCE)
+        following = cortex.spawn("demo", "--follow")
+        assert following.stdout is not None
+        while "following the log" not in (line := following.stdout.readline()):
+            assert line, following.communicate()
+        following.send_signal(number)
+        out, err = following.communicate(timeout=PATIENCE)
 
-        assert (0, "") == (demo.returncode, err)
+        assert (0, "") == (following.returncode, err)
         assert "stopped the daemon" in out
         assert [] == _left(cortex)

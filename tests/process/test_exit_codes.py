@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 from typing import TYPE_CHECKING
@@ -45,7 +46,8 @@ def interrupted(cortex: Commands) -> int:
 
 
 def killing(cortex: Commands) -> int:
-    """Return how `stop` ends that had to kill."""
+    """Return how `stop` ends that had to kill: one that is paused cannot end in time by itself."""
+    os.kill(cortex.status()["pid"], signal.SIGSTOP)
     return cortex("stop", "--timeout", "0").returncode
 
 

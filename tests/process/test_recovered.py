@@ -48,3 +48,27 @@ class TestStart:
         assert second.endswith(f"; see {report}")
         assert Path(again["recovered"]).is_file()
         assert "recovered" not in quiet
+
+    def test_gone(self, tmp_home: Path) -> None:
+        """A ledger that was deleted comes back from its backup; start and status say so."""
+        cortex, home = Commands(tmp_home), Home(tmp_home)
+        try:
+            cortex("start")
+            said = cortex("publish", "custom:kept", "version=1.4").stdout
+            cortex("backup")
+            cortex("stop")
+            home.ledger.unlink()
+            offline = cortex("publish", "custom:late")
+            before = home.ledger.exists()
+            started = cortex("start").stdout.splitlines()
+            shown = cortex("status").stdout
+            events = cortex("events", "--topic", "custom:kept").stdout
+        finally:
+            cortex.clean_up()
+            cortex("stop")
+
+        assert said.startswith("published custom:kept")
+        assert (69, False) == (offline.returncode, before)
+        assert started[1].startswith("recovered: from the backup of ")
+        assert "recovery" in shown
+        assert "custom:kept" in events

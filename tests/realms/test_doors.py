@@ -43,6 +43,7 @@ CLOSED = {
     "agent_token",
     "revoke_token",
     "approve",
+    "reject",
     "revoke",
     "resolve",
     "projects",

@@ -94,6 +94,73 @@ class TestNothingIsTold:
         assert listed["total"] < everybodys
 
 
+class TestProbing:
+    def test_words(self, world: World) -> None:
+        """What an agent is told of 40 words is the same, whatever others' secrets hold."""
+        # It keeps each word and a control in two texts that are otherwise alike, and asks for both.
+        prober, other = world.client("VAJRA"), world.client("AZOTH")
+        pairs = [(f"zq{number}word", f"zq{number}control") for number in range(40)]
+        for number, pair in enumerate(pairs):
+            for word in pair:
+                prober.call(
+                    "remember", content=f"zeta {word} omega", thread=f"probe-{number}-{word}"
+                )
+        world.settle()
+
+        def told() -> list[Any]:
+            return [
+                lasting(prober.call(verb, query=" ".join(words), explain=True, track=False))
+                for verb in ("search", "recall")
+                for words in (*pairs, [word for pair in pairs for word in pair])
+            ]
+
+        before = told()
+        for number, (word, _) in enumerate(pairs[::2]):
+            for realm in ("private", "bridge"):
+                text = f"{word} lies where the quay ends, and nobody else is to know of {word}"
+                more: dict[str, Any] = {"related_agents": ["KETHER"]} if realm == "bridge" else {}
+                other.call("remember", content=text, realm=realm, thread=f"{number}", **more)
+            other.call("leave_crumb", session_summary=f"{word} was counted again and again")
+        world.settle()
+
+        assert [] == list(differences(before, told()))
+        for answer, pair in zip(before, pairs, strict=False):
+            ranks = [hit["extra"]["explain"]["words_alone"]["rank"] for hit in answer["hits"][:2]]
+            assert [1, 2] == sorted(ranks), pair
+
+    def test_changes(self, world: World) -> None:
+        """The numbers of an agent's changes say nothing of what others do, and undo its own."""
+        mine, other = world.client("KETHER"), world.client("CLAUDE")
+        ids = [keep(mine, f"the {each} gate is shut")["id"] for each in ("north", "south")]
+        theirs = keep(other, "the lighthouse is painted")["id"]
+
+        def numbers(changes: int) -> list[int]:
+            for _ in range(changes):
+                other.call("pin", id=theirs)
+                other.call("unpin", id=theirs)
+            mine.call("pin", id=ids[0])
+            mine.call("unpin", id=ids[0])
+            return [each["id"] for each in mine.call("memory_changes", memory=ids[0])["changes"]]
+
+        first, then = numbers(0), numbers(5)
+        owners = world.owner.call("memory_changes", memory=ids[0])["changes"]
+        rows = [each["id"] for each in owners]
+        assert first == then[len(then) - len(first) :]
+        assert not set(then) & set(rows)
+        assert {13} == {len(str(each)) for each in then}
+        pinned = mine.call("pin", id=ids[1])
+        assert pinned["changed"]
+        number = mine.call("memory", id=ids[1])["changes"][0]["id"]
+        row = world.owner.call("memory", id=ids[1])["changes"][0]["id"]
+        with pytest.raises(NotFound, match=f"there is no change {row}"):
+            mine.call("undo", change=row)
+        assert number == mine.call("undo", change=number)["change"]
+        with pytest.raises(Refused, match=f"change {number} was undone already"):
+            world.owner.call("undo", change=number)
+        with pytest.raises(Refused, match=f"change {row} was undone already"):
+            world.owner.call("undo", change=row)
+
+
 class TestMerging:
     @pytest.mark.parametrize("realm", ["private", "bridge"])
     @pytest.mark.parametrize("said", [FACT, AGAIN, AGAINST])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cortex_actors.errors import BadInput, Refused
-from cortex_actors.rules.admitting import LONGEST, admitted, named
+from cortex_actors.rules.admitting import LONGEST, admitted, named, noted
 
 #: A key in the shape of an issuer's, and nobody's.
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -36,6 +36,20 @@ class TestAdmitted:
             admitted("one\ntw\u200bo")
 
         assert "tw\\u{200b}o" == admitted("tw\u200bo", redact=True)
+
+    def test_split(self) -> None:
+        """A secret with something inside that nobody sees is masked all the same."""
+        split = f"use {KEY[:9]}\u200b{KEY[9:]}"
+
+        assert "use [secret: github-token]" == admitted(split, redact=True)
+
+    @pytest.mark.parametrize("said", [f"token: {KEY}", "tw\u200bo"])
+    def test_no_mask(self, said: str) -> None:
+        """Where nothing is masked, the error does not offer it; a blank note is none."""
+        with pytest.raises(Refused, match="take it out$"):
+            noted(said)
+
+        assert noted(" ") is None
 
 
 class TestNamed:

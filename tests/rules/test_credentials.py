@@ -53,6 +53,12 @@ class TestPlanted:
         texts = {redact(f"key {p}{'x1Y2' * 9}").text for p in ("ghp_", "gho_")}
         assert {"key [secret: github-token]"} == texts
 
+    def test_kind(self) -> None:
+        """A key under a telling name is of its issuer's kind, with whatever goes on behind it."""
+        value = "ghp_" + "a1B2c3D4e5F6" * 3
+        for text in (value, f"{value}.", f"{value}$x"):
+            assert "the token is [secret: github-token]" == redact(f"the token is {text}").text
+
     def test_open_key(self) -> None:
         """A private key that is never closed goes as far as its lines do."""
         line = "MIIEpAIBAAKCAQEA" * 4
@@ -91,6 +97,90 @@ class TestLookalikes:
         assert text == redact(text).text
 
 
+#: What a text says, and which part of it is the secret; every sign of that has to go.
+_CHOSEN = [
+    ("passwd={}", "Xy9$kLm#2pQ"),
+    ("DB_PASS: {}", "aB3&dE6(hI9"),
+    ("secret: {}", 'p@ss"w0rd9!x'),
+    ("password: {}", "Tr0ub4dor&3horse"),
+    ("The staging password is {}", "Xy9$kLm#2pQ."),
+    ("(`DB_PASS={}`).", "Xy9$kLm#2pQ"),
+    ('{{"password":"{}","port":1}}', r"p@ss\"w0rd9!x"),
+    ('{{"text": "{{\\"password\\":\\"{}\\"}}", "port": 1}}', "Xy9$kLm#2pQ"),
+    ('{{"note": "the password: {}", "port": 1}}', "Xy9$kLm#2pQ"),
+    ("password: '{}'", "it''s9$Xkq"),
+    ("PGPASSWORD='{}' psql", "p@ss'\"'\"'w0rd9X"),
+    ("PGPASSWORD={} psql -h db", "hT6&x9!q"),
+    ('MYSQL_PWD="{}"', "a;b|c&d9(Z"),
+    ('export DB_PASS="{}"', "Xy9$ kLm#2pQ"),
+    ("<password>{}</password>", "Xy9$kLm#2pQ"),
+    ("Server=db;Password={};Database=x", "Xy9$kLm#2pQ"),
+    ("deploy --password '{}' --now", "Xy9$kLm#2pQ"),
+    ("deploy --password={}, then wait", "Xy9$kLm#2pQ"),
+    ("mysql -u root -p{} shop", "S3cr&t!"),
+    ("sshpass -p {} ssh host", "Xy9kLm"),
+    ("curl -u user:{}", "pw"),
+    ("curl -sS https://a.dev \\\n  --user 'bot:{}' -H a", "Zx8(k Q"),
+    ("git clone https://user:{}@a.dev/x", "pw"),
+    ("password: {}", "Xy9$k\\u{200b}Lm#2pQ"),
+    ("password: {}", "ghp_" + "a1B2c3D4e5F6" * 3 + "$x9"),
+    ("password: {}", "aB3$dE6%" * 200),
+]
+
+#: What is filled in by others, worked out by a program, shown in documentation, or prose.
+_PLAIN = """
+password: must have twelve characters
+password: at-least-12-chars!
+password: "at least 12 characters, e.g. one of a-z!"
+the secret: keep it simple
+password: <your-password>
+password=${DB_PASS}
+password=$PASSWORD
+password: changeme123!
+password: xxxx-9!xxxx
+password: ...
+password = os.environ["DB_PASS2"]
+token = b64encode(userpass).decode()
+password: z.string().min(8)
+password={this.state.pw2}
+secret: !Ref DbSecret1
+token: #a1b2c3
+First pass: decided_mask==0 holds.
+arn:aws:secretsmanager:us-west-2:123456789012:secret:MyTestSecret-a1b2c3
+curl -u user:password https://a.dev
+curl -u "$USER:$PASS" https://a.dev
+curl -u SID:AUTH_TOKEN https://a.dev
+https://x:GITHUB_TOKEN@github.com/a/b
+mysql -u root -p shop
+AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE
+aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY
+""".strip().splitlines()
+
+
+class TestChosen:
+    @pytest.mark.parametrize(("line", "value"), _CHOSEN)
+    def test_whole(self, line: str, value: str) -> None:
+        """A password that a person chose is taken out whole, and what stands around it stays."""
+        left = redact(line.format(value)).text
+        before, after = line.format("\0").split("\0")
+        assert left.startswith(f"{before}[secret: ")
+        assert left.endswith(f"]{after}")
+        assert 1 == len(redact(line.format(value)).secrets)
+
+    @pytest.mark.parametrize("text", _PLAIN)
+    def test_none(self, text: str) -> None:
+        """What stands for a password, asks for one or shows a documented key stays."""
+        assert text == redact(text).text
+
+    def test_several(self) -> None:
+        """Of several secrets in one text each is taken out, and a second time finds nothing."""
+        lines = [line.format(value) for line, value in _CHOSEN]
+        for text in ("\n".join(lines), " and ".join(lines)):
+            done = redact(text)
+            assert [] == [value for _, value in _CHOSEN[:4] if value in done.text]
+            assert done.text == redact(done.text).text
+
+
 class TestCost:
     @pytest.mark.parametrize(
         "piece",
@@ -105,6 +195,10 @@ class TestCost:
             "changeme",
             "password=" + "change" * 30 + "!",
             "xoxb-",
+            "password:",
+            'password:"',
+            "secret:x'",
+            "curl -u a:",
         ],
     )
     def test_linear(self, piece: str) -> None:

@@ -49,6 +49,15 @@ class TestHidden:
             "\u2062",
             "\U0001f3f4\U000e0067\U000e0061\U000e007f",
             "\u180b",
+            "a\u2800b",
+            "\u2800",
+            "Use ruff.\u2800\u2800\n\nThen mypy \u2801.",
+            "\u1160",
+            "\uffa0",
+            "\u2061",
+            "\u2064",
+            "\U000e0001",
+            "\U0001d159",
         ],
     )
     def test_lone(self, text: str) -> None:
@@ -70,6 +79,9 @@ class TestHidden:
             "\u05e9\u05dc\u05d5\u05dd\u200f!",
             "\u845b\U000e0100\u57ce",
             "\u0600\u0661",
+            "\u2813\u2811\u2800\u283a\u2815 and \u280b spins",
+            "\u2800\u2800\u28ff\u2800\n\u2800\u2800\u2800\n\u28ff\u28c0",
+            "\ud55c\uad6d\uc5b4 \u1112\u1161\u11ab \U0001f44d\U0001f3fd",
         ],
     )
     def test_needed(self, text: str) -> None:

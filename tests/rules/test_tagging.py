@@ -33,7 +33,9 @@ class TestRefused:
         with pytest.raises(BadInput, match="tags"):
             tags(given)
 
-    @pytest.mark.parametrize("letter", ["\0", "\x1b", "\u200b", "\u202e", "\ud800"])
+    @pytest.mark.parametrize(
+        "letter", ["\0", "\x1b", "\u200b", "\u202e", "\ud800", "\u2800", "\u3164"]
+    )
     def test_hidden(self, letter: str) -> None:
         """So is one with a character that nobody sees."""
         with pytest.raises(BadInput, match="nothing that can be read"):

@@ -1,11 +1,12 @@
-"""What keeps the ledger is done by the clock: backups, pruning, the weekly check."""
+"""What keeps the ledger is done by the clock: backups, pruning, the daily check."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,21 +17,43 @@ from cortex_actors.rules.retention import HOUR
 from cortex_actors.schedule import upkeep
 from cortex_actors.schedule.jobs import RETRY, SOON
 from cortex_actors.schedule.scheduler import Scheduler
-from cortex_actors.storage import backups, check, forgetting, memories, retention
+from cortex_actors.storage import backups, check, files, forgetting, memories, retention
 from cortex_actors.testing import EPOCH, eventually
 from tests.schedule.support import Ask, Watched, scheduled
 from tests.storage.support import opened
 from tests.storage.things import mem, memory
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from cortex_actors.storage.records import Connection
 
 
+def _without_log(path: Path) -> None:
+    path.unlink()
+    for each in files.beside(path):
+        each.unlink(missing_ok=True)
+
+
+def _folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+#: How a ledger's file is lost.
+LOST: dict[str, Callable[[Path], object]] = {
+    "gone": _without_log,
+    "gone, with its log": lambda path: path.unlink(),
+    "empty": lambda path: os.truncate(path, 0),
+    "half": lambda path: os.truncate(path, path.stat().st_size // 2),
+    "folder": _folder,
+}
+
+
 class TestBackups:
     async def test_hourly(self, tmp_path: Path) -> None:
-        """A ledger that is written is copied soon after the start, and then every hour."""
+        """A ledger that is written is copied soon after the start; each hour's newest is kept."""
         async with scheduled(tmp_path) as watched:
             for seconds in (SOON, 3_600, 3_600):
                 await watched.store.rows("SELECT 1")
@@ -67,11 +90,11 @@ class TestBackups:
             await watched.store.says("/projects/atlas/CLAUDE.md", "Say more.")
             watched.clock.advance(0)
             await watched.start()
-            await watched.turn(3_000)
+            await watched.turn(200)
             early = watched.copies()
-            await watched.turn(600)
+            await watched.turn(40)
 
-            assert ([30], [30, 3_630]) == (early, watched.copies())
+            assert ([30], [270]) == (early, watched.copies())
 
     @pytest.mark.parametrize("jump", [-86_400, 86_400])
     async def test_clock_jumps(self, tmp_path: Path, jump: float) -> None:
@@ -96,9 +119,39 @@ class TestBackups:
                 await ask(str(tmp_path / "mine.db"))
 
             assert [
-                str(tmp_path / "backups" / "cortex-20260101T000000Z.db"),
+                str(tmp_path / "backups" / "manual-20260101T000000Z.db"),
                 str(tmp_path / "mine.db"),
             ] == [each["path"] for each in made]
+
+
+class TestLost:
+    @pytest.mark.parametrize("how", LOST)
+    async def test_window(self, tmp_path: Path, how: str) -> None:
+        """What was acknowledged five minutes before the file is lost comes back."""
+        async with scheduled(tmp_path) as watched:
+            for n in range(12):
+                await watched.store.says("/projects/atlas/CLAUDE.md", *map(str, range(n + 1)))
+                await watched.turn(100)
+            acknowledged = watched.clock.now()
+            await watched.store.says("/projects/atlas/CLAUDE.md", *map(str, range(50)))
+            while watched.clock.now() < acknowledged + 300 * SECOND:
+                await watched.turn(60)
+            copies = len(watched.copies())
+        LOST[how](watched.store.home.ledger)
+        async with opened(tmp_path) as store:
+            found = await store.rows("SELECT count(*) FROM insights")
+
+        assert [(50,)] == found
+        assert 1 == copies  # all are of one hour, of which the newest is kept
+
+    @pytest.mark.parametrize("how", ["gone", "empty", "half"])
+    async def test_while_open(self, tmp_path: Path, how: str) -> None:
+        """Nothing is acknowledged any more once the file is gone or cut off below the daemon."""
+        async with opened(tmp_path) as store:
+            await store.says("/projects/atlas/CLAUDE.md", "first")
+            LOST[how](store.home.ledger)
+            with pytest.raises(DiskFault, match="moved away|cut off"):
+                await store.says("/projects/atlas/CLAUDE.md", "second")
 
 
 class TestFailures:
@@ -112,7 +165,7 @@ class TestFailures:
             known = kept(watched.store.home, EPOCH)
 
         assert "cannot list the backups" in failing["backup"]
-        assert {"backup": None, "recovery": None} == known
+        assert {"backup": None, "checked_at": None, "recovery": None} == known
 
     async def test_tried_again(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
@@ -131,7 +184,7 @@ class TestFailures:
             await watched.turn(RETRY)
 
             assert {"backup": "no disk today"} == failing
-            assert "backup failed and is tried again in 300 s" in caplog.text
+            assert "backup failed and is tried again in 240 s" in caplog.text
             assert [330] == watched.copies()
             assert {} == await describe()
 
@@ -157,17 +210,36 @@ class TestFailures:
 
 
 class TestCheck:
-    async def test_weekly(self, tmp_path: Path) -> None:
-        """The whole ledger is checked once a week, however often the daemon starts."""
+    async def test_daily(self, tmp_path: Path) -> None:
+        """The whole ledger is checked once a day, however often the daemon starts."""
         async with scheduled(tmp_path) as watched:
             await watched.turn(SOON)
             ages = [backups.checked_at(tmp_path / "backups")]
-            await watched.turn(6 * 24 * 3_600)
+            await watched.turn(23 * 3_600)
             ages.append(backups.checked_at(tmp_path / "backups"))
-            await watched.turn(24 * 3_600)
+            await watched.turn(3_600)
             ages.append(backups.checked_at(tmp_path / "backups"))
 
-        assert [30, 30, 30 + 7 * 24 * 3_600] == [((each or 0) - EPOCH) // SECOND for each in ages]
+        assert [30, 30, 30 + 24 * 3_600] == [((each or 0) - EPOCH) // SECOND for each in ages]
+
+    async def test_nobody_waits(self, tmp_path: Path) -> None:
+        """While the whole ledger is read and found sound, nobody who writes waits for it."""
+        async with scheduled(tmp_path) as watched:
+            await watched.store.says("/projects/atlas/CLAUDE.md", "Say it.")
+            written: list[object] = []
+            submit = watched.store.records.write
+
+            async def noted(unit: Any, **how: Any) -> Any:
+                written.append(unit)
+                return await submit(unit, **how)
+
+            watched.store.records.write = noted  # type: ignore[method-assign]  # looked at
+            done = await watched.ask("check")
+            shown = kept(watched.store.home, EPOCH)["checked_at"]
+
+        assert "every page of the ledger is sound" == done.said
+        assert [] == written
+        assert EPOCH == shown
 
     async def test_suspected(self, tmp_path: Path) -> None:
         """A ledger under suspicion is checked soon."""
@@ -223,7 +295,8 @@ class TestPrune:
                 await eventually(lambda: 0 < watched.clock.due < 2 * upkeep.PAUSE)
                 watched.clock.advance(upkeep.PAUSE)
             await eventually(lambda: not units)
-            await eventually(lambda: watched.clock.due > HOUR / SECOND - 2 * SOON)
+            # The next that is done is a copy of the ledger, every 240 s.
+            await eventually(lambda: watched.clock.due > 240 - 4 * upkeep.PAUSE - 2 * SOON)
 
     async def test_writes(self, tmp_path: Path) -> None:
         """What files held before we wrote into them is kept for its time, and no longer."""

@@ -44,7 +44,7 @@ AGREED = {
         "promotion_age_days": 0,
         "promotion_projects": 1,
     },
-    "resolution": {"least": 0.0},
+    "resolution": {"least": 0.0, "unapproved": True},
 }
 
 #: One story in so many has files written: it takes twice the time of the others.

@@ -82,6 +82,10 @@ ROWS: Mapping[str, Sequence[Mapping[str, object]]] = {
         | {"strength": 0.8, "decided_by": "rules", "reason": "alike", "linked_at": 1}
     ],
     "reviews": [{"insight_id": INSIGHTS[0], "decision": "approved", "at": 1}],
+    "approvals": [
+        {"principle_id": PRINCIPLES[0], "decision": "approved", "decided_by": "owner", "at": 1}
+        | {"way": "review"}
+    ],
     "revocations": [
         {"id": number, "kind": "path", "key": f"/atlas/{number}/CLAUDE.md", "at": 1}
         for number in range(2)

@@ -96,6 +96,22 @@ class TestTake:
         assert first is not None
         assert second is not None
 
+    def test_once_an_hour(self, filed: Filed, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The first copy of each hour is checked as a whole, and so is what a user asks for."""
+        looked: list[bool] = []
+
+        def noted(_path: Path, *, quick: bool = False) -> str:
+            looked.append(quick)
+            return ""
+
+        monkeypatch.setattr(copying, "problem", noted)
+        for minutes in (0, 4, 8, 64, 68):
+            filed.say(1)
+            backups.take(filed.path, filed.home.backups, at=EPOCH + minutes * 60 * SECOND)
+        backups.take_now(filed.path, filed.home.backups, at=EPOCH + HOUR)
+
+        assert [False, True, True, False, True, False] == looked
+
     def test_no_ledger(self, tmp_path: Path) -> None:
         """Where there is no ledger, nothing is copied, and asking for it says so."""
         assert backups.take(tmp_path / "cortex.db", tmp_path / "backups", at=EPOCH) is None
@@ -221,6 +237,34 @@ class TestTidy:
         assert [25, 1] == [sum(each.migrated is kind for each in left) for kind in (False, True)]
         assert 75 == len(gone)
         assert EPOCH // SECOND * SECOND == left[0].at
+
+    def test_asked_for(self, filed: Filed) -> None:
+        """What a user asked for is not pushed out by what the schedule makes in the same hour."""
+        folder = filed.home.backups
+        mine = backups.take_now(filed.path, folder, at=EPOCH)
+        filed.say(1)
+        newer = backups.take(filed.path, folder, at=EPOCH + 240 * SECOND)
+        filed.say(1)
+        newest = backups.take(filed.path, folder, at=EPOCH + 480 * SECOND)
+        gone = backups.tidy(folder, now=EPOCH + 480 * SECOND, hourly=24, daily=7)
+
+        assert newer is not None
+        assert newest is not None
+        assert [newest.path, mine.path] == [each.path for each in backups.listed(folder)]
+        assert [newer.path] == gone
+
+    @pytest.mark.parametrize(
+        ("age", "others", "stays"), [(6, 1, True), (8, 1, False), (8, 9, True)]
+    )
+    def test_asked_for_ends(self, filed: Filed, age: int, others: int, stays: bool) -> None:
+        """It goes after the days of which copies are kept, unless there is no newer one."""
+        backups.prepare(filed.home.backups)
+        for kind, days in (("manual", age), ("cortex", others)):
+            name = f"{kind}-{stamp(EPOCH - days * 24 * HOUR)}.db"
+            (filed.home.backups / name).write_bytes(b"copy")
+        gone = backups.tidy(filed.home.backups, now=EPOCH, hourly=24, daily=7)
+
+        assert stays == (not gone)
 
     def test_migrations(self, filed: Filed) -> None:
         """Of the copies from before migrations the last three stay."""

@@ -18,9 +18,10 @@ from cortex_actors.errors import (
     LedgerBusy,
     StoreTooNew,
 )
-from cortex_actors.storage import connection, offline
+from cortex_actors.storage import backups, connection, offline
 from cortex_actors.storage.migrate import migrate
 from cortex_actors.storage.version import SCHEMA_VERSION
+from cortex_actors.testing import EPOCH
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -103,6 +104,15 @@ class TestRefused:
             offline.commit(tmp_path / "cortex.db", note)
 
         assert [] == list(tmp_path.iterdir())
+
+    def test_gone(self, ledger: Path) -> None:
+        """Where a ledger is gone and its backups are not, the next start has to restore it."""
+        backups.take(ledger, ledger.with_name("backups"), at=EPOCH)
+        ledger.unlink()
+        with pytest.raises(DiskFault, match="it is gone.*cortex start"):
+            offline.commit(ledger, note)
+
+        assert not ledger.exists()
 
     def test_older(self, ledger: Path) -> None:
         """A ledger of an older version is not migrated: a start does that."""

@@ -137,7 +137,7 @@ class TestLookup:
     async def test_counts(self, store: Store) -> None:
         """The numbers of `status` are those of the ledger."""
         await store.says("/projects/atlas/CLAUDE.md", "a", "b")
-        counts = await store.read(lambda c: lookup.counts(c, "test/3"))
+        counts = await store.read(lambda c: lookup.counts(c, "test/3", ()))
 
         assert {
             "projects": 1,

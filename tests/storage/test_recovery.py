@@ -6,18 +6,21 @@ import json
 import logging
 import shutil
 import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 
+from cortex_actors import lock
 from cortex_actors.clock import SECOND
 from cortex_actors.errors import LedgerDown, StorageFull
+from cortex_actors.home import Home
 from cortex_actors.lookup import kept
 from cortex_actors.rules.retention import HOUR
 from cortex_actors.storage import backups, check, copying, recovery, reports, restoring
 from cortex_actors.storage.copying import problem
 from cortex_actors.storage.files import Halt
-from cortex_actors.testing import EPOCH
+from cortex_actors.testing import EPOCH, ManualClock
 from tests.storage.damage import AFTER, BEFORE, DAMAGE, READABLE, damaged, flipped, recovered
 from tests.storage.ledgers import PAGE, Filed, event_id, template, unclosed
 from tests.storage.test_backups import Usage
@@ -104,6 +107,75 @@ class TestDamage:
         assert recovery.ready(filed.home, filed.clock) is None
 
 
+class TestGone:
+    def test_restored(self, filed: Filed) -> None:
+        """A ledger that was deleted comes back from its newest backup, and that is reported."""
+        filed.path.unlink()
+        report = recovered(filed)
+
+        assert BEFORE == filed.count("events")
+        assert ("cortex-20260101T000000Z.db", None) == (report.backup, report.ledger)
+        assert "it is gone" in report.reason
+        assert kept(filed.home, report.at)["recovery"] is not None
+
+    def test_backups_alone(self, filed: Filed, tmp_path: Path) -> None:
+        """Backups that somebody puts into a home that has nothing else are a ledger to restore."""
+        home = Home(tmp_path / "new")
+        home.create()
+        shutil.copytree(filed.home.backups, home.backups)
+        report = recovery.ready(home, filed.clock)
+
+        assert report is not None
+        assert home.ledger.exists()
+
+    @pytest.mark.parametrize("prepared", [False, True])
+    def test_first_start(self, tmp_path: Path, prepared: bool) -> None:
+        """A home that never had a backup gets a new ledger, and nothing is reported."""
+        home = Home(tmp_path)
+        if prepared:
+            backups.prepare(home.backups)
+
+        assert recovery.ready(home, ManualClock()) is None
+        assert not home.ledger.exists()
+
+    @pytest.mark.parametrize("why", ["newer", "damaged", "another's"])
+    def test_none_is_good(self, filed: Filed, why: str) -> None:
+        """Where no backup can be used, no empty ledger takes the place of the one that is gone."""
+        (copy,) = backups.listed(filed.home.backups)
+        if why == "newer":
+            with closing(sqlite3.connect(copy.path)) as opened:
+                opened.execute("PRAGMA user_version = 99")
+        elif why == "damaged":
+            copy.path.write_bytes(copy.path.read_bytes()[: 9 * PAGE])
+        else:
+            copy.path.rename(copy.path.with_name("mine.db"))
+        filed.path.unlink()
+        with pytest.raises(LedgerDown, match="move them away to begin with an empty one"):
+            recovery.ready(filed.home, filed.clock)
+
+        assert [] == filed.names("cortex.db*")
+
+    def test_unread_backups(self, filed: Filed, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Backups that cannot be listed are not taken for none."""
+
+        def refused(_folder: object) -> None:
+            raise PermissionError(13, "Permission denied")
+
+        filed.path.unlink()
+        monkeypatch.setattr(type(filed.path), "iterdir", refused)
+        with pytest.raises(LedgerDown, match="cannot list the backups"):
+            check.damage(filed.path)
+
+    def test_link(self, filed: Filed) -> None:
+        """A link whose file is not there, as on a disk that is not mounted, is left as it is."""
+        filed.path.rename(filed.home.root / "elsewhere.db")
+        filed.path.symlink_to("/nowhere/cortex.db")
+        with pytest.raises(LedgerDown, match="mount"):
+            recovery.ready(filed.home, filed.clock)
+
+        assert filed.path.is_symlink()
+
+
 class TestNoDamage:
     def test_garbage_wal(self, filed: Filed) -> None:
         """A WAL that holds garbage is ignored by SQLite: the ledger beside it is good."""
@@ -162,8 +234,27 @@ class TestHowMuch:
 
         assert "" != check.damage(filed.path)
 
+    @pytest.mark.parametrize("boot", [None, "another"])
+    def test_machine_went_down(self, filed: Filed, boot: str | None) -> None:
+        """After the machine went down all is read; after a crash of the daemon every page."""
+        leaf = filed.leaf_of("sqlite_autoindex_events_1")
+        content = filed.path.read_bytes()[(leaf - 1) * PAGE : leaf * PAGE]
+        filed.overwrite(leaf, content.replace(event_id(7).encode(), event_id(8).encode()))
+        unclosed(filed, lambda opened: opened.execute("UPDATE owner SET epoch = 9"))
+        for life in range(2):
+            with closing(lock.acquire(filed.home)) as owner:
+                owner.take_over(started_at=EPOCH, version="0")
+                owner.say(lock.State.RUNNING)
+            if boot and not life:
+                said = json.loads(filed.home.lock.read_text())
+                filed.home.lock.write_text(json.dumps({**said, "boot": boot}))
+        report = recovery.ready(filed.home, filed.clock)
+
+        assert (boot is not None) == (report is not None)
+        assert BEFORE + AFTER == len(filed.ask("SELECT id FROM events NOT INDEXED"))
+
     def test_whole(self, filed: Filed) -> None:
-        """The weekly check reads everything; what it finds, the next start knows."""
+        """The daily check reads everything; what it finds, the next start knows."""
         check.whole(filed.path, Halt())
         assert not check.marker(filed.path).exists()
 

@@ -127,7 +127,7 @@ class TestChoose:
         words = [name, f"{name}.db", str(filed.home.backups / f"{name}.db")]
 
         assert {f"{name}.db"} == {restoring.choose(filed.home, each).path.name for each in words}
-        assert "cortex-20260101T000001Z.db" == restoring.choose(filed.home, "latest").path.name
+        assert "manual-20260101T000001Z.db" == restoring.choose(filed.home, "latest").path.name
 
     def test_missing(self, filed: Filed) -> None:
         """What the ledger has and the backup has not is counted, table by table."""

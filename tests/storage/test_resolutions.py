@@ -67,7 +67,7 @@ class TestKeep:
         await kept.write(lambda c: resolutions.keep(c, WRITTEN, newer))
 
         assert ["- Be kind.", "- Run pytest."] == await bullets(kept)
-        assert 1 == await kept.read(resolutions.count)
+        assert 1 == len(await kept.read(resolutions.paths))
 
     async def test_refused(self, kept: Store) -> None:
         """Where nothing could be written, section and bullets stay what stands there."""

@@ -12,10 +12,10 @@ import pytest
 from cortex_actors.clock import SECOND
 from cortex_actors.rules.retention import HOUR
 from cortex_actors.storage import backups, check, reports
-from cortex_actors.storage.graft import graft
+from cortex_actors.storage.relist import relist
 from cortex_actors.testing import EPOCH
 from tests.storage.damage import AFTER, BEFORE, damaged, recovered
-from tests.storage.ledgers import PAGE, Filed, event_id
+from tests.storage.ledgers import PAGE, Filed, event_id, unclosed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -156,7 +156,7 @@ class TestSalvage:
         assert [(BEFORE + AFTER + 1,)] == filed.ask("SELECT seq FROM events")
 
 
-class TestGraft:
+class TestRelist:
     def test_long_rows(self, tmp_path: Path) -> None:
         """A list of tables that goes on over many pages, and over pages of its own, is put back."""
         good, torn, scratch = (tmp_path / name for name in ("good.db", "torn.db", "scratch.db"))
@@ -168,7 +168,7 @@ class TestGraft:
                 opened.execute(f"INSERT INTO t{each} (column_{each}_0) VALUES (?)", (each,))  # noqa: S608 - ours
         pages = good.stat().st_size // PAGE
         torn.write_bytes(bytes(PAGE) + good.read_bytes()[PAGE:])
-        graft(torn, good, scratch)
+        relist(torn, good, scratch)
         with closing(sqlite3.connect(scratch)) as opened:
             found = [
                 opened.execute(f"SELECT column_{each}_0 FROM t{each}").fetchone()[0]  # noqa: S608 - ours
@@ -178,9 +178,35 @@ class TestGraft:
         assert list(range(60)) == found
         assert pages > 300
 
+    @pytest.mark.parametrize("how", ["first page", "list of tables"])
+    def test_log(self, filed: Filed, how: str) -> None:
+        """What a crash left in the log comes back, too, with the rows before it."""
+        unclosed(filed, lambda opened: opened.execute("UPDATE events SET source = 'late'"))
+        log = filed.home.root / "cortex.db-wal"
+        kept = log.read_bytes()
+        log.unlink()
+        damaged(filed, how)
+        log.write_bytes(kept)
+        recovered(filed)
+        late = filed.ask("SELECT count(*) FROM events WHERE source = 'late'")
+
+        assert BEFORE + AFTER == filed.count("events")
+        assert [(AFTER,)] == late  # what the backup has stays as it has it
+
+    def test_cut_off(self, filed: Filed) -> None:
+        """A list of tables that is put back never lies where another table is thought to begin."""
+        last = max(filed.root_of(name) for name in ("events", "insights", "verdicts"))
+        content = filed.path.read_bytes()[: (last - 1) * PAGE]
+        filed.path.write_bytes(bytes(PAGE) + content[PAGE:])
+        check.suspect(filed.path, "a test")
+        recovered(filed)
+
+        assert "" == check.damage(filed.path)
+        assert BEFORE <= filed.count("events")
+
     def test_no_database(self, tmp_path: Path) -> None:
         """What is no database gives nothing."""
         for name in ("torn.db", "good.db"):
             (tmp_path / name).write_bytes(b"notes" * 999)
-        with pytest.raises(ValueError, match="no database"):
-            graft(tmp_path / "torn.db", tmp_path / "good.db", tmp_path / "scratch.db")
+        with pytest.raises(sqlite3.DatabaseError, match="not a database"):
+            relist(tmp_path / "torn.db", tmp_path / "good.db", tmp_path / "scratch.db")

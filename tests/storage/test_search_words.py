@@ -1,27 +1,26 @@
-"""The words of a search: any text, the plan SQLite makes, and what leaving words out costs."""
+"""The words of a search: any text, what words weigh, and what leaving words out costs."""
 
 from __future__ import annotations
 
 import random
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import select
-from sqlalchemy.dialects import sqlite
 
-from cortex_actors.domain.passage import Place
+from cortex_actors.errors import WordsDamaged
+from cortex_actors.rules.terms import terms as terms_of
 from cortex_actors.storage import passages
-from cortex_actors.storage.schema import passages as rows
 from cortex_actors.storage.search import words
-from cortex_actors.storage.search.words import near, searched
-from tests.storage.room import Room
+from cortex_actors.storage.search.words import Lengths, Placed, near
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sqlalchemy import Connection
 
-    from cortex_actors.rules.terms import Term
     from tests.storage.things import Tables
 
 #: Words as English has them: a few everywhere, most of them rare.
@@ -39,44 +38,53 @@ def learn(tables: Tables, *texts: str) -> Connection:
     return tables.connection
 
 
+def asked(connection: Connection, question: str, *, most: int = 9) -> list[str]:
+    """Return the terms a question is searched by, as a person reads them."""
+    among = Lengths().among(connection, "words_alone", None)
+    return [each.shown for each in words.searched(connection, question, most=most, among=among)]
+
+
+def placed(
+    connection: Connection,
+    question: str,
+    *,
+    some: Iterable[int] | None = None,
+    most: int = 12,
+    depth: int = 10,
+) -> list[Placed]:
+    """Return what a question finds by its words among passages of those numbers, or all."""
+    ids = None if some is None else np.fromiter(some, np.int64)
+    among = Lengths().among(connection, "words_alone", ids)
+    terms = words.searched(connection, question, most=most, among=among)
+    return near(connection, terms, among=among, depth=depth)
+
+
 def found(connection: Connection, question: str, *, most: int = 12, depth: int = 10) -> list[str]:
     """Return the ids of what a question finds by its words."""
-    terms = searched(connection, question, most=most)
-    if not terms:
-        return []
-    return [each.item_id for each in near(connection, "words_alone", terms, ids=None, depth=depth)]
-
-
-def shown(terms: list[Term]) -> list[str]:
-    """Return terms as a person reads them."""
-    return [each.shown for each in terms]
+    return [each.item_id for each in placed(connection, question, most=most, depth=depth)]
 
 
 class TestTerms:
     def test_stems(self, tables: Tables) -> None:
         """Words that the index does not tell apart are searched once."""
-        assert ["running", "café"] == shown(
-            searched(tables.connection, "running runs RUN café cafe", most=9)
-        )
+        assert ["running", "café"] == asked(tables.connection, "running runs RUN café cafe")
 
     def test_no_token(self, tables: Tables) -> None:
         """What the tokeniser makes nothing of is not searched."""
-        assert [] == searched(tables.connection, "\N{COMBINING ACUTE ACCENT}", most=9)
+        assert [] == asked(tables.connection, "\N{COMBINING ACUTE ACCENT}")
 
     def test_pruned(self, tables: Tables) -> None:
         """Of a long question the rarest words are searched, in its order."""
         connection = learn(tables, "one two three", "one two", "one")
 
-        assert ["two", "three"] == shown(searched(connection, "one two three four", most=2))
-        assert ["one", "two", "three", "four"] == shown(
-            searched(connection, "one two three four", most=4)
-        )
+        assert ["two", "three"] == asked(connection, "one two three four", most=2)
+        assert ["one", "two", "three", "four"] == asked(connection, "one two three four", most=4)
 
     def test_phrase_stays(self, tables: Tables) -> None:
         """A phrase is searched whatever its words are, and beginnings count as rare."""
         connection = learn(tables, "one two", "one")
 
-        assert ['"one two"', "天*"] == shown(searched(connection, '"one two" one 天', most=1))
+        assert ['"one two"', "天*"] == asked(connection, '"one two" one 天', most=1)
 
 
 class TestFound:
@@ -121,11 +129,9 @@ class TestFound:
     def test_only_allowed(self, tables: Tables) -> None:
         """What may not be found has no place in the list, and takes nobody's."""
         connection = learn(tables, *["same"] * 30)
-        ids = select(rows.c.id).where(rows.c.item_id >= "0020")
-        terms = searched(connection, "same", most=9)
-        placed = near(connection, "words_alone", terms, ids=ids, depth=3)
+        few = placed(connection, "same", some=range(21, 31), depth=3)
 
-        assert ["0020", "0021", "0022"] == [each.item_id for each in placed]
+        assert ["0020", "0021", "0022"] == [each.item_id for each in few]
 
 
 class TestAnyText:
@@ -144,25 +150,58 @@ class TestAnyText:
         found(tables.connection, text, most=1)
 
 
-class TestPlan:
-    def test_words_first(self, tables: Tables) -> None:
-        """SQLite walks the words once, and looks up passages; it never turns that round."""
-        room = Room(tables)
-        room.says(*(f"text {number}" for number in range(50)))
-        room.tables.connection.exec_driver_sql("ANALYZE")
-        ids = select(rows.c.id).where(rows.c.place != Place.PAIRED)
-        for allowed in (None, ids):
-            steps = self.explained(tables, words.best("words_alone", allowed, 10))
-            assert steps[1].startswith("SCAN words_alone VIRTUAL TABLE INDEX 0:M1")
-            assert any(step.startswith("SEARCH p USING INTEGER PRIMARY KEY") for step in steps)
-            assert not any("VIRTUAL TABLE INDEX" in step for step in steps[2:])
+class TestWeights:
+    @pytest.mark.parametrize("few", [0, 1_000])
+    @pytest.mark.parametrize("part", [False, True])
+    def test_as_fts5(
+        self, tables: Tables, monkeypatch: pytest.MonkeyPatch, *, few: int, part: bool
+    ) -> None:
+        """Words weigh what FTS5 gives them in a table of just the texts that may be found."""
+        monkeypatch.setattr(words, "FEW", few)
+        draw = random.Random(3)
+        share = [1 / (rank + 1) for rank in range(50)]
+        texts = [" ".join(draw.choices(VOCABULARY[:50], share, k=20)) for _ in range(200)]
+        texts += ["天気 天気がいい word1", "?", "word0 word1 word0 word1 word0 word1"]
+        connection = learn(tables, *texts)
+        places = [place for place in range(len(texts)) if not part or place % 3]
+        with words.said([texts[place] for place in places]) as private:
+            for question in ("word0 word3 word40", '"word0 word1" word9', "天気 word2", "wordless"):
+                terms = words.distinct(terms_of(question))
+                expected = words.best(private, terms, 10)
+                some = [place + 1 for place in places] if part else None
+                mine = placed(connection, question, some=some)
+                assert [f"{places[n]:04}" for n, _ in expected] == [each.item_id for each in mine]
+                weights = [weight for _, weight in expected]
+                assert weights == pytest.approx([each.score for each in mine])
 
-    @staticmethod
-    def explained(tables: Tables, query: object) -> list[str]:
-        """Return the steps of SQLite's plan."""
-        compiled = query.compile(dialect=sqlite.dialect(), compile_kwargs={"literal_binds": True})  # type: ignore[attr-defined]
-        sql = str(compiled).replace(":asked", "'text'")
-        return [str(row[3]) for row in tables.rows(f"EXPLAIN QUERY PLAN {sql}")]
+    def test_whatever_others_say(self, tables: Tables) -> None:
+        """Texts that may not be found change neither what is searched, nor the order or weights."""
+        draw = random.Random(4)
+        texts = [" ".join(draw.choices(VOCABULARY[:300], k=20)) for _ in range(1_100)]
+        connection = learn(tables, *texts)
+        mine = range(1, len(texts) + 1)
+        questions = [" ".join(draw.sample(VOCABULARY[:300], 30)) for _ in range(10)]
+        before = [placed(connection, each, some=mine) for each in questions]
+        others = [
+            passage
+            for number in range(500)
+            for passage in passages.of_item(
+                " ".join(draw.choices(VOCABULARY[:20], k=90)),
+                collection="cortex_private",
+                item_id=f"x{number}",
+            )
+        ]
+        passages.put(connection, others)
+
+        assert before == [placed(connection, each, some=mine) for each in questions]
+
+    def test_damaged(self, tables: Tables) -> None:
+        """A word in a text that the list does not have is damage, and not an answer."""
+        connection = learn(tables, "one two")
+        connection.exec_driver_sql("DELETE FROM words_alone_docsize")
+
+        with pytest.raises(WordsDamaged):
+            found(connection, "one")
 
 
 class TestPruning:

@@ -10,6 +10,7 @@ from sqlalchemy import StaticPool, create_engine
 
 from cortex_actors.domain.knowledge import Chunk, chunk_id
 from cortex_actors.domain.memory import Memory, Realm
+from cortex_actors.storage.connection import PLACES
 from cortex_actors.storage.schema import metadata
 from cortex_actors.testing import EPOCH
 
@@ -46,6 +47,8 @@ def in_memory() -> Iterator[Tables]:
     engine = _engine()
     with engine.connect() as connection:
         _driver(connection).deserialize(_empty())
+        for places in PLACES:
+            _driver(connection).execute(places)
         yield Tables(connection)
     engine.dispose()
 

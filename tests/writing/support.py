@@ -113,10 +113,14 @@ class Desk:
 
     async def close(self) -> None:
         """Call off what is watched, and close the tables."""
+        await self.cancel()
+        self.rows.engine.dispose()
+
+    async def cancel(self) -> None:
+        """Call off what is watched."""
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self.rows.engine.dispose()
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 SEED = int(os.environ.get("CORTEX_EDITORS_SEED", random.randrange(1_000_000)))
 
 #: Saves of each editor in `make test`, and in `make soak`.
-FEW, MANY = 200, 2_000
+FEW, MANY = 400, 2_000
 
 #: How editors save: over the file at once or slowly, by a rename, behind a backup, at the end of
 #: the file, and between our marks.

@@ -50,13 +50,21 @@ class TestWriting:
         assert ["done"] == desk.states
 
     async def test_nothing_left(self, desk: Desk) -> None:
-        """In the end the folder holds the file and nothing else, and the row names nothing."""
+        """The folder holds the file and nothing else at once, and in the end no row names more."""
         desk.path.write_bytes(b"# Atlas\n")
         await desk.write()
-        await desk.quiet()
-
         assert ["CLAUDE.md"] == desk.names
-        assert [("done", "", None)] == desk.rows.rows()
+        await desk.write(BODY + b"- Use uv.\n")
+        assert ["CLAUDE.md"] == desk.names
+        await desk.writer.undo(desk.target())
+        assert ["CLAUDE.md"] == desk.names
+
+        desk.path.unlink()
+        await desk.write(create=True)
+        await desk.writer.undo(desk.target())
+        assert [] == desk.names
+        await desk.quiet()
+        assert {""} == {aside for _, aside, _ in desk.rows.rows()}
 
     async def test_attributes(self, desk: Desk) -> None:
         """Mode, owner and extended attributes are those of the file that was there."""
@@ -199,7 +207,6 @@ class TestUndoing:
         """A file that we made goes, unless a human has put something into it."""
         await desk.write(create=True)
         await desk.writer.undo(desk.target())
-        await desk.quiet()
         assert [] == desk.names
 
         await desk.write(create=True)
@@ -219,5 +226,4 @@ class TestTwoAtOnce:
         assert found is not None
         assert found.body in bodies
         assert found.intact
-        await desk.quiet()
         assert ["CLAUDE.md"] == desk.names

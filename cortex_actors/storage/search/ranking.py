@@ -62,7 +62,7 @@ class Lists:
     def explained(self, item: Fused, *, weighed: bool) -> dict[str, dict[str, Any]]:
         """Return each list's place for an item; `weighed` adds what the list measured.
 
-        What words weigh depends on how many texts hold them, whoever may read these.
+        An agent is not told what words weigh: that lies within what it may read, and is not needed.
         """
         return {
             name: self._place(name, item.ranks[name], weighed=weighed)

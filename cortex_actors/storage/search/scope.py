@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
 from sqlalchemy import (
     ColumnElement,
     CompoundSelect,
@@ -47,6 +48,8 @@ from cortex_actors.storage.search.query import Where
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from numpy.typing import NDArray
 
     from cortex_actors.domain.memory import Layer
     from cortex_actors.rules.attention import Decay
@@ -117,6 +120,16 @@ def scope(
     if not selects:
         return Scope((), select(passages.c.id).where(false()))
     return Scope(searched, selects[0] if len(selects) == 1 else union_all(*selects))
+
+
+def numbers(connection: Connection, seen: Scope) -> NDArray[np.int64] | None:
+    """Return the numbers of the passages that may be found; None for everything there is."""
+    if seen.ids is None:
+        return None
+    # Written one behind the other they are read in a third of the time of as many rows.
+    query = select(func.group_concat(seen.ids.subquery().c.id))
+    written = connection.execute(query).scalar_one()
+    return np.fromstring(written or "", np.int64, sep=",")
 
 
 def count(connection: Connection, seen: Scope) -> int:

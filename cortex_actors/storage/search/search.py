@@ -22,9 +22,11 @@ from cortex_actors.storage.search.dense import Dense
 from cortex_actors.storage.search.hits import shown
 from cortex_actors.storage.search.query import Found
 from cortex_actors.storage.search.ranking import Lists, profile_of
-from cortex_actors.storage.search.scope import COLLECTIONS, count, scope
+from cortex_actors.storage.search.scope import COLLECTIONS, count, numbers, scope
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from sqlalchemy import Connection
 
     from cortex_actors.domain.hit import Hit
@@ -73,6 +75,7 @@ class Search:
         self._decays = settings.decays
         matrix = matrix or VectorMatrix(model, MATRIX_MB)
         self._dense = Dense(neighbours, model=model, matrix=matrix)
+        self._lengths = words.Lengths()
         #: Whether a search has the words made anew: it takes the writer, so only one at a time.
         self._is_mending = False
 
@@ -135,8 +138,10 @@ class Search:
         """Ask every list, fuse them and look up the best (in a read transaction)."""
         lists = Lists()
         if not run.is_whole:
-            plan = self._by_meaning(connection, run, lists, asked)
-            terms = self._by_words(connection, run, lists)
+            ids = numbers(connection, run.seen)
+            allowed = None if run.seen.allowed is None else ids
+            plan = self._by_meaning(connection, asked, lists, allowed)
+            terms = self._by_words(connection, run, lists, ids)
             total = count(connection, run.seen) if self._profile.absent_last else None
         else:
             plan, terms, total = self._whole(connection, run, lists, asked)
@@ -147,12 +152,16 @@ class Search:
         return Found(tuple(hits), told, tuple(run.skipped))
 
     def _by_meaning(
-        self, connection: Connection, run: _Run, lists: Lists, asked: Asked | None
+        self,
+        connection: Connection,
+        asked: Asked | None,
+        lists: Lists,
+        allowed: NDArray[np.int64] | None,
     ) -> Plan | None:
         """Ask the lists of vectors; return how these were compared."""
         if asked is None:
             return None
-        answer = self._dense.near(connection, asked, run.seen.allowed)
+        answer = self._dense.near(connection, asked, allowed)
         taken = self._takes(DENSE_ALONE, DENSE_PAIRED)
         lists.said |= {name: answer.lists[name] for name in taken}
         return answer.plan
@@ -195,24 +204,29 @@ class Search:
             ]
         return hits
 
-    def _by_words(self, connection: Connection, run: _Run, lists: Lists) -> list[Term]:
+    def _by_words(
+        self, connection: Connection, run: _Run, lists: Lists, ids: NDArray[np.int64] | None
+    ) -> list[Term]:
         """Ask the lists of words; return the terms they were asked for."""
         taken = self._takes(WORDS_ALONE, WORDS_PAIRED)
         if not taken:
             return []
         try:
-            terms = words.searched(connection, run.query.text, most=self._most)
+            texts = {
+                name: self._lengths.among(connection, name, ids) for name in (WORDS_ALONE, *taken)
+            }
+            among = texts[WORDS_ALONE]
+            terms = words.searched(connection, run.query.text, most=self._most, among=among)
             for name in taken if terms else ():
-                lists.said[name] = words.near(
-                    connection, name, terms, ids=run.seen.ids, depth=run.depth
-                )
+                among = texts[name]
+                lists.said[name] = words.near(connection, terms, among=among, depth=run.depth)
         except WordsDamaged as error:
             lists.said.pop(WORDS_ALONE, None)
             run.skipped.append((WORDS, str(error)))
             run.is_damaged = True
             return []
-        self._note(run, lists, terms)
-        return terms
+        self._note(run, lists, list(terms))
+        return list(terms)
 
     def _note(self, run: _Run, lists: Lists, terms: list[Term]) -> None:
         """Say what hits are worth that hold no word of the question, or none was looked for."""
@@ -237,7 +251,7 @@ class Search:
         extra: dict[str, Any] = {**hit.extra, "found_by": lists.holding(item), "cosine": cosine}
         if run.query.explain:
             plan, terms = how
-            # Nor is what depends on texts it may not read: which words are rare, what they weigh.
+            # Nor is it what words weigh, nor which were searched: an answer needs neither.
             extra["explain"] = {
                 **lists.explained(item, weighed=run.is_owner),
                 "plan": None if plan is None else {"kind": str(plan.kind), "why": plan.why},
@@ -267,6 +281,7 @@ class Search:
         self._is_mending = True
         try:
             await self._records.write(passages.rebuild)
+            self._lengths.forget()
         finally:
             self._is_mending = False
 

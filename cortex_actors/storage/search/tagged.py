@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import Connection, Select, bindparam, func, literal_column, select
 
 from cortex_actors.domain.memory import MemoryStatus
+from cortex_actors.storage.memories import readable, shared
 from cortex_actors.storage.schema import memories, memory_tags
 from cortex_actors.storage.search.query import EVERYTHING, Query, Where
 from cortex_actors.storage.search.remembered import remembered
@@ -77,17 +78,25 @@ def tagged(
     ]
 
 
-def rare(connection: Connection, words: Sequence[str], *, most: int) -> list[str]:
-    """Return those words under which at most so many memories are filed, in their one form."""
-    asked = plain(words)
-    query = (
-        select(memory_tags.c.tag)
-        .where(memory_tags.c.tag.in_(_each("words")))
-        .group_by(memory_tags.c.tag)
-        .having(func.count() > most)
+def rare(
+    connection: Connection, words: Sequence[str], *, most: int, where: Where = EVERYTHING
+) -> list[str]:
+    """Return those words, in their one form, under which at most so many memories are filed.
+
+    Those that whoever asks may read count: how many others file under a word it does not learn.
+    """
+    rights = [readable(where.reader), *([shared()] if where.outward else [])]
+    some = (
+        select(memory_tags.c.memory_id)
+        .join(memories, memories.c.id == memory_tags.c.memory_id)
+        .where(memory_tags.c.tag == bindparam("word"), *rights)
+        .limit(most + 1)
     )
-    common = set(connection.execute(query, {"words": json.dumps(asked)}).scalars())
-    return [each for each in asked if each not in common]
+    query = select(func.count()).select_from(some.subquery())
+    asked = plain(words)
+    return [
+        each for each in asked if connection.execute(query, {"word": each}).scalar_one() <= most
+    ]
 
 
 def plain(words: Iterable[str]) -> list[str]:

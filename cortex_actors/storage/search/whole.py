@@ -10,8 +10,6 @@ own words, as what has no predecessor does.
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +21,6 @@ from cortex_actors.storage.search import words
 from cortex_actors.storage.search.compared import exact
 from cortex_actors.storage.search.dense import Near
 from cortex_actors.storage.search.words import Placed
-from cortex_actors.storage.tables.passage import TOKENIZE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,14 +31,6 @@ if TYPE_CHECKING:
 
 #: Rows read at once: 3 MB of vectors.
 READ = 2_000
-
-#: How texts are cut into words, and that they are not kept beside them.
-_TABLE = f"CREATE VIRTUAL TABLE said USING fts5(text, content='', tokenize='{TOKENIZE}')"
-
-#: The best by BM25, ties by number, which are those of their ids.
-_BEST = (
-    "SELECT rowid, bm25(said) AS weight FROM said WHERE said MATCH ? ORDER BY weight, rowid LIMIT ?"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,15 +108,10 @@ class Kept:
         asked = words.distinct(terms.terms(question))
         if not asked:
             return [], []
-        with closing(sqlite3.connect(":memory:", isolation_level=None)) as private:
-            private.execute(_TABLE)
+        with words.said(self.texts) as private:
             private.execute("CREATE VIRTUAL TABLE held USING fts5vocab('said', 'row')")
-            private.execute("BEGIN")
-            rows = enumerate(self.texts)
-            private.executemany("INSERT INTO said (rowid, text) VALUES (?, ?)", rows)
             counts = words.counted(asked, dict(private.execute("SELECT term, doc FROM held")))
             some = terms.rarest(list(asked), counts, most=most, places=words.PLACES)
             some = some or list(asked)[: terms.FEWEST]
-            found = private.execute(_BEST, (terms.written(some), depth)).fetchall()
-        placed = [(*self.items[int(number)], -weight) for number, weight in found]
-        return some, [Placed(collection, item, score) for collection, item, score in placed]
+            found = words.best(private, some, depth)
+        return some, [Placed(*self.items[place], weight) for place, weight in found]

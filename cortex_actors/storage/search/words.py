@@ -1,4 +1,9 @@
-"""The words of a question against the words of what may be found: SQLite's FTS5, ranked by BM25.
+"""The words of a question against the words of what may be found, ranked by BM25.
+
+SQLite's FTS5 says which passages hold a term and how often. What a term is worth is worked out here
+among the passages that may be found, and no others: FTS5's own `bm25` counts every row, so that an
+agent could tell by the order of its hits which words others keep to themselves. Where everything
+may be found the two weigh alike, and this takes an eighth of the time.
 
 The question is cut into words by the very tokeniser that cut the texts, in a private database in
 memory, so that nothing here has to know how a stem is made. Of a long question only the rarest
@@ -8,13 +13,14 @@ words are searched: the common ones cost nearly all of the time and decide nearl
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
+import threading
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from sqlalchemy import literal_column, select, text
+import numpy as np
 from sqlalchemy.exc import DatabaseError
 
 from cortex_actors.errors import WordsDamaged
@@ -23,20 +29,57 @@ from cortex_actors.storage import faults
 from cortex_actors.storage.tables.passage import TOKENIZE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from sqlalchemy import Connection, Label, Select
+    from numpy.typing import NDArray
+    from sqlalchemy import Connection
 
     from cortex_actors.rules.terms import Term
-    from cortex_actors.storage.search.scope import Ids
 
 #: Texts that the words of one question stand in together, each word's counted. At 100,000 passages
 #: whose sentences of 20 words were pasted, 40,000 kept .98 of the ten best and 20,000 kept .85;
 #: up to 2,500 passages no word is left out for it.
 PLACES = 40_000
 
+#: Texts that are read and weighed on their own sooner than the places of words are gone through,
+#: which are those of everybody's texts: 35 us for each text, where a common word takes 20 ms and
+#: more at 100,000.
+FEW: Final = 1_000
+
+#: A full-text table of a few texts, which are not kept beside their words, and the best of them by
+#: BM25; ties by number.
+_SAID = f"CREATE VIRTUAL TABLE said USING fts5(text, content='', tokenize='{TOKENIZE}')"
+_BEST = (
+    "SELECT rowid, -bm25(said) AS weight FROM said WHERE said MATCH ?"
+    " ORDER BY weight DESC, rowid LIMIT ?"
+)
+
+#: BM25 as FTS5 has it: how soon more of a word counts no more, how much a long text is held back,
+#: and what a word is worth that stands in half of the texts.
+_SOON: Final = 1.2
+_HELD_BACK: Final = 0.75
+_WORTHLESS: Final = 1e-6
+
+#: The newest passage, and whose the ledger is: its numbers mean something else to another owner.
+_NEWEST = (
+    "SELECT coalesce((SELECT max(id) FROM passages), 0),"
+    " coalesce((SELECT max(epoch) FROM owner), 0)"
+)
+
+#: What passages are of, and what they say, in the order of their items.
+_ITEMS = (
+    "SELECT id, collection, item_id, text FROM passages"
+    " WHERE id IN (SELECT value FROM json_each(?)) ORDER BY item_id"
+)
+
+#: The row of FTS5's own data that counts a table's rows and tokens.
+_TOTALS = 1
+
 #: A term's words as the index has them.
 Stems: TypeAlias = "tuple[str, ...]"
+
+#: Numbers of passages.
+Numbers: TypeAlias = "NDArray[np.int64]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,81 +91,117 @@ class Placed:
     score: float
 
 
-def searched(connection: Connection, question: str, *, most: int) -> list[Term]:
+@dataclass(frozen=True, slots=True)
+class Among:
+    """The texts of a list of words that may be found: words are weighed among them.
+
+    Attributes:
+        words: the list.
+        lengths: words of each passage by its number, -1 for what is not in the list.
+        seen: by the same number, whether it may be found; None for all.
+        count: how many texts there are, and
+        tokens: how many words they have together.
+
+    """
+
+    words: str
+    lengths: NDArray[np.int32]
+    seen: NDArray[np.bool_] | None
+    count: int
+    tokens: int
+
+
+class Lengths:
+    """How long texts are, in memory: a passage is never changed, so none is read twice.
+
+    Reading them takes 0.1 s for each list at 100,000; each search brings in what came since.
+    """
+
+    def __init__(self) -> None:
+        """Know nothing yet."""
+        self._lock = threading.Lock()
+        self._epoch = 0
+        self._known: dict[str, NDArray[np.int32]] = {}
+
+    def forget(self) -> None:
+        """Read all of them again: the words were found damaged."""
+        with self._lock:
+            self._known = {}
+
+    def among(self, connection: Connection, words: str, ids: Numbers | None) -> Among:
+        """Return the texts of a list that are among those passages; None for all.
+
+        Raises `WordsDamaged`.
+        """
+        with _sound():
+            lengths = self._of(connection, words)
+            if ids is None:
+                return Among(words, lengths, None, *_totals(connection, words))
+        mine = lengths[ids]
+        mine = mine[mine >= 0]
+        seen = np.zeros(len(lengths), np.bool_)
+        seen[ids] = True
+        return Among(words, lengths, seen, len(mine), int(mine.sum()))
+
+    def _of(self, connection: Connection, words: str) -> NDArray[np.int32]:
+        """Return the lengths of a list, with those of the newest passages."""
+        with self._lock:
+            newest, epoch = connection.exec_driver_sql(_NEWEST).one()
+            if epoch != self._epoch:
+                self._known, self._epoch = {}, epoch
+            known = self._known.get(words, np.empty(0, np.int32))
+            if newest >= len(known):
+                query = f"SELECT id, sz FROM {words}_docsize WHERE id BETWEEN ? AND ?"  # noqa: S608 - a name of the schema
+                rows = connection.exec_driver_sql(query, (len(known), newest)).all()
+                new = np.full(newest + 1 - len(known), -1, np.int32)
+                new[[row.id - len(known) for row in rows]] = [_varints(row.sz)[0] for row in rows]
+                known = self._known[words] = np.concatenate([known, new])
+            return known
+
+
+def searched(
+    connection: Connection, question: str, *, most: int, among: Among
+) -> dict[Term, Stems]:
     """Return the terms a question is searched by, in its order; none when it holds no word.
 
     Terms that the index does not tell apart are one. Where words could stand in more than `PLACES`
-    texts together, or are more than `most`, the rarest are kept (`terms.rarest`). Where all of them
-    stand in no text, the first are searched all the same: an agent whose question is answered in
-    another way then would learn which words others keep to themselves. Raises `BadInput` for text
-    that is not valid Unicode, and `WordsDamaged`.
+    texts together, or are more than `most`, the rarest of what may be found are kept
+    (`terms.rarest`). Where all of them stand in no text, the first are searched. Raises `BadInput`
+    for text that is not valid Unicode, and `WordsDamaged`.
     """
     found = distinct(terms.terms(question))
-    words = sum(not term.phrase for term in found)
-    if not words:
-        return list(found)
-    newest = connection.exec_driver_sql("SELECT max(id) FROM passages").scalar() or 0
-    if words <= most and words * newest <= PLACES:
-        return list(found)
+    words = [term for term in found if not term.phrase]
+    if len(words) <= most and len(words) * among.count <= PLACES:
+        return found
     with _sound():
-        counts = _counts(connection, found)
+        counts = {each: 1 if each.prefix else _count(connection, each, among) for each in words}
     kept = terms.rarest(list(found), counts, most=most, places=PLACES)
-    return kept or list(found)[: terms.FEWEST]
+    return {each: found[each] for each in kept or list(found)[: terms.FEWEST]}
 
 
 def near(
-    connection: Connection, words: str, some: Sequence[Term], *, ids: Ids | None, depth: int
+    connection: Connection, some: Mapping[Term, Stems], *, among: Among, depth: int
 ) -> list[Placed]:
     """Return what holds at least one of the terms, best first; equal weights go by id.
 
-    `words` is the list that is asked, and `ids` what may be found in it (None: everything). Raises
-    `WordsDamaged`.
+    Raises `WordsDamaged`.
     """
-    asked = {"asked": terms.written(some)}
+    if among.seen is not None and among.count <= FEW:
+        mine = np.flatnonzero(among.seen & (among.lengths >= 0))
+        return _near_few(connection, some, mine, depth)
+    weights = np.zeros(len(among.lengths))
     with _sound():
-        rows = connection.execute(best(words, ids, depth + 1), asked).all()
-        if len(rows) > depth and rows[-1].weight == rows[-2].weight:
-            # Several are equal where the list ends. Which of them it keeps is for their ids to
-            # say, and not for the order in which they were written: all have to be looked at.
-            rows = connection.execute(_by_id(words, ids, depth), asked).all()
-    return [Placed(row.collection, row.item_id, -row.weight) for row in rows[:depth]]
-
-
-def best(words: str, ids: Ids | None, most: int) -> Select[Any]:
-    """Return the query for the passages with the best weights; without a filter a made one."""
-    return _broad(words, most) if ids is None else _best(words, ids, most)
-
-
-@lru_cache
-def _broad(words: str, most: int) -> Select[Any]:
-    """Return the query without a filter: making it anew takes longer than SQLite with it."""
-    return _best(words, None, most)
-
-
-def _best(words: str, ids: Ids | None, most: int) -> Select[Any]:
-    """Return the query for the passages with the best weights.
-
-    The words are the outer loop, and what may be found is a list that is looked into: `CROSS JOIN`
-    keeps SQLite from turning the join round, and `+` from asking the words once for each row of
-    the list, which took 80 times as long with 10,000 of 100,000 passages.
-    """
-    inner = _matching(words, ids).order_by(text(f"weight, {words}.rowid")).limit(most).cte("best")
-    return (
-        select(*_columns("p.collection", "p.item_id", "best.weight"))
-        .select_from(text("best CROSS JOIN passages AS p ON p.id = best.found"))
-        .order_by(text("best.weight, p.item_id"))
-        .add_cte(inner)
-    )
-
-
-def _by_id(words: str, ids: Ids | None, most: int) -> Select[Any]:
-    """Return the query that also orders by id what has the same weight."""
-    return (
-        _matching(words, ids, f"{words} CROSS JOIN passages AS p ON p.id = {words}.rowid")
-        .add_columns(*_columns("p.collection", "p.item_id"))
-        .order_by(text("weight, p.item_id"))
-        .limit(most)
-    )
+        for term, stems in some.items():
+            _weigh(weights, _times(connection, term, stems, among), among)
+    held = np.flatnonzero(weights)
+    if len(held) > depth:
+        # Several may be equal where the list ends. Which of them it keeps is for their ids to say,
+        # and not for the order in which they were written: all of them are looked at.
+        last = np.partition(weights[held], len(held) - depth)[len(held) - depth]
+        held = held[weights[held] >= last]
+    rows = connection.exec_driver_sql(_ITEMS, (json.dumps(held.tolist()),)).all()
+    placed = [Placed(row.collection, row.item_id, float(weights[row.id])) for row in rows]
+    return sorted(placed, key=lambda each: (-each.score, each.item_id))[:depth]
 
 
 def distinct(some: Sequence[Term]) -> dict[Term, Stems]:
@@ -159,28 +238,120 @@ def counted(some: Mapping[Term, Stems], texts: Mapping[str, int]) -> dict[Term, 
     }
 
 
-def _matching(words: str, ids: Ids | None, source: str = "") -> Select[Any]:
-    """Return the query for the passages that hold a term of `:asked`, with their weights."""
-    weight: Label[Any] = literal_column(f"bm25({words})").label("weight")
-    query: Select[Any] = select(literal_column(f"{words}.rowid").label("found"), weight)
-    query = query.select_from(text(source or words)).where(text(f"{words} MATCH :asked"))
-    return query if ids is None else query.where(literal_column(f"+{words}.rowid").in_(ids))
+@contextmanager
+def said(texts: Sequence[str]) -> Iterator[sqlite3.Connection]:
+    """Give a private database in memory whose table `said` has the words of texts, by place."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as private:
+        private.execute(_SAID)
+        private.execute("BEGIN")
+        private.executemany("INSERT INTO said (rowid, text) VALUES (?, ?)", enumerate(texts))
+        yield private
 
 
-def _columns(*names: str) -> list[Any]:
-    """Return columns as they are written, called by their last part."""
-    return [literal_column(name).label(name.rpartition(".")[2]) for name in names]
+def best(private: sqlite3.Connection, some: Iterable[Term], depth: int) -> list[tuple[int, float]]:
+    """Return which texts of such a database hold a term, and BM25's weight for each, best first."""
+    return private.execute(_BEST, (terms.written(some), depth)).fetchall()
 
 
-def _counts(connection: Connection, some: Mapping[Term, Stems]) -> dict[Term, int]:
-    """Return in how many of the ledger's texts each term stands at most."""
-    wanted = sorted({stem for stems in some.values() for stem in stems})
-    query = text(
-        "SELECT term, doc FROM words_alone_terms"
-        " WHERE term IN (SELECT value FROM json_each(:wanted))"
+def _near_few(
+    connection: Connection, some: Iterable[Term], mine: Numbers, depth: int
+) -> list[Placed]:
+    """Return what holds at least one of the terms among a few texts, whose words are cut up now."""
+    rows = connection.exec_driver_sql(_ITEMS, (json.dumps(mine.tolist()),)).all()
+    with said([row.text for row in rows]) as private:
+        found = best(private, some, depth)
+    return [Placed(rows[place].collection, rows[place].item_id, weight) for place, weight in found]
+
+
+def _weigh(weights: NDArray[np.float64], times: NDArray[np.int64], among: Among) -> None:
+    """Add what a term is worth to the weights of the texts that hold it; `times` says how often."""
+    held = np.flatnonzero(times)
+    if not len(held):
+        return
+    worth = math.log((among.count - len(held) + 0.5) / (len(held) + 0.5))
+    often, long = times[held], among.lengths[held] * among.count / among.tokens
+    part = often * (_SOON + 1) / (often + _SOON * (1 - _HELD_BACK + _HELD_BACK * long))
+    weights[held] += max(worth, _WORTHLESS) * part
+
+
+def _times(connection: Connection, term: Term, stems: Stems, among: Among) -> NDArray[np.int64]:
+    """Return how often each text that may be found holds a term, by its number."""
+    size = len(among.lengths)
+    if len(stems) == 1 and not term.prefix:
+        query = f"SELECT group_concat(doc) FROM temp.{among.words}_places WHERE term = ?"  # noqa: S608 - a name of the schema
+        times = np.bincount(_numbers(connection, query, stems[0]), minlength=size)
+    else:
+        times = _phrased(connection, term, among)
+    if len(times) > size or (among.lengths[np.flatnonzero(times)] < 0).any():
+        raise _damaged()
+    return times if among.seen is None else times * among.seen
+
+
+def _phrased(connection: Connection, term: Term, among: Among) -> NDArray[np.int64]:
+    """Return how often each text holds words in a row, or what begins with one.
+
+    FTS5 finds these much sooner than their places could be compared here, and how often is hidden
+    in its `bm25`: that is worked out backwards.
+    """
+    words = among.words
+    query = f"SELECT rowid, -bm25({words}) AS weight FROM {words} WHERE {words} MATCH ?"  # noqa: S608 - a name of the schema
+    rows = connection.exec_driver_sql(query, (term.written,)).all()
+    times = np.zeros(len(among.lengths), np.int64)
+    if rows:
+        held = np.array([row.rowid for row in rows])
+        if held.max() >= len(times):
+            raise _damaged()
+        count, tokens = _totals(connection, words)
+        worth = math.log((count - len(rows) + 0.5) / (len(rows) + 0.5))
+        part = np.array([row.weight for row in rows]) / max(worth, _WORTHLESS)
+        long = among.lengths[held] * count / tokens
+        room = _SOON * (1 - _HELD_BACK + _HELD_BACK * long)
+        times[held] = np.rint(part * room / (_SOON + 1 - part))
+    return times
+
+
+def _count(connection: Connection, term: Term, among: Among) -> int:
+    """Return how many texts that may be found hold a term."""
+    words = among.words
+    if among.seen is None:
+        query = f"SELECT count(*) FROM {words} WHERE {words} MATCH ?"  # noqa: S608 - a name of the schema
+        return int(connection.exec_driver_sql(query, (term.written,)).scalar_one())
+    query = f"SELECT group_concat(rowid) FROM {words} WHERE {words} MATCH ?"  # noqa: S608 - as above
+    held = _numbers(connection, query, term.written)
+    return int(among.seen[held[held < len(among.seen)]].sum())
+
+
+def _numbers(connection: Connection, query: str, asked: str) -> Numbers:
+    """Return numbers that a query writes one behind the other: a third of the time of rows."""
+    written = connection.exec_driver_sql(query, (asked,)).scalar_one()
+    return np.fromstring(written or "", np.int64, sep=",")
+
+
+def _totals(connection: Connection, words: str) -> tuple[int, int]:
+    """Return how many rows a list has, and how many words they have together."""
+    query = f"SELECT block FROM {words}_data WHERE id = ?"  # noqa: S608 - a name of the schema
+    block = connection.exec_driver_sql(query, (_TOTALS,)).scalar_one()
+    count, tokens, *_ = [*_varints(block), 0, 0]
+    return count, tokens
+
+
+def _varints(block: bytes) -> list[int]:
+    """Return the numbers in a block as SQLite writes them: seven bits a byte, highest first."""
+    found, number = [], 0
+    for byte in block:
+        number = number << 7 | byte & 0x7F
+        if byte < 0x80:  # noqa: PLR2004 - the eighth bit says that more follow
+            found.append(number)
+            number = 0
+    return found
+
+
+def _damaged() -> WordsDamaged:
+    """Return the error for words that are not those of the passages."""
+    return WordsDamaged(
+        "what shares words was not looked for: the ledger's list of words is damaged; it is "
+        "made again now, so ask again in a moment"
     )
-    rows = connection.execute(query, {"wanted": json.dumps(wanted)})
-    return counted(some, {row.term: row.doc for row in rows})
 
 
 @contextmanager
@@ -191,8 +362,4 @@ def _sound() -> Iterator[None]:
     except DatabaseError as error:
         if not faults.is_of_words(error):
             raise
-        message = (
-            "what shares words was not looked for: the ledger's list of words is damaged; it is "
-            "made again now, so ask again in a moment"
-        )
-        raise WordsDamaged(message) from error
+        raise _damaged() from error
