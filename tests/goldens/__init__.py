@@ -1,0 +1,1 @@
+"""Records of what the product did before it was restructured."""
