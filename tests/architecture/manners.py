@@ -7,7 +7,7 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from tests.architecture.source import dotted, functions, uses
+from tests.architecture.source import code_lines, dotted, functions, uses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,27 +79,12 @@ def size(module: Module) -> Iterator[str]:
     if module.unit == "supervision":
         lines, limit = len(module.text.splitlines()), ENGINE_LIMIT
     else:
-        lines, limit = _code_lines(module), MODULE_LIMIT
+        lines, limit = code_lines(module), MODULE_LIMIT
     if lines > limit:
         yield f"{module.path} has {lines} lines, {limit} are allowed"
     for function in functions(module.tree):
         if _length(function) > FUNCTION_LIMIT:
             yield f"{module.path}:{function.lineno} {function.name} has {_length(function)} lines"
-
-
-def _code_lines(module: Module) -> int:
-    """Return the lines of a module that are neither blank nor comment nor docstring."""
-    documented: set[int] = set()
-    for node in ast.walk(module.tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0] if ast.get_docstring(node, clean=False) is not None else None
-            if first is not None:
-                documented.update(range(first.lineno, (first.end_lineno or first.lineno) + 1))
-    lines = enumerate(module.text.splitlines(), 1)
-    return sum(
-        bool(line.strip()) and not line.strip().startswith("#") and number not in documented
-        for number, line in lines
-    )
 
 
 def _length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:

@@ -81,6 +81,28 @@ def _ours(folder: str) -> bool:
     return folder in _DOTTED or not (folder.startswith(".") or folder in _MADE)
 
 
+def docstrings(tree: ast.Module) -> Iterator[ast.stmt]:
+    """Yield the statements that are docstrings."""
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+            and ast.get_docstring(node, clean=False) is not None
+        ):
+            yield node.body[0]
+
+
+def code_lines(module: Module) -> int:
+    """Return the lines of a module that are neither blank nor comment nor docstring."""
+    documented: set[int] = set()
+    for first in docstrings(module.tree):
+        documented.update(range(first.lineno, (first.end_lineno or first.lineno) + 1))
+    lines = enumerate(module.text.splitlines(), 1)
+    return sum(
+        bool(line.strip()) and not line.strip().startswith("#") and number not in documented
+        for number, line in lines
+    )
+
+
 def imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Yield line and full dotted name of everything imported, wherever in the file.
 
