@@ -66,6 +66,7 @@ LEFT_OUT = {
     "prepare_model": "the hashing provider has no model to compile",
     "events": "what the pipeline does by itself after a start ends in another order each time",
     "runs": "likewise",
+    "inspect": "shows lines of the code",
     "ping_store": "asks every store there is",
     "round_trip": "measures times",
 }

@@ -26,9 +26,8 @@ HERE = Path(__file__).parent
 ASKED = """
 import json
 from pathlib import Path
-from cortex_actors.client import Client
-from cortex_actors.home import Home
-client = Client(Home(Path("{place}/home")), timeout=60)
+from cortex_actors import client as before, home
+client = before.Client(home.Home(Path("{place}/home")), timeout=60)
 print(json.dumps([client.call("status")["state"], len(client.call("insights")["insights"]),
                   client.call("recall", query="redis port", track=False)["hits"][0]["text"]]))
 """
