@@ -22,7 +22,7 @@ from cortex_actors.errors import (
     InternalError,
     Refused,
 )
-from cortex_actors.home import Home
+from cortex_actors.home import LINE_LIMIT, Home
 from cortex_actors.peer import peer
 
 if TYPE_CHECKING:
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 
 #: Seconds an answer may take, unless the caller says otherwise.
 TIMEOUT = 30.0
-
-#: Bytes one request may have, on one line.
-LINE_LIMIT = 1024 * 1024
 
 #: The variable with the token of the agent that asks; unset, it is the owner who asks.
 TOKEN = "CORTEX_TOKEN"  # noqa: S105 - a variable's name

@@ -15,8 +15,8 @@ from termios import TIOCOUTQ
 from typing import TYPE_CHECKING, Any, cast
 
 from cortex_actors import rpc
-from cortex_actors.client import LINE_LIMIT
 from cortex_actors.errors import BadInput, DeadlineExceeded, TooManyConnections
+from cortex_actors.home import LINE_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

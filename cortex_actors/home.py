@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 #: Bytes a Unix socket path may have before we move it: sun_path is 108 on Linux, 104 on macOS.
 SOCKET_PATH_LIMIT = 100
 
+#: Bytes one request on the control socket may have, on one line.
+LINE_LIMIT = 1024 * 1024
+
 #: Modes of the home and of the folders in it, and of the files: only the owner may look inside.
 HOME_MODE, FILE_MODE = 0o700, 0o600
 

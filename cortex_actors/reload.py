@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import supervision
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from cortex_actors.home import Home
     from cortex_actors.settings import Settings
-    from cortex_actors.tree import Branch
 
 log = logging.getLogger("cortex.reload")
 
@@ -76,6 +76,15 @@ MODEL: Final = (
 
 #: A branch and one of its children.
 Place = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A supervisor and its children, in the order of their start; a string is an actor."""
+
+    name: str
+    strategy: supervision.Strategy
+    children: tuple[Branch | str, ...]
 
 
 class Reload:

@@ -43,7 +43,7 @@ branch that gives up comes back alone. A test compares this with `TREE` and with
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 import supervision
@@ -55,7 +55,7 @@ from cortex_actors.errors import UnknownActor
 from cortex_actors.inspection import inspect
 from cortex_actors.outside import Outside
 from cortex_actors.parts import Assembly
-from cortex_actors.reload import Reload, places
+from cortex_actors.reload import Branch, Reload, places
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.supervised import start_actor
@@ -75,15 +75,6 @@ if TYPE_CHECKING:
     from cortex_actors.home import Home
     from cortex_actors.logs import LogStream
     from cortex_actors.settings import Settings
-
-
-@dataclass(frozen=True, slots=True)
-class Branch:
-    """A supervisor and its children, in the order of their start; a string is an actor."""
-
-    name: str
-    strategy: supervision.Strategy
-    children: tuple[Branch | str, ...]
 
 
 TREE: Final = Branch(

@@ -20,8 +20,9 @@ from cortex_actors import (
 )
 from cortex_actors.bus.subscription import PATIENCE
 from cortex_actors.bus.switchboard import CUSTOM_NAMES
+from cortex_actors.reload import Branch
 from cortex_actors.runtime.actor import AsyncioActor
-from cortex_actors.tree import INTENSITY, PERIOD, TREE, Branch
+from cortex_actors.tree import INTENSITY, PERIOD, TREE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

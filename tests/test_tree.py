@@ -14,13 +14,14 @@ from cortex_actors.domain.project import Project
 from cortex_actors.errors import ActorAway
 from cortex_actors.storage import projects
 from cortex_actors.testing import eventually, settled
-from cortex_actors.tree import TREE, Branch
+from cortex_actors.tree import TREE
 from tests.flow.support import copied, first, follow, grown, knows
 from tests.flow.test_crashes import ACTORS, EVENTS, crash
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from cortex_actors.reload import Branch
     from cortex_actors.tree import Tree
     from supervision import Node
 

@@ -23,6 +23,11 @@ def register(app: typer.Typer) -> None:
             "cortex memory undo 12",
         ),
     )
-    for each in (memorylook, memorykeep, memorystate, memoryhealth):
-        each.register(group)
+    for add in (
+        memorylook.register,
+        memorykeep.register,
+        memorystate.register,
+        memoryhealth.register,
+    ):
+        add(group)
     app.add_typer(group, name="memory")

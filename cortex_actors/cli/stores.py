@@ -75,8 +75,8 @@ def register(app: typer.Typer) -> None:
         (types, "types", "types"),
     ):
         group.command(name, epilog=examples(f"cortex stores {rest}") if rest else adding)(command)
-    for module in (storeknobs, storehealth, storeimport):
-        module.register(group)
+    for add_more in (storeknobs.register, storehealth.register, storeimport.register):
+        add_more(group)
     app.add_typer(group, name="stores")
 
 

@@ -77,7 +77,7 @@ OPEN: dict[str, int] = {
     "annexes": 91,
     "folders": 11,
     "namesakes": 137,
-    "rings": 25,
+    "rings": 21,
     "folder rings": 2,
     "sqlite": 83,
     "mixins": 30,
@@ -89,7 +89,7 @@ OPEN: dict[str, int] = {
 }
 
 #: What the product may have and need not use up. The next are 61,000 code lines in 320 modules.
-BOUNDS: dict[str, int] = {"code lines": 73_288, "modules": 785}
+BOUNDS: dict[str, int] = {"code lines": 73_293, "modules": 785}
 
 
 @dataclass(frozen=True)

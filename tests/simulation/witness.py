@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.tree import TREE, Branch
+from cortex_actors.reload import Branch
+from cortex_actors.tree import TREE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
