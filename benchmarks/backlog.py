@@ -15,12 +15,11 @@ from benchmarks.said import HEARD, payload
 from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.bus.journal import Outcome
 from cortex_actors.runtime.supervised import start_actor
-from cortex_actors.settings import EventsSettings
+from cortex_actors.sections import EventsSettings
 from cortex_actors.storage import journal
 
 if TYPE_CHECKING:
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Event, Payload
 
 #: Who hears the topic, as the catalogue has it.
 CONSUMER: Final = "accumulator"

@@ -18,8 +18,9 @@ from cortex_actors.federation.remote import RemoteStore
 from cortex_actors.federation.seren_memory import SerenMemory
 from cortex_actors.federation.spec import Fan, Knobs, Member, StoreSpec
 from cortex_actors.federation.store import Answer, Outcome, Question
+from cortex_actors.federationsections import FederationSettings
+from cortex_actors.memorysections import MemorySettings
 from cortex_actors.runtime.supervised import start_actor
-from cortex_actors.settings import FederationSettings, MemorySettings
 from cortex_actors.storage.search.search import Search
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pykka
 
 from cortex_actors.bus.bus import Bus
 from cortex_actors.clock import SystemClock
-from cortex_actors.domain.payload import Custom
+from cortex_actors.domain.event import Custom
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.supervised import start_actor

@@ -24,8 +24,8 @@ from cortex_actors.errors import CortexError
 from cortex_actors.home import Home
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.supervised import start_actor
-from cortex_actors.settings import StorageSettings
-from cortex_actors.storage import indexing, passages
+from cortex_actors.sections import StorageSettings
+from cortex_actors.storage import embedded, indexing, passages
 from cortex_actors.storage.indexer import Indexer
 from cortex_actors.storage.journal import LedgerJournal
 from cortex_actors.storage.ledger import Ledger
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
     from pathlib import Path
 
-    from cortex_actors.storage.indexing import Matrix
+    from cortex_actors.storage.blobs import Matrix
     from cortex_actors.storage.records import Connection
     from supervision import Report
 
@@ -116,7 +116,7 @@ class Ground:
         ]
 
         def work(connection: Connection) -> None:
-            indexing.keep_vectors(connection, MODEL, found)
+            embedded.keep_vectors(connection, MODEL, found)
             passages.put(connection, rows)
 
         async with self._turn:

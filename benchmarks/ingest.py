@@ -33,11 +33,12 @@ from cortex_actors.embedding.compiler import compile_model
 from cortex_actors.embedding.models import locate
 from cortex_actors.home import Home
 from cortex_actors.logs import LogStream
+from cortex_actors.modelsections import EmbeddingSettings
 from cortex_actors.outside import Outside
 from cortex_actors.parsers.dialect import dialect_of
 from cortex_actors.pipeline.findings import Reader
-from cortex_actors.settings import EmbeddingSettings, Settings
-from cortex_actors.storage import indexing, journal, passages
+from cortex_actors.settings import Settings
+from cortex_actors.storage import embedded, indexing, journal, passages
 from cortex_actors.storage.models import Chosen
 from cortex_actors.testing import eventually
 from cortex_actors.tree import grow
@@ -226,7 +227,7 @@ async def _warm(tree: Tree) -> bool:
 def _searchable(connection: Connection, model: str, files: int) -> bool:
     """Tell whether every file was read and every text has its vector."""
     known = connection.exec_driver_sql("SELECT count(*) FROM file_states").scalar_one()
-    return known >= files and not indexing.count_unembedded(connection, model)
+    return known >= files and not embedded.count_unembedded(connection, model)
 
 
 async def _until(tree: Tree, condition: Callable[[Connection], bool]) -> None:

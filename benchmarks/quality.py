@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import shelves
-from cortex_actors.domain.judgement import Claim, Relation
+from cortex_actors.domain.insight import Claim, Relation
 from cortex_actors.rules import lexicon, similarity
 from cortex_actors.rules.contradiction import contradicts
 from cortex_actors.rules.judgement import judge

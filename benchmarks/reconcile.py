@@ -31,8 +31,8 @@ from cortex_actors.domain.project import Project
 from cortex_actors.pipeline.comparing import Comparing, Tools
 from cortex_actors.pipeline.ruling import Ruling
 from cortex_actors.runtime.threads import Threads
-from cortex_actors.settings import ReconciliationSettings
-from cortex_actors.storage import connection, indexing, insights, projects
+from cortex_actors.sections import ReconciliationSettings
+from cortex_actors.storage import connection, embedded, insights, projects
 from cortex_actors.storage.insights import Finding
 from cortex_actors.storage.matrix import VectorMatrix
 from cortex_actors.storage.migrate import migrate
@@ -141,7 +141,7 @@ async def learn(records: Direct, project: Project, name: str, said: Sequence[Sai
 
     def unit(opened: Connection) -> list[str]:
         learned = insights.learn(opened, found, project_id=project.id, path=path, at=at)
-        indexing.keep_vectors(opened, MODEL, rows)
+        embedded.keep_vectors(opened, MODEL, rows)
         return list(learned.changed)
 
     return await records.write(unit)

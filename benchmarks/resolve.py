@@ -30,9 +30,10 @@ import numpy as np
 from benchmarks.reconcile import CLOCK, DIMENSION, FILE, MODEL, Direct, Stock, learn
 from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.consumer import Desk
-from cortex_actors.domain.payload import Nothing, ReconciliationComplete
+from cortex_actors.domain.event import Nothing, ReconciliationComplete
+from cortex_actors.domain.principle import Wish
 from cortex_actors.domain.project import Project
-from cortex_actors.domain.resolution import Wish
+from cortex_actors.flowsections import OrganisationSettings, ResolutionSettings
 from cortex_actors.pipeline.comparing import Comparing, Tools
 from cortex_actors.pipeline.errands import Errands
 from cortex_actors.pipeline.organiser import Organiser
@@ -40,12 +41,7 @@ from cortex_actors.pipeline.resolving import Resolving
 from cortex_actors.pipeline.ruling import Ruling
 from cortex_actors.pipeline.section import Maker
 from cortex_actors.runtime.threads import Threads
-from cortex_actors.settings import (
-    EventsSettings,
-    OrganisationSettings,
-    ReconciliationSettings,
-    ResolutionSettings,
-)
+from cortex_actors.sections import EventsSettings, ReconciliationSettings
 from cortex_actors.storage import principles, projects
 from cortex_actors.storage.matrix import VectorMatrix
 from cortex_actors.storage.neighbours import Neighbours

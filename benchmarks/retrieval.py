@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks import corpora, shelves
+from cortex_actors.memorysections import MemorySettings
 from cortex_actors.rules.terms import terms
-from cortex_actors.settings import MemorySettings
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence

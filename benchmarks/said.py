@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from cortex_actors import topics
-from cortex_actors.domain.payload import Custom, FileChanged
+from cortex_actors.domain.event import Custom, FileChanged
 
 if TYPE_CHECKING:
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Payload
 
 #: A topic of another process's own: a row in `events` and no more.
 UNHEARD: Final = "custom:bench"

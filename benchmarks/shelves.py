@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cortex_actors.clock import SystemClock, ulid
-from cortex_actors.domain.knowledge import Chunk, chunk_id
 from cortex_actors.domain.memory import Memory, Realm
+from cortex_actors.domain.project import Chunk, chunk_id
 from cortex_actors.embedding import manifest
 from cortex_actors.embedding.choose import provider_for
 from cortex_actors.embedding.compiler import compile_model
@@ -20,10 +20,11 @@ from cortex_actors.embedding.models import locate
 from cortex_actors.embedding.texts import digest
 from cortex_actors.errors import IndexDown
 from cortex_actors.home import Home
+from cortex_actors.modelsections import EmbeddingSettings
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.supervised import start_actor
-from cortex_actors.settings import EmbeddingSettings, StorageSettings
-from cortex_actors.storage import indexing, knowledge, memories
+from cortex_actors.sections import StorageSettings
+from cortex_actors.storage import embedded, knowledge, memories
 from cortex_actors.storage.ledger import Ledger
 from cortex_actors.storage.models import Chosen
 from cortex_actors.storage.records import Records
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     from benchmarks.corpora import Conversation, Document
     from cortex_actors.embedding.provider import Provider
-    from cortex_actors.settings import MemorySettings
+    from cortex_actors.memorysections import MemorySettings
     from cortex_actors.storage.blobs import Matrix
 
 PROVIDERS = ("compiled", "sentence-transformers", "hashing")
@@ -148,11 +149,11 @@ class Shelf:
     async def _embed(self) -> None:
         """Embed every passage that has no vector."""
         model = self._embedder.model
-        while waiting := await self._records.read(lambda c: indexing.unembedded(c, model, MANY)):
+        while waiting := await self._records.read(lambda c: embedded.unembedded(c, model, MANY)):
             texts = {each[-1]: each[-2] for each in waiting}
             rows = await self._embedder.embed([*texts.values()])
             found = dict(zip(texts, rows, strict=True))
-            await self._records.write(partial(indexing.keep_vectors, model=model, found=found))
+            await self._records.write(partial(embedded.keep_vectors, model=model, found=found))
 
 
 @asynccontextmanager

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors import wants
 from cortex_actors.clock import iso
-from cortex_actors.domain.agent import BUILT_IN, Agent, checked, unknown
-from cortex_actors.domain.caller import OWNER, Caller, agent_id
+from cortex_actors.domain.agent import BUILT_IN, OWNER, Agent, Caller, agent_id, checked, unknown
 from cortex_actors.domain.memory import MemoryType, Realm
 from cortex_actors.errors import NotFound
 from cortex_actors.rules import greeting

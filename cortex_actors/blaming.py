@@ -22,8 +22,8 @@ from cortex_actors.storage.catalogue import Wanted
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
 
+    from cortex_actors.domain.principle import Given
     from cortex_actors.domain.project import Project
-    from cortex_actors.domain.resolution import Given
     from cortex_actors.storage.records import Connection
 
 #: Matches of a text that are told, each with all that it came of.

@@ -20,12 +20,12 @@ from cortex_actors.storage.vectors import Vectors
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
-    from cortex_actors.domain.access import Access
-    from cortex_actors.domain.judgement import Judgement
-    from cortex_actors.domain.learning import Learning
+    from cortex_actors.domain.insight import Judgement
+    from cortex_actors.domain.memory import Access
+    from cortex_actors.domain.project import Learning
     from cortex_actors.judging.judge import Pair
+    from cortex_actors.modelsections import JudgingSettings
     from cortex_actors.runtime.names import Names
-    from cortex_actors.settings import JudgingSettings
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cortex_actors import calibrated
-from cortex_actors.domain.judgement import Claim
+from cortex_actors.domain.insight import Claim
 from cortex_actors.errors import BadInput
 from cortex_actors.rules.calibrating import Decided, Label, Suggestion, suggest
 from cortex_actors.rules.classification import classify

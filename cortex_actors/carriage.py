@@ -16,8 +16,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from cortex_actors.domain.caller import shown
-from cortex_actors.domain.probe import PROBE
+from cortex_actors.domain.agent import shown
+from cortex_actors.domain.memory import PROBE
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.formatters import memorycore
 from cortex_actors.parsers import jsonstream

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from cortex_actors import carriage, wants
-from cortex_actors.domain.caller import OWNER, Caller, agent_id
+from cortex_actors.domain.agent import OWNER, Caller, agent_id
 from cortex_actors.domain.memory import Realm
 from cortex_actors.errors import BadInput, Refused
 from cortex_actors.storage import arriving, departing

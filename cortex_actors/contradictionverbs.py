@@ -6,9 +6,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import learned, topics, wants
-from cortex_actors.domain.judgement import Conflict
-from cortex_actors.domain.listing import ALL, NO_DOMAIN, ContradictionSort
-from cortex_actors.domain.payload import Ids, ReconciliationRequested
+from cortex_actors.domain.event import Ids, ReconciliationRequested
+from cortex_actors.domain.insight import ALL, NO_DOMAIN, Conflict, ContradictionSort
 from cortex_actors.errors import BadInput
 from cortex_actors.rules.admitting import noted
 from cortex_actors.storage import contradictions

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors import doorstep, rpc
 from cortex_actors.connection import Connection
-from cortex_actors.domain.caller import OWNER
+from cortex_actors.domain.agent import OWNER
 from cortex_actors.errors import (
     BadInput,
     ConfigurationError,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from cortex_actors import wants
 from cortex_actors.clock import SECOND
-from cortex_actors.domain.caller import OWNER, Caller, agent_id
+from cortex_actors.domain.agent import OWNER, Caller, agent_id
 from cortex_actors.errors import BadInput
 from cortex_actors.rules import leaving
 from cortex_actors.rules.crumbtext import render
@@ -21,7 +21,7 @@ from cortex_actors.verbs import Verbs
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
-    from cortex_actors.domain.crumb import Crumb
+    from cortex_actors.domain.memory import Crumb
     from cortex_actors.storage.records import Connection
 
 #: Hours that are looked back for, unless asked otherwise: a week; and at most: a hundred years.

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from cortex_actors import custodyviews, keepown, lookup, narrowing, topics, wants
 from cortex_actors.clock import DAY
-from cortex_actors.domain.caller import OWNER, Caller
-from cortex_actors.domain.payload import Ids
+from cortex_actors.domain.agent import OWNER, Caller
+from cortex_actors.domain.event import Ids
 from cortex_actors.errors import BadInput
 from cortex_actors.storage import attending, consolidating, duplicates, idleness, memorylist
 from cortex_actors.storage.search.scope import memory_conditions
@@ -22,9 +22,8 @@ from cortex_actors.verbs import SOURCE, Verbs
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping, Sequence
 
-    from cortex_actors.domain.access import Access
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Event, Payload
+    from cortex_actors.domain.memory import Access
     from cortex_actors.storage.duplicates import Pair
     from cortex_actors.storage.records import Connection
     from cortex_actors.storage.tending import Where

@@ -15,16 +15,17 @@ if TYPE_CHECKING:
     from cortex_actors.custodyverbs import CustodianPort
     from cortex_actors.domain.hit import Recall
     from cortex_actors.federation.store import Question
+    from cortex_actors.flowsections import OrganisationSettings, ResolutionSettings
     from cortex_actors.home import Home
     from cortex_actors.judgeverbs import JudgePort
     from cortex_actors.knowledgeverbs import LibrarianPort
+    from cortex_actors.memorysections import MemorySettings
     from cortex_actors.modelverbs import Look, MigratorPort
     from cortex_actors.pipeline.ruling import Ruling
     from cortex_actors.pipeline.supposing import Supposed
     from cortex_actors.rememberverbs import ArchivistPort
     from cortex_actors.resolveverbs import ResolverPort
     from cortex_actors.schedule.jobs import Done
-    from cortex_actors.settings import MemorySettings, OrganisationSettings, ResolutionSettings
     from cortex_actors.storage.blobs import Matrix
     from cortex_actors.storage.records import Records
     from cortex_actors.storeverbs import RosterPort

@@ -6,15 +6,14 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import learned
-from cortex_actors.domain.listing import PrincipleSort
+from cortex_actors.domain.insight import PrincipleSort
 from cortex_actors.rules import fading as rules
 from cortex_actors.storage import derivations, fading, links, principles, revocations, shelf, trail
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cortex_actors.domain.link import Link
-    from cortex_actors.domain.principle import Principle
+    from cortex_actors.domain.principle import Link, Principle
     from cortex_actors.storage.fading import Evidence, Scales
     from cortex_actors.storage.records import Connection
     from cortex_actors.storage.shelf import Wanted

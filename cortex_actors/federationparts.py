@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.federation.register import Register
+    from cortex_actors.federationsections import FederationSettings, TlsSettings
+    from cortex_actors.memorysections import MemorySettings
     from cortex_actors.runtime.actor import AsyncioActor
-    from cortex_actors.settings import FederationSettings, MemorySettings, Settings, TlsSettings
+    from cortex_actors.settings import Settings
     from cortex_actors.storage.blobs import Matrix
     from cortex_actors.storage.matrix import VectorMatrix
     from cortex_actors.storage.records import Records

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import learned, wants
-from cortex_actors.domain.listing import NO_DOMAIN, ClusterSort, FragmentSort
+from cortex_actors.domain.insight import NO_DOMAIN, ClusterSort, FragmentSort
 from cortex_actors.storage import clusters, fragments, pace
 from cortex_actors.storage.naming import Named, find
 from cortex_actors.verbs import Verbs

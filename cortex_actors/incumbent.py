@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cortex_actors.embedding.provider import Provider
-    from cortex_actors.settings import EmbeddingSettings
+    from cortex_actors.modelsections import EmbeddingSettings
     from cortex_actors.world import World
 
 #: Names that say which provider they belong to.

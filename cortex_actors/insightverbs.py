@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors import learned, topics, wants, whys
 from cortex_actors.clock import ulid
-from cortex_actors.domain.insight import Category
-from cortex_actors.domain.listing import SHOWN, InsightSort
-from cortex_actors.domain.payload import AccumulationComplete
-from cortex_actors.domain.statement import StatementKind
+from cortex_actors.domain.event import AccumulationComplete
+from cortex_actors.domain.insight import SHOWN, Category, InsightSort
+from cortex_actors.domain.project import StatementKind
 from cortex_actors.errors import BadInput, CortexError, Refused
 from cortex_actors.rules import prototypes
 from cortex_actors.rules.classification import ClassifiedBy

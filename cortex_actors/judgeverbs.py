@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cortex_actors import lookup
-from cortex_actors.domain.judgement import Claim, Relation
+from cortex_actors.domain.insight import Claim, Relation
 from cortex_actors.errors import BadInput, ConfigurationError, CortexError
 from cortex_actors.rules import judgement
 from cortex_actors.rules.similarity import cosine
@@ -17,7 +17,7 @@ from cortex_actors.verbs import Verbs
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping, Sequence
 
-    from cortex_actors.domain.judgement import Judgement
+    from cortex_actors.domain.insight import Judgement
     from cortex_actors.judging.tally import JudgeInfo
 
 #: Characters of a text that can be judged: the longest statement of 1,002 real files has 4,900.

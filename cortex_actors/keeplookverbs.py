@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import keepviews, narrowing, wants
-from cortex_actors.domain.caller import OWNER, Caller
-from cortex_actors.domain.listing import ALL, MemorySort
+from cortex_actors.domain.agent import OWNER, Caller
+from cortex_actors.domain.insight import ALL, MemorySort
 from cortex_actors.domain.memory import ChangeKind, MemoryStatus
 from cortex_actors.storage import memorychanges, memoryconflicts, memorylist, memoryrows
 from cortex_actors.storage.memorylist import Wanted

@@ -9,7 +9,7 @@ from cortex_actors.errors import BadInput, Refused
 from cortex_actors.storage import memorylist, realms
 
 if TYPE_CHECKING:
-    from cortex_actors.domain.caller import Caller
+    from cortex_actors.domain.agent import Caller
     from cortex_actors.domain.memory import Memory
     from cortex_actors.storage.records import Connection
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import keepown
-from cortex_actors.domain.caller import OWNER, Caller
+from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.domain.memory import ChangeKind
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.rules.admitting import noted

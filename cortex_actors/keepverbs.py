@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import keepown, topics
-from cortex_actors.domain.caller import OWNER, Caller
+from cortex_actors.domain.agent import OWNER, Caller
+from cortex_actors.domain.event import Ids
 from cortex_actors.domain.memory import ChangeKind, Layer
-from cortex_actors.domain.payload import Ids
 from cortex_actors.errors import BadInput, Refused
 from cortex_actors.narrowing import word
 from cortex_actors.rules.layers import below, is_deeper
@@ -22,9 +22,8 @@ from cortex_actors.verbs import SOURCE, Verbs
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from cortex_actors.domain.event import Event
+    from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.memory import Memory
-    from cortex_actors.domain.payload import Payload
     from cortex_actors.storage.records import Connection
 
 

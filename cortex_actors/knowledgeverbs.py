@@ -10,8 +10,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cortex_actors import wants
-from cortex_actors.domain.caller import OWNER, Caller, shown
-from cortex_actors.domain.trust import Trust
+from cortex_actors.domain.agent import OWNER, Caller, shown
+from cortex_actors.domain.project import Trust
 from cortex_actors.errors import BadInput, NotFound, UsageError
 from cortex_actors.federation.store import LOCAL, Question
 from cortex_actors.memory.cataloguing import Given

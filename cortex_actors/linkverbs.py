@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import wants
-from cortex_actors.domain.link import LinkType
-from cortex_actors.domain.listing import SHOWN
-from cortex_actors.domain.principle import PrincipleStatus
+from cortex_actors.domain.insight import SHOWN
+from cortex_actors.domain.principle import LinkType, PrincipleStatus
 from cortex_actors.storage import graph, principles
 from cortex_actors.storage.naming import Named, find
 from cortex_actors.storage.shelf import GIVEN
 from cortex_actors.verbs import Verbs
 
 if TYPE_CHECKING:
-    from cortex_actors.domain.link import Link
-    from cortex_actors.domain.principle import Principle
+    from cortex_actors.domain.principle import Link, Principle
     from cortex_actors.storage.records import Connection
 
 

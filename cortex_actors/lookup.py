@@ -9,14 +9,14 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cortex_actors.domain.alert import AlertKind
-from cortex_actors.domain.project import innermost
-from cortex_actors.domain.resolution import Ending
+from cortex_actors.domain.principle import Ending
+from cortex_actors.domain.project import AlertKind, innermost
 from cortex_actors.errors import BadInput, CortexError, LedgerDown, NotFound, UnknownProject
 from cortex_actors.pipeline import reading
 from cortex_actors.storage import (
     alerts,
     backups,
+    embedded,
     indexing,
     journal,
     passages,
@@ -109,7 +109,7 @@ def counts(connection: Connection, model: str, sections: Container[str]) -> dict
         ],
         "waiting": journal.waiting(connection),
         "dead": journal.dead(connection),
-        "unembedded": indexing.count_unembedded(connection, model),
+        "unembedded": embedded.count_unembedded(connection, model),
         "unindexed": indexing.pending(connection),
         "passages": passages.count(connection),
         "broken_files": len(project_rows.broken(connection)),

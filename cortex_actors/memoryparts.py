@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     from cortex_actors import byname
     from cortex_actors.bus.bus import Bus
     from cortex_actors.bus.consumer import Desk
+    from cortex_actors.memorysections import MemorySettings
     from cortex_actors.rules.judgement import Thresholds
     from cortex_actors.rules.lexicon import Lexicon
     from cortex_actors.runtime.actor import AsyncioActor
-    from cortex_actors.settings import MemorySettings, ReconciliationSettings, Settings
+    from cortex_actors.sections import ReconciliationSettings
+    from cortex_actors.settings import Settings
     from cortex_actors.storage.blobs import Matrix
     from cortex_actors.storage.matrix import VectorMatrix
     from cortex_actors.storage.records import Records

@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING, TypeVar
 
 from cortex_actors.clock import iso
-from cortex_actors.domain.caller import agent_id, shown
+from cortex_actors.domain.agent import agent_id, shown
 from cortex_actors.domain.memory import Layer, MemoryType, Realm
 from cortex_actors.errors import BadInput
 from cortex_actors.rules.admitting import THREAD

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from cortex_actors.embedding.provider import Provider
     from cortex_actors.home import Home
     from cortex_actors.judging.layer import MakeLayers
-    from cortex_actors.settings import EmbeddingSettings, StorageSettings, WatchingSettings
+    from cortex_actors.modelsections import EmbeddingSettings
+    from cortex_actors.sections import StorageSettings, WatchingSettings
+    from cortex_actors.storage.indexlife import Spawn
     from cortex_actors.storage.models import Chosen
-    from cortex_actors.storage.vectors import Spawn
     from supervision import Report
 
 

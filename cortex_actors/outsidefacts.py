@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cortex_actors import outsideviews
 from cortex_actors.rules import servedscores
-from cortex_actors.storage import factkeys, fading, insights, principles, projects
+from cortex_actors.storage import factkeys, fading, principles, projects, standing
 from cortex_actors.storage.search.hits import shown
 from cortex_actors.storage.search.query import Query, Where
 
@@ -113,7 +113,7 @@ def _statements_at(
     )
     gone = factkeys.principles_of(connection, ids)
     query = Query(asked.query, None, "", asked.limit, where=where)
-    items = dict.fromkeys((each for each in ids if each not in gone), insights.COLLECTION)
+    items = dict.fromkeys((each for each in ids if each not in gone), standing.COLLECTION)
     known = shown(connection, items, dict.fromkeys(items, servedscores.EXACT), query)
     return [outsideviews.statement(known[each], roots) for each in items if each in known]
 

@@ -15,7 +15,7 @@ from cortex_actors.domain.memory import Layer
 from cortex_actors.federation.store import LOCAL, Question
 from cortex_actors.rules import strangeness
 from cortex_actors.rules.servedscores import MOST
-from cortex_actors.storage import factkeys, insights, memories, projects
+from cortex_actors.storage import factkeys, memories, projects, standing
 from cortex_actors.storage.search.query import Where
 from cortex_actors.storage.search.tagged import tagged
 from cortex_actors.verbs import Verbs
@@ -114,7 +114,7 @@ class OutsideVerbs(Verbs):
         )
         found = [
             await self._outside(
-                query, asked.depth, where=look.where, collections=(insights.COLLECTION,)
+                query, asked.depth, where=look.where, collections=(standing.COLLECTION,)
             )
             for look in asked.looks
         ]

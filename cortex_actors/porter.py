@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.caller import OWNER, Caller, agent_id
+from cortex_actors.domain.agent import OWNER, Caller, agent_id
 from cortex_actors.errors import BadInput, BadToken, NotYours
 
 if TYPE_CHECKING:

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.checkup.rounds import Look
-    from cortex_actors.domain.diagnosis import Diagnosis
-    from cortex_actors.domain.payload import FileChanged
+    from cortex_actors.domain.event import FileChanged
+    from cortex_actors.domain.hit import Diagnosis
     from cortex_actors.settings import Settings
     from cortex_actors.storage.records import Connection, Records
     from cortex_actors.world import World

@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import distilled, lookup, trails, wants, whatif
-from cortex_actors.domain.listing import SHOWN, PrincipleSort
+from cortex_actors.domain.insight import SHOWN, PrincipleSort
 from cortex_actors.domain.principle import PrincipleCategory, PrincipleStatus
 from cortex_actors.storage.fading import Scales
 from cortex_actors.storage.naming import Named, find

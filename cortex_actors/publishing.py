@@ -13,8 +13,7 @@ from cortex_actors import lookup, topics
 from cortex_actors.bus.idempotency import refuse_key
 from cortex_actors.bus.size import refuse_too_large
 from cortex_actors.clock import Clock, ulid
-from cortex_actors.domain.event import Event
-from cortex_actors.domain.payload import Custom, FileChanged, Payload
+from cortex_actors.domain.event import Custom, Event, FileChanged, Payload
 from cortex_actors.errors import BadInput, Refused, UnknownProject
 from cortex_actors.parsers.dialect import dialect_of
 from cortex_actors.rules.clearing import cleared

@@ -6,10 +6,9 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cortex_actors import narrowing
-from cortex_actors.domain.access import Access
-from cortex_actors.domain.caller import OWNER, Caller
+from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.domain.hit import REMOTE
-from cortex_actors.domain.probe import PROBE
+from cortex_actors.domain.memory import PROBE, Access
 from cortex_actors.federation.store import LOCAL, Question
 from cortex_actors.rules.fusion import WORDS_ALONE
 from cortex_actors.rules.recalled import told

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cortex_actors.bus.idempotency import refuse_key
-from cortex_actors.domain.caller import OWNER, Caller, agent_id, shown
+from cortex_actors.domain.agent import OWNER, Caller, agent_id, shown
 from cortex_actors.domain.memory import Layer, MemoryType, Realm
 from cortex_actors.errors import BadInput
 from cortex_actors.memory.wish import Wish

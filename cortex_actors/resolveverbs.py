@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from cortex_actors import lookup, topics
 from cortex_actors.clock import ulid
-from cortex_actors.domain.caller import OWNER
-from cortex_actors.domain.payload import Nothing, OrganisationComplete
-from cortex_actors.domain.project import innermost
-from cortex_actors.domain.resolution import Edits, Unwritten, Wish
-from cortex_actors.domain.trust import Approval, Decision, Way
+from cortex_actors.domain.agent import OWNER
+from cortex_actors.domain.event import Nothing, OrganisationComplete
+from cortex_actors.domain.principle import Edits, Unwritten, Wish
+from cortex_actors.domain.project import Approval, Decision, Way, innermost
 from cortex_actors.errors import BadInput, UnknownProject
 from cortex_actors.formatters import registry
 from cortex_actors.refusals import FolderMissing
@@ -24,10 +23,9 @@ from cortex_actors.wants import chosen
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Event, Payload
+    from cortex_actors.domain.principle import Report, Resolved
     from cortex_actors.domain.project import Project
-    from cortex_actors.domain.resolution import Report, Resolved
     from cortex_actors.storage.records import Connection
 
 #: For whom a text is made where nobody says it and no file does.

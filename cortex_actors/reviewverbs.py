@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics, waiting, wants
 from cortex_actors.clock import ulid
-from cortex_actors.domain.caller import OWNER
-from cortex_actors.domain.payload import (
+from cortex_actors.domain.agent import OWNER
+from cortex_actors.domain.event import (
     AccumulationComplete,
     OrganisationComplete,
     ResolutionRequested,
 )
 from cortex_actors.domain.principle import of_insight
-from cortex_actors.domain.trust import Approval, Decision, Review, Way
+from cortex_actors.domain.project import Approval, Decision, Review, Way
 from cortex_actors.errors import Refused
 from cortex_actors.rules.admitting import noted
 from cortex_actors.storage import (
@@ -31,8 +31,7 @@ from cortex_actors.verbs import SOURCE, Verbs
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Event, Payload
     from cortex_actors.storage.records import Connection
 
 #: What is listed where nothing else is asked for: what nobody has decided yet.

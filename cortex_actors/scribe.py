@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.payload import plain
+from cortex_actors.domain.event import plain
 
 if TYPE_CHECKING:
     from cortex_actors.bus.subscription import Deliver
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Event, Payload
     from cortex_actors.logs import LogStream
 
 #: Characters of a payload that a log line shows; the event itself is in the ledger.

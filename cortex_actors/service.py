@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from cortex_actors import __version__, lock, topics
 from cortex_actors.control import Control
-from cortex_actors.domain.payload import Life
+from cortex_actors.domain.event import Life
 from cortex_actors.freeze import FROZEN, FreezeWatch
 from cortex_actors.heartbeat import LATE_MS, Heartbeat
 from cortex_actors.systemd import Systemd

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.domain.principle import of_insight
-from cortex_actors.domain.project import innermost
-from cortex_actors.domain.trust import SourceKind
+from cortex_actors.domain.project import SourceKind, innermost
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.storage import (
     approvals,

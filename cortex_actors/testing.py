@@ -19,18 +19,18 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cortex_actors import settings, topics
+from cortex_actors import sections, settings, topics
 from cortex_actors.bus.idempotency import refuse_other
 from cortex_actors.bus.journal import Delivery, Failure, Outcome, Rest
 from cortex_actors.bus.lanes import project_of
 from cortex_actors.clock import SECOND, SystemClock
-from cortex_actors.domain.payload import Payload, merged, plain
+from cortex_actors.domain.event import Payload, merged, plain
 from cortex_actors.errors import CortexError
 from cortex_actors.home import Home
 from cortex_actors.logs import LogStream
 from cortex_actors.simulated_loop import SimulatedLoop
 from cortex_actors.simulation import EPOCH, SimulatedClock, Simulation, simulate
-from cortex_actors.storage import indexing, journal
+from cortex_actors.storage import embedded, indexing, journal
 from cortex_actors.tree import Tree, grow
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class MemoryJournal:
         if first is None:
             return None
         ahead = max(self._due.get((consumer, e.seq or 0), 0) for e in self._waiting[consumer])
-        if 0 < (rest := (ahead - self._clock.now()) / SECOND) <= settings.LONGEST_REST:
+        if 0 < (rest := (ahead - self._clock.now()) / SECOND) <= sections.LONGEST_REST:
             return Rest(rest)
         return self._delivery(consumer, first, free)
 
@@ -247,7 +247,7 @@ async def settled(tree: Tree, within: float = PATIENCE) -> None:
 def _is_idle(connection: Connection, *, model: str) -> bool:
     """Tell whether nothing waits to be handled, indexed or embedded."""
     waits = journal.waiting(connection) or indexing.pending(connection)
-    return not (waits or indexing.count_unembedded(connection, model))
+    return not (waits or embedded.count_unembedded(connection, model))
 
 
 @asynccontextmanager

@@ -20,7 +20,7 @@ from hashlib import sha256
 from hmac import compare_digest
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.caller import OWNER, OWNER_NAME, Caller, agent_id
+from cortex_actors.domain.agent import OWNER, OWNER_NAME, Caller, agent_id
 from cortex_actors.errors import BadInput, BadToken, HomeUnwritable
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from cortex_actors.domain import payload as shape
+from cortex_actors.domain import event as shape
 from cortex_actors.errors import BadInput, UnknownTopic
 
 SCAN_REQUESTED: Final = "scan:requested"

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.domain.trust import SourceKind
+from cortex_actors.domain.project import SourceKind
 from cortex_actors.errors import NotFound
 from cortex_actors.pipeline import presence
 from cortex_actors.storage import (
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.insight import Insight
     from cortex_actors.domain.principle import Derivation, Principle
-    from cortex_actors.domain.trust import Approval, Review, Revocation
+    from cortex_actors.domain.project import Approval, Review, Revocation
     from cortex_actors.storage.contradictions import Contradiction
     from cortex_actors.storage.records import Connection
     from cortex_actors.storage.trail import Bullet, Line

@@ -49,7 +49,7 @@ from typing import TYPE_CHECKING, Any, Final
 import supervision
 from cortex_actors import topics
 from cortex_actors.crashes import TOLD, Crashes, who
-from cortex_actors.domain.payload import Life
+from cortex_actors.domain.event import Life
 from cortex_actors.drawing import render
 from cortex_actors.errors import UnknownActor
 from cortex_actors.inspection import inspect

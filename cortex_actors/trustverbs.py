@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors import blaming, lookup, takeback, topics, trails
 from cortex_actors.clock import ulid
-from cortex_actors.domain.payload import (
+from cortex_actors.domain.event import (
     AccumulationComplete,
     FileChanged,
     Nothing,
@@ -15,8 +15,7 @@ from cortex_actors.domain.payload import (
     ResolutionRequested,
     ScanRequested,
 )
-from cortex_actors.domain.project import innermost
-from cortex_actors.domain.trust import SourceKind
+from cortex_actors.domain.project import SourceKind, innermost
 from cortex_actors.errors import CortexError, NotFound, UsageError
 from cortex_actors.pipeline import presence
 from cortex_actors.rules.admitting import noted
@@ -26,8 +25,7 @@ from cortex_actors.verbs import SOURCE, Verbs
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Sequence
 
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Event, Payload
     from cortex_actors.storage.records import Connection
     from cortex_actors.takeback import Effect, Source
 

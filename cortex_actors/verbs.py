@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cortex_actors.deskparts import Parts
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.project import Project
     from cortex_actors.storage.records import Connection
 

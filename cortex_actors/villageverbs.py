@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cortex_actors import narrowing, villageviews, wants
-from cortex_actors.domain.caller import OWNER, Caller
+from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.domain.memory import Realm
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.storage import convergences, threads

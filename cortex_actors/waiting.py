@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors import distilled, learned, whys
 from cortex_actors.domain.insight import InsightStatus
 from cortex_actors.domain.principle import PrincipleStatus, of_insight
-from cortex_actors.domain.trust import Approval, Decision, Review, SourceKind
+from cortex_actors.domain.project import Approval, Decision, Review, SourceKind
 from cortex_actors.rules import promotion
 from cortex_actors.rules.promotion import Need
 from cortex_actors.storage import (

@@ -5,8 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
-from cortex_actors.domain.insight import LIVE, InsightStatus
-from cortex_actors.domain.listing import ALL, SHOWN
+from cortex_actors.domain.insight import ALL, LIVE, SHOWN, InsightStatus
 from cortex_actors.errors import BadInput
 
 if TYPE_CHECKING:

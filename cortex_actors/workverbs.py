@@ -8,14 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cortex_actors import lookup, topics
-from cortex_actors.domain.payload import (
-    Ids,
-    Nothing,
-    ReconciliationRequested,
-    ScanRequested,
-)
-from cortex_actors.domain.project import Project, around
-from cortex_actors.domain.trust import SourceKind
+from cortex_actors.domain.event import Ids, Nothing, ReconciliationRequested, ScanRequested
+from cortex_actors.domain.project import Project, SourceKind, around
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.origins import origin
 from cortex_actors.storage import projects, revocations, runs
@@ -24,7 +18,7 @@ from cortex_actors.verbs import SOURCE, Verbs
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Payload
     from cortex_actors.storage.records import Connection
 
 T = TypeVar("T")

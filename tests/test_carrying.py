@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors import carriage, carryverbs
-from cortex_actors.domain.caller import Caller
+from cortex_actors.domain.agent import Caller
 from cortex_actors.errors import BadInput, Refused
 from cortex_actors.testing import temporary_cortex
 

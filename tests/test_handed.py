@@ -10,8 +10,8 @@ from pydantic import SecretStr
 from cortex_actors.bus.consumer import Desk
 from cortex_actors.embedding.hashing import HashingProvider
 from cortex_actors.reload import FIXED, HANDED, MODEL, places
-from cortex_actors.sections import DomainThresholds
-from cortex_actors.settings import Section, Settings
+from cortex_actors.sections import DomainThresholds, Section
+from cortex_actors.settings import Settings
 from cortex_actors.storage.matrix import VectorMatrix
 from cortex_actors.storage.neighbours import Neighbours
 from cortex_actors.testing import eventually

@@ -14,8 +14,7 @@ from tests.flow.support import grown
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Event, Payload
 
 
 @pytest.mark.slow

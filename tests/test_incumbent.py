@@ -11,8 +11,9 @@ import pytest
 from cortex_actors.embedding.provider import State
 from cortex_actors.home import Home
 from cortex_actors.incumbent import Incumbent
+from cortex_actors.modelsections import EmbeddingSettings
 from cortex_actors.outside import Outside
-from cortex_actors.settings import EmbeddingSettings, Settings
+from cortex_actors.settings import Settings
 from cortex_actors.storage.models import Chosen
 from cortex_actors.testing import ManualClock
 

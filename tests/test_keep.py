@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.domain.caller import Caller
-from cortex_actors.domain.judgement import Decider
+from cortex_actors.domain.agent import Caller
+from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import Memory, Realm
 from cortex_actors.errors import BadInput, NotFound, NotYours
 from cortex_actors.storage import memories, memoryconflicts, memorystates

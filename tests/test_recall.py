@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from cortex_actors.domain.access import Access
-from cortex_actors.domain.caller import Caller
-from cortex_actors.domain.memory import Layer, Realm
-from cortex_actors.domain.probe import PROBE
+from cortex_actors.domain.agent import Caller
+from cortex_actors.domain.memory import PROBE, Access, Layer, Realm
 from cortex_actors.errors import BadInput, NotYours
 from cortex_actors.federation.local import LocalStore
+from cortex_actors.memorysections import MemorySettings
 from cortex_actors.recallverbs import RecallVerbs
-from cortex_actors.settings import MemorySettings
 from cortex_actors.storage import projects
 from cortex_actors.testing import EPOCH, ManualClock
 from tests.federation.support import Shelf, Village

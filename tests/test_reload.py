@@ -12,7 +12,7 @@ from sqlalchemy import select
 from cortex_actors.errors import ConfigurationError
 from cortex_actors.home import Home
 from cortex_actors.reload import HANDED
-from cortex_actors.settings import Section, Settings
+from cortex_actors.sections import Section
 from cortex_actors.storage.schema import events
 from cortex_actors.testing import eventually, settled
 from tests.flow.support import copied, follow, grown, knows, said
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from cortex_actors.settings import Settings
     from cortex_actors.tree import Tree
     from supervision import Node
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.caller import OWNER, Caller
+from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.errors import BadInput, BadToken, HomeUnwritable
 from cortex_actors.tokens import RANDOM_BYTES, Tokens
 

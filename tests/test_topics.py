@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cortex_actors import topics
-from cortex_actors.domain import payload as shape
+from cortex_actors.domain import event as shape
 from cortex_actors.errors import BadInput, UnknownTopic
 
 

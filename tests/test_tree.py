@@ -9,7 +9,7 @@ import pytest
 
 from cortex_actors import topics
 from cortex_actors import tree as tree_module
-from cortex_actors.domain.payload import plain
+from cortex_actors.domain.event import plain
 from cortex_actors.domain.project import Project
 from cortex_actors.errors import ActorAway
 from cortex_actors.storage import projects

@@ -19,8 +19,7 @@ from cortex_actors.bus.size import refuse_too_large
 from cortex_actors.bus.subscription import Deliver, Mailbox, Subscription
 from cortex_actors.bus.switchboard import Switchboard
 from cortex_actors.clock import Clock, ulid
-from cortex_actors.domain.event import Event
-from cortex_actors.domain.payload import Custom, Payload
+from cortex_actors.domain.event import Custom, Event, Payload
 from cortex_actors.errors import DaemonStopping, DeadlineExceeded, InternalError, MailboxFull
 from cortex_actors.runtime.guards import loop_here, refuse_to_block
 

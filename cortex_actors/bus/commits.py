@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.bus.journal import Journal
     from cortex_actors.bus.subscription import Subscription
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Event, Payload
 
 T = TypeVar("T")
 

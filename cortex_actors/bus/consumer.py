@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
-    from cortex_actors.settings import EventsSettings
+    from cortex_actors.domain.event import Event, Payload
+    from cortex_actors.sections import EventsSettings
 
 log = logging.getLogger("cortex.bus")
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.payload import plain
+from cortex_actors.domain.event import plain
 from cortex_actors.errors import BadInput
 
 if TYPE_CHECKING:
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Event, Payload
 
 #: Characters of a key: room for a digest, a UUID or a path, and an index holds every one.
 KEY_LIMIT = 200

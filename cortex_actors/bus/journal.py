@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from cortex_actors.errors import ActorAway, DeadlineExceeded, LedgerDown
 
 if TYPE_CHECKING:
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Event, Payload
 
 #: Whom somebody asked was away or slow: no fault of the event's.
 AWAY = (LedgerDown, ActorAway, DeadlineExceeded)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from cortex_actors.bus.journal import Delivery
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Payload
 
 #: A project; or a topic and a key, of an event that is of no project.
 Lane: TypeAlias = "str | tuple[str, str | None]"

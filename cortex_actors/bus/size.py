@@ -7,11 +7,11 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics
-from cortex_actors.domain.payload import Custom, plain
+from cortex_actors.domain.event import Custom, plain
 from cortex_actors.errors import BadInput
 
 if TYPE_CHECKING:
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Payload
 
 #: Bytes of JSON that one character can become: two escapes of six, beyond the basic plane.
 _WIDEST = 12

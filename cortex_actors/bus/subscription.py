@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 from cortex_actors import topics
-from cortex_actors.domain.event import Event
-from cortex_actors.domain.payload import Payload
+from cortex_actors.domain.event import Event, Payload
 from cortex_actors.errors import BadInput, UnknownTopic
 from cortex_actors.runtime.guards import waiter
 from cortex_actors.runtime.overflow import Overflow

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cortex_actors.clock import SECOND
-from cortex_actors.domain.diagnosis import Diagnosis, Repair, Severity
-from cortex_actors.domain.fragment import file_hash
-from cortex_actors.domain.project import innermost
+from cortex_actors.domain.hit import Diagnosis, Repair, Severity
+from cortex_actors.domain.project import file_hash, innermost
 from cortex_actors.watching.sweep import inner_roots, sweep
 
 if TYPE_CHECKING:

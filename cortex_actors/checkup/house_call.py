@@ -11,8 +11,8 @@ from cortex_actors.checkup.patient import Patient
 from cortex_actors.checkup.treatment import Ward
 from cortex_actors.checkup.visit import Visit
 from cortex_actors.clock import ulid
-from cortex_actors.domain.diagnosis import Diagnosis, Severity
 from cortex_actors.domain.event import Event
+from cortex_actors.domain.hit import Diagnosis, Severity
 from cortex_actors.errors import ConfigurationError
 from cortex_actors.settings import Settings, load
 from cortex_actors.storage import offline, replacement
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.checkup.rounds import Look
     from cortex_actors.clock import Clock
-    from cortex_actors.domain.payload import FileChanged, Payload
+    from cortex_actors.domain.event import FileChanged, Payload
     from cortex_actors.home import Home
     from cortex_actors.storage.records import Connection
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.diagnosis import Diagnosis, Repair, Severity
+from cortex_actors.domain.hit import Diagnosis, Repair, Severity
 from cortex_actors.errors import ActorAway, CortexError, IndexDown
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cortex_actors.checkup import index
-from cortex_actors.domain.diagnosis import Diagnosis, Repair, Severity
+from cortex_actors.domain.hit import Diagnosis, Repair, Severity
 from cortex_actors.runtime.child import ChildProcess
 from cortex_actors.storage import indexing
 from cortex_actors.storage.generations import Generations

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from cortex_actors import lock
 from cortex_actors.clock import SECOND, iso
-from cortex_actors.domain.diagnosis import Diagnosis, Severity
+from cortex_actors.domain.hit import Diagnosis, Severity
 from cortex_actors.errors import LedgerDown
 from cortex_actors.storage import backups, copying, files
 

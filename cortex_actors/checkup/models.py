@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.diagnosis import Diagnosis, Severity
+from cortex_actors.domain.hit import Diagnosis, Severity
 from cortex_actors.embedding import manifest
 from cortex_actors.embedding.choose import is_hashing
 from cortex_actors.embedding.models import PUBLISHER
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cortex_actors.checkup.patient import Patient
-    from cortex_actors.settings import EmbeddingSettings
+    from cortex_actors.modelsections import EmbeddingSettings
     from cortex_actors.storage.health.scope import Scope
     from cortex_actors.storage.models import Chosen
     from cortex_actors.storage.records import Connection

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cortex_actors.checkup import files, keeping, models
-from cortex_actors.domain.diagnosis import Diagnosis, Severity
+from cortex_actors.domain.hit import Diagnosis, Severity
 from cortex_actors.errors import CortexError, DeadlineExceeded, DiskFault
 from cortex_actors.storage import check
 from cortex_actors.storage.health import (

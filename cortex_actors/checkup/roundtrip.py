@@ -14,10 +14,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cortex_actors.clock import SECOND
-from cortex_actors.domain.caller import Caller
-from cortex_actors.domain.diagnosis import Diagnosis, Severity
-from cortex_actors.domain.memory import Realm
-from cortex_actors.domain.probe import PROBE
+from cortex_actors.domain.agent import Caller
+from cortex_actors.domain.hit import Diagnosis, Severity
+from cortex_actors.domain.memory import PROBE, Realm
 from cortex_actors.errors import CortexError, RoundTripFailed
 
 if TYPE_CHECKING:

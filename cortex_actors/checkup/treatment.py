@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cortex_actors.domain.diagnosis import Repair
-from cortex_actors.domain.payload import FileChanged
+from cortex_actors.domain.event import FileChanged
+from cortex_actors.domain.hit import Repair
 from cortex_actors.domain.project import innermost
 from cortex_actors.storage.health.mends import MENDS, Mend
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.checkup import treatment
-from cortex_actors.domain.diagnosis import Severity, exit_code, worst
+from cortex_actors.domain.hit import Severity, exit_code, worst
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cortex_actors.checkup.rounds import Look
     from cortex_actors.checkup.treatment import Done, Ward
     from cortex_actors.clock import Clock
-    from cortex_actors.domain.diagnosis import Diagnosis
+    from cortex_actors.domain.hit import Diagnosis
 
 #: Digits of the seconds that are told.
 _DIGITS = 3

@@ -38,7 +38,7 @@ from cortex_actors.cli.output import (
 )
 from cortex_actors.cli.projects import meant
 from cortex_actors.client import Client
-from cortex_actors.domain.listing import ClusterSort, FragmentSort
+from cortex_actors.domain.insight import ClusterSort, FragmentSort
 from cortex_actors.errors import UsageError
 from cortex_actors.logrecord import visible
 

@@ -28,7 +28,7 @@ from cortex_actors.cli.filters import (
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, shortened, show_json
 from cortex_actors.cli.projects import meant
 from cortex_actors.client import Client
-from cortex_actors.domain.listing import ContradictionSort
+from cortex_actors.domain.insight import ContradictionSort
 from cortex_actors.errors import UsageError
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from cortex_actors.cli.narrowed import AsOption
 from cortex_actors.cli.output import HomeOption, JsonOption, console, examples, show_json
 from cortex_actors.cli.post import AgentOption, RedactOption
 from cortex_actors.client import Client
-from cortex_actors.domain.crumb import CrumbType, Priority
+from cortex_actors.domain.memory import CrumbType, Priority
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.logrecord import visible
 

@@ -13,7 +13,7 @@ from cortex_actors import lock
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json, show_table
 from cortex_actors.client import Client
 from cortex_actors.clock import SystemClock
-from cortex_actors.domain.diagnosis import WELL, WRONG
+from cortex_actors.domain.hit import WELL, WRONG
 from cortex_actors.errors import AnswerLost, DaemonDown, NotFound, UsageError
 from cortex_actors.home import Home
 

@@ -8,9 +8,15 @@ from typing import Annotated
 
 import typer
 
-from cortex_actors.domain.insight import Category, InsightStatus
-from cortex_actors.domain.listing import ALL, NO_DOMAIN, SHOWN, ConflictChoice
-from cortex_actors.domain.statement import StatementKind
+from cortex_actors.domain.insight import (
+    ALL,
+    NO_DOMAIN,
+    SHOWN,
+    Category,
+    ConflictChoice,
+    InsightStatus,
+)
+from cortex_actors.domain.project import StatementKind
 
 _STATUSES = f"{SHOWN} (active and contradicted), {ALL}, {', '.join(InsightStatus)}"
 

@@ -33,7 +33,7 @@ from cortex_actors.cli.filters import (
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, shortened, show_json
 from cortex_actors.cli.projects import meant
 from cortex_actors.client import Client
-from cortex_actors.domain.listing import SHOWN, InsightSort
+from cortex_actors.domain.insight import SHOWN, InsightSort
 from cortex_actors.errors import UsageError
 
 if TYPE_CHECKING:

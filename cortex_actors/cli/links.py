@@ -11,10 +11,8 @@ from cortex_actors.cli.blocks import Block, brief, counted, cut, joined, show_bl
 from cortex_actors.cli.filters import one_of
 from cortex_actors.cli.output import HomeOption, JsonOption, console, examples, shortened, show_json
 from cortex_actors.client import Client
-from cortex_actors.domain.judgement import Decider
-from cortex_actors.domain.link import Link, LinkType
-from cortex_actors.domain.listing import ALL, SHOWN
-from cortex_actors.domain.principle import PrincipleStatus
+from cortex_actors.domain.insight import ALL, SHOWN, Decider
+from cortex_actors.domain.principle import Link, LinkType, PrincipleStatus
 from cortex_actors.errors import BadInput, UsageError
 from cortex_actors.formatters.dot import dot
 from cortex_actors.formatters.graph import Graph, box

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cortex_actors.cli.output import JsonOption, examples, show_json
-from cortex_actors.domain.fragment import file_hash
+from cortex_actors.domain.project import file_hash
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.logrecord import visible
 from cortex_actors.parsers import markdown
@@ -20,8 +20,7 @@ from cortex_actors.parsers.statements import statements
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from cortex_actors.domain.fragment import Fragment
-    from cortex_actors.domain.statement import Statement
+    from cortex_actors.domain.project import Fragment, Statement
 
 #: Parts of a path that may say which dialect a file is of: `.github/instructions/a/b/c.md`.
 _PARTS = 6

@@ -37,7 +37,7 @@ from cortex_actors.cli.output import (
 )
 from cortex_actors.cli.projects import meant
 from cortex_actors.client import Client
-from cortex_actors.domain.listing import ALL, SHOWN, PrincipleSort
+from cortex_actors.domain.insight import ALL, SHOWN, PrincipleSort
 from cortex_actors.domain.principle import Origin, PrincipleCategory, PrincipleStatus
 from cortex_actors.errors import UsageError
 from cortex_actors.logrecord import visible

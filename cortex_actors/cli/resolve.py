@@ -15,7 +15,7 @@ from cortex_actors.cli.differences import show_diff
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json
 from cortex_actors.cli.section import show_section
 from cortex_actors.client import Client
-from cortex_actors.domain.resolution import Edits
+from cortex_actors.domain.principle import Edits
 from cortex_actors.errors import Refused, UsageError
 from cortex_actors.formatters import registry
 from cortex_actors.logrecord import visible

@@ -1,4 +1,13 @@
-"""An insight: one thing that instruction files say, however many of them say it."""
+"""An insight: one thing that instruction files say, however many of them say it.
+
+What two statements are to each other, and who says so.
+
+A judgement is symmetric: it is the same whichever of the two was read first. It travels from the
+rules, an entailment model, a language model or a person into the ledger, which keeps who decided
+and why.
+
+In which orders people look through what was learned.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +15,11 @@ import hashlib
 import unicodedata
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from cortex_actors.domain.fragment import Fragment
-    from cortex_actors.domain.statement import Statement, StatementKind
+    from cortex_actors.domain.project import Fragment, Statement, StatementKind
+
 
 #: Hex digits of the content hash that an insight's id keeps: 80 bits, so that a billion insights
 #: still collide with a probability below one in a million.
@@ -186,3 +195,161 @@ def statement_hash(text: str) -> str:
 def insight_id(content_hash: str) -> str:
     """Return `ins_` and the first 20 hex digits of the content hash."""
     return f"ins_{content_hash[:ID_DIGITS]}"
+
+
+class Relation(StrEnum):
+    """What two statements are to each other; exactly one holds."""
+
+    #: Nobody can follow both.
+    CONTRADICTION = "contradiction"
+    #: One claim in two wordings: they may be merged.
+    SAME = "same"
+    #: About one thing, and both may hold.
+    RELATED = "related"
+    UNRELATED = "unrelated"
+
+
+class Conflict(StrEnum):
+    """How far two statements contradict each other."""
+
+    #: Wherever one holds, the other cannot.
+    DIRECT = "direct"
+    #: One leaves room where the other leaves none: a condition, an exception, a weaker word.
+    PARTIAL = "partial"
+    #: They hold at different places, one of which lies within the other.
+    CONTEXTUAL = "contextual"
+
+
+class Decider(StrEnum):
+    """Which layer decided; each asks less often, and costs more, than the one before."""
+
+    RULES = "rules"
+    NLI = "nli"
+    LLM = "llm"
+    PERSON = "person"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Claim:
+    """One statement as it is judged.
+
+    Attributes:
+        text: the statement itself, as the file has it.
+        heading: the headings above it, outermost first, joined by " > "; None without any.
+        scope: where in the project it holds: a folder or globs; empty for all of it.
+
+    """
+
+    text: str
+    heading: str | None = None
+    scope: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What one layer found two statements to be.
+
+    Attributes:
+        reason: why, in words a person can check against both texts.
+        conflict: how far they contradict each other; None unless they do.
+        confidence: how sure the layer is, 0 to 1.
+
+    """
+
+    relation: Relation
+    decider: Decider
+    reason: str
+    conflict: Conflict | None = None
+    confidence: float = 1.0
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether the two cannot both be followed."""
+        return self.relation is Relation.CONTRADICTION
+
+
+#: What stands for insights whose domain nobody knows.
+NO_DOMAIN: Final = "none"
+
+#: What stands for every status, and for those of what is said and shown.
+ALL: Final = "all"
+SHOWN: Final = "live"
+
+
+class InsightSort(StrEnum):
+    """What comes first in a list of insights."""
+
+    #: The most believed.
+    SURE = "sure"
+    #: What most revisions of files said.
+    SEEN = "seen"
+    #: What was learned last, and what was learned first.
+    NEWEST = "newest"
+    OLDEST = "oldest"
+    #: Whose category the classifier was least sure of.
+    DOUBT = "doubt"
+
+
+class ClusterSort(StrEnum):
+    """What comes first in a list of clusters."""
+
+    #: The most members.
+    SIZE = "size"
+    #: Whose members are most alike, and least.
+    COHERENCE = "coherence"
+    LOOSE = "loose"
+    NEWEST = "newest"
+
+
+class FragmentSort(StrEnum):
+    """What comes first in a list of fragments."""
+
+    #: By file and line.
+    PATH = "path"
+    #: The most statements.
+    SIZE = "size"
+    NEWEST = "newest"
+
+
+class ConflictChoice(StrEnum):
+    """Which contradictions are listed, by how far the two conflict."""
+
+    DIRECT = "direct"
+    PARTIAL = "partial"
+    CONTEXTUAL = "contextual"
+    ALL = "all"
+
+
+class PrincipleSort(StrEnum):
+    """What comes first in a list of principles."""
+
+    #: What matters most.
+    RANK = "rank"
+    #: The most believed.
+    SURE = "sure"
+    #: What most revisions of files said.
+    SEEN = "seen"
+    #: What most other principles stand to in some way.
+    LINKED = "linked"
+    #: What was distilled last, and what was distilled first.
+    NEWEST = "newest"
+    OLDEST = "oldest"
+
+
+class ContradictionSort(StrEnum):
+    """What comes first in a list of contradictions."""
+
+    #: What was found last, and what was found first.
+    NEWEST = "newest"
+    OLDEST = "oldest"
+    #: What is most alike, and so most likely about one thing.
+    ALIKE = "alike"
+
+
+class MemorySort(StrEnum):
+    """What comes first in a list of memories, behind those that are pinned."""
+
+    NEWEST = "newest"
+    OLDEST = "oldest"
+    #: What was read most often.
+    READ = "read"

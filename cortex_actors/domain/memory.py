@@ -1,11 +1,31 @@
-"""A memory: something an agent said or learned, who may read it, and how present it still is."""
+"""A memory: something an agent said or learned, who may read it, and how present it still is.
+
+A forward crumb: what an agent leaves for whoever it is in its next session.
+
+An access: that a memory was in an answer, and how it came there.
+
+Passages: the texts by which something is found, and which lists of a search they take part in.
+
+A piece of a thread or of a document says little without what came before it, so it is searched
+twice: alone, and with its predecessor in front.
+
+The agent under whose name the daemon tries itself: it remembers, recalls and forgets a probe.
+
+A probe lies in this agent's private realm for the moment of one trial. Nobody may act as this
+agent but the daemon itself, and what it keeps is in nobody's list, count, export or digest: not
+even in the owner's, who reads everything else.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING, Final
 
-from cortex_actors.domain.trust import Trust
+from cortex_actors.domain.project import Trust
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class Realm(StrEnum):
@@ -143,3 +163,130 @@ class Memory:
             return None
         named = self.related if self.realm is Realm.BRIDGE else ()
         return frozenset({self.agent_id, *named})
+
+
+class CrumbType(StrEnum):
+    """What a crumb is mainly for."""
+
+    #: Where things stand.
+    ORIENTATION = "orientation"
+    TECHNICAL = "technical"
+    EMOTIONAL = "emotional"
+    #: Something is left to do.
+    TASK = "task"
+
+
+class Priority(StrEnum):
+    """How urgently the next session should read it."""
+
+    HIGH = "HIGH"
+    MEDIUM = "MEDIUM"
+    LOW = "LOW"
+
+
+@dataclass(frozen=True, slots=True)
+class Crumb:
+    """What one session left, in parts; it is never changed.
+
+    Only its agent reads it, and the owner.
+
+    Attributes:
+        session_id: what the session is called; two crumbs of one second may share the default.
+        left_at: UTC microseconds.
+        emotional_state: a feeling, and how strong or of what kind it is.
+        references: a kind of thing (`message_ids`, `thread_ids`, `files` ...) -> what to look up.
+        if_disoriented: what to do first, in that order.
+        saved_by: `owner`, or the agent whose token it was.
+
+    """
+
+    id: str
+    agent_id: str
+    session_id: str
+    summary: str
+    left_at: int
+    type: CrumbType = CrumbType.ORIENTATION
+    priority: Priority = Priority.MEDIUM
+    discoveries: tuple[str, ...] = ()
+    emotional_state: Mapping[str, str] = field(default_factory=dict, hash=False)
+    unfinished: tuple[str, ...] = ()
+    references: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    if_disoriented: tuple[str, ...] = ()
+    saved_by: str = "owner"
+
+    @property
+    def has_unfinished(self) -> bool:
+        """Whether something is left to do."""
+        return bool(self.unfinished)
+
+    @property
+    def searched(self) -> str:
+        """The text by which it is found: everything it says, without the frame around it."""
+        told = (f"{name}: {value}" for name, value in self.emotional_state.items())
+        named = (each for some in self.references.values() for each in some)
+        parts = (*self.discoveries, *self.unfinished, *told, *named, *self.if_disoriented)
+        return "\n".join((self.summary, *parts))
+
+
+def default_type(unfinished: object) -> CrumbType:
+    """Return what a crumb is for where nobody says so: a task if something is unfinished."""
+    return CrumbType.TASK if unfinished else CrumbType.ORIENTATION
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One memory of one answer.
+
+    Attributes:
+        cosine: how near its own text is to the question; None where that was not compared.
+        by_words: whether its own text was found by words of the question.
+
+    """
+
+    memory_id: str
+    cosine: float | None = None
+    by_words: bool = False
+
+    def is_relevant(self, least: float) -> bool:
+        """Tell whether it answers: it shares words with the question, or is near enough."""
+        return self.by_words or (self.cosine is not None and self.cosine >= least)
+
+
+#: What the name of an index collection ends in that holds passages with their predecessor.
+PAIRED = "_paired"
+
+
+class Place(StrEnum):
+    """Which lists of a search a passage takes part in."""
+
+    #: The item's own text.
+    ALONE = "alone"
+    #: Its predecessor's text and its own.
+    PAIRED = "paired"
+    #: It has no predecessor: its own text, in either list.
+    BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One text of an item that may be found; `text_hash` is the SHA-256 of the text's UTF-8."""
+
+    collection: str
+    item_id: str
+    place: Place
+    text: str
+    text_hash: bytes
+
+    @property
+    def index(self) -> str:
+        """The collection of the vector index that it lies in."""
+        return index_of(self.collection, self.place)
+
+
+def index_of(collection: str, place: Place) -> str:
+    """Return the collection of the vector index that passages of that place lie in."""
+    return collection + PAIRED if place is Place.PAIRED else collection
+
+
+#: Whose memories are probes; agents' ids are upper case.
+PROBE: Final = "CORTEX-PROBE"

@@ -1,12 +1,22 @@
-"""A principle: what several projects have taught us, distilled and ranked."""
+"""A principle: what several projects have taught us, distilled and ranked.
+
+How two principles stand to each other, and who says so.
+
+A resolution: what is known, brought into one instruction file for one agent.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from cortex_actors.domain.insight import ID_DIGITS, Category
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cortex_actors.domain.insight import Decider
 
 
 class PrincipleCategory(StrEnum):
@@ -98,3 +108,189 @@ def principle_id(content_hash: str) -> str:
 def of_insight(insight_id: str) -> str:
     """Return the id of the principle that has an insight's words: both are made of their hash."""
     return f"pri_{insight_id.removeprefix('ins_')}"
+
+
+class LinkType(StrEnum):
+    """What the source of a link does to its target; exactly one holds between two principles."""
+
+    #: Both ask for the same: each makes the other more credible.
+    REINFORCES = "reinforces"
+    #: The source says for more what the target says for less.
+    GENERALIZES = "generalizes"
+    #: The source says for less what the target says for more.
+    SPECIALIZES = "specializes"
+    #: Nobody can follow both.
+    CONTRADICTS = "contradicts"
+    #: What the source asks for needs what the target asks for first.
+    DEPENDS_ON = "depends_on"
+    #: They are about one thing.
+    RELATED = "related"
+
+
+#: What a link is when it is told from its other end; every other one reads the same from both.
+_OPPOSITE = {
+    LinkType.GENERALIZES: LinkType.SPECIALIZES,
+    LinkType.SPECIALIZES: LinkType.GENERALIZES,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One principle towards another.
+
+    Attributes:
+        strength: 0 to 1: how alike the two are, or how sure it is that one contradicts or needs
+            the other.
+        decided_by: which layer says so.
+        reason: why, in words a person can check against both texts.
+
+    """
+
+    source_id: str
+    target_id: str
+    type: LinkType
+    strength: float
+    decided_by: Decider
+    reason: str
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The two, the lesser id first."""
+        one, other = sorted((self.source_id, self.target_id))
+        return one, other
+
+    @property
+    def supports(self) -> bool:
+        """Whether it makes its ends count for more: a contradiction does not."""
+        return self.type is not LinkType.CONTRADICTS
+
+    def other(self, principle_id: str) -> str:
+        """Return the end that is not this one."""
+        return self.target_id if self.source_id == principle_id else self.source_id
+
+    def kept(self) -> Link:
+        """Return it as the ledger keeps it: once for each pair, from the lesser id.
+
+        Only what depends on another keeps its order, because nothing says the opposite of it.
+        """
+        is_turned = self.source_id > self.target_id and self.type is not LinkType.DEPENDS_ON
+        return self.turned() if is_turned else self
+
+    def seen_from(self, principle_id: str) -> Link:
+        """Return it told from one of its ends, as far as it can be told from there.
+
+        What is depended on stays the target: then the link reads "is needed by".
+        """
+        is_there = self.source_id == principle_id or self.type is LinkType.DEPENDS_ON
+        return self if is_there else self.turned()
+
+    def turned(self) -> Link:
+        """Return the same, told from the other end."""
+        kind = _OPPOSITE.get(self.type, self.type)
+        return replace(self, source_id=self.target_id, target_id=self.source_id, type=kind)
+
+
+class Ending(StrEnum):
+    """How a resolution ended."""
+
+    WRITTEN = "written"
+    #: The file says already what it would be given.
+    UNCHANGED = "unchanged"
+    #: A human wrote inside our section; nothing was touched.
+    EDITED = "edited"
+    #: The file is not one that may be written; nothing was touched.
+    REFUSED = "refused"
+    #: Nobody wanted it written: a dry run, or the text alone.
+    SHOWN = "shown"
+
+
+class Edits(StrEnum):
+    """What becomes of what a human wrote inside our section."""
+
+    #: It moves out, above the section, and is the human's from then on.
+    KEEP = "keep"
+    #: Ours takes its place; what stood there can be brought back.
+    DISCARD = "discard"
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What somebody wants resolved.
+
+    Attributes:
+        path: a file, or a project's root: then each of its files, or that of the agent.
+        agent: for whom; None for everybody whose file is there.
+        dry_run: nothing is written, and what would be is returned.
+        create: a file that is not there may be made.
+        adopt: a section of ours without its marks may be replaced.
+        edits: what becomes of a human's edit inside our section; None refuses to write.
+        metadata: confidence and rank stand beside each bullet.
+        text_only: the section is wanted and no file is looked for.
+        refresh: only a section that stands in the file is written; none is added.
+
+    """
+
+    path: str
+    agent: str | None = None
+    dry_run: bool = False
+    create: bool = False
+    adopt: bool = False
+    edits: Edits | None = None
+    metadata: bool = False
+    text_only: bool = False
+    refresh: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One bullet of a section: a principle as it stands there."""
+
+    principle_id: str
+    text: str
+    #: What the file says against it, "" when nothing does.
+    conflict: str = ""
+    #: Whether it may be written there without asking a person: approved, or the project's own.
+    is_approved: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What came of one file.
+
+    Attributes:
+        path: the file, "" for text that belongs in none.
+        reason: why it was refused; None when all is well.
+        refusal: one word for that, for programs; None when nothing was refused.
+        diff: what changed in the file, or would; of an edited one what a human changed there.
+        section: what stands between the marks now, or would; with its line ends as LF.
+        counts: what was looked at and left out, as the audit has it.
+
+    """
+
+    path: str
+    agent: str
+    ending: Ending
+    reason: str | None = None
+    refusal: str | None = None
+    diff: str = ""
+    section: str = ""
+    bullets: tuple[Given, ...] = ()
+    tokens: int = 0
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Unwritten:
+    """A file that is nobody's to write now, and why, as a person reads it."""
+
+    path: str
+    agent: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What came of several wishes."""
+
+    files: tuple[Resolved, ...] = ()
+    left: tuple[Unwritten, ...] = ()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.clock import Clock
     from cortex_actors.embedding.provider import Provider
-    from cortex_actors.settings import EmbeddingSettings
+    from cortex_actors.modelsections import EmbeddingSettings
     from cortex_actors.storage.models import Chosen
 
 #: What a hashing provider's name begins with; the rest is how long its vectors are.

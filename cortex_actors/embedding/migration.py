@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from cortex_actors.embedding.provider import refusal
 from cortex_actors.errors import BadInput, NotFound
-from cortex_actors.storage import embeddable, indexing, models
+from cortex_actors.storage import embeddable, embedded, models
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -146,7 +146,7 @@ class Migration:
         coming = models.coming(connection)
         if coming is None or coming.model_id != self.model.model_id:
             raise NotFound(f"the migration to {self.model.model_id} was called off")
-        indexing.keep_vectors(connection, self.model.model_id, found)
+        embedded.keep_vectors(connection, self.model.model_id, found)
 
     async def _tried(self, texts: list[tuple[bytes, str]]) -> dict[bytes, Row]:
         """Return a vector for each text; halve until a text that is refused stands alone.

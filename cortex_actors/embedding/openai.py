@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.embedding.provider import Vectors
     from cortex_actors.endpoint.address import Endpoint
-    from cortex_actors.settings import EmbeddingSettings
+    from cortex_actors.modelsections import EmbeddingSettings
 
 log = logging.getLogger("cortex.embedder")
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cortex_actors.federation.adapter import Adapter
     from cortex_actors.federation.spec import StoreSpec
     from cortex_actors.federation.vault import Vault
-    from cortex_actors.settings import FederationSettings, TlsSettings
+    from cortex_actors.federationsections import FederationSettings, TlsSettings
 
 log = logging.getLogger("cortex.federation")
 

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 from cortex_actors.errors import BadInput
 from cortex_actors.federation.spec import Auth, Knobs, StoreSpec
+from cortex_actors.federationsections import FederationSettings, StoreSettings
 from cortex_actors.rules.storefusion import mode_of
-from cortex_actors.settings import FederationSettings, StoreSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.clock import Clock
     from cortex_actors.federation.spec import Fan
-    from cortex_actors.settings import FederationSettings
+    from cortex_actors.federationsections import FederationSettings
 
 log = logging.getLogger("cortex.federation")
 

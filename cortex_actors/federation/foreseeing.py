@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.federation.callosumfile import Imported
     from cortex_actors.federation.spec import StoreSpec
-    from cortex_actors.settings import FederationSettings, TlsSettings
+    from cortex_actors.federationsections import FederationSettings, TlsSettings
 
 #: Stands for a token that lies elsewhere: the way to an address is judged by whether there is one.
 _ELSEWHERE = Auth(token="elsewhere")  # noqa: S106 - it is nobody's

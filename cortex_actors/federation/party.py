@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.caller import shown
+from cortex_actors.domain.agent import shown
 from cortex_actors.errors import NotFound
 from cortex_actors.federation.local import LocalStore
 from cortex_actors.federation.store import LOCAL

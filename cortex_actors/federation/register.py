@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cortex_actors.federation.binding import Bound
     from cortex_actors.federation.overlay import Overlaid
     from cortex_actors.federation.store import Outcome, RecallStore
-    from cortex_actors.settings import FederationSettings, TlsSettings
+    from cortex_actors.federationsections import FederationSettings, TlsSettings
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.domain.payload import Ids
+from cortex_actors.domain.event import Ids
 from cortex_actors.errors import CortexError
 from cortex_actors.federation import describing
 from cortex_actors.federation.configuring import Configuring
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from cortex_actors.federation.books import Books, Done
     from cortex_actors.federation.spec import StoreSpec
     from cortex_actors.federation.store import Outcome, RecallStore
-    from cortex_actors.settings import FederationSettings, TlsSettings
+    from cortex_actors.federationsections import FederationSettings, TlsSettings
 
 log = logging.getLogger("cortex.federation")
 

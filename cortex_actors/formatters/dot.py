@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from cortex_actors.domain.link import LinkType
+from cortex_actors.domain.principle import LinkType
 from cortex_actors.formatters.graph import DIRECTED, plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cortex_actors.domain.link import Link
+    from cortex_actors.domain.principle import Link
     from cortex_actors.formatters.graph import Box, Graph
 
 #: Type of a link -> how its line is drawn.

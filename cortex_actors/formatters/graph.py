@@ -10,12 +10,12 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from cortex_actors.domain.link import LinkType
+from cortex_actors.domain.principle import LinkType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cortex_actors.domain.link import Link
+    from cortex_actors.domain.principle import Link
 
 #: Columns of a line of text in a box, and lines of one box; what is longer is cut.
 COLUMNS, LINES = 28, 3

@@ -11,9 +11,8 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from cortex_actors.domain.caller import shown
-from cortex_actors.domain.crumb import Crumb, CrumbType, Priority
-from cortex_actors.domain.memory import Realm
+from cortex_actors.domain.agent import shown
+from cortex_actors.domain.memory import Crumb, CrumbType, Priority, Realm
 from cortex_actors.errors import BadInput
 from cortex_actors.rules import crumbtext
 

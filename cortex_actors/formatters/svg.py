@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from cortex_actors.domain.link import LinkType
+from cortex_actors.domain.principle import LinkType
 from cortex_actors.formatters.graph import DIRECTED, plain, width
 from cortex_actors.formatters.layout import GAP, layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from cortex_actors.domain.link import Link
+    from cortex_actors.domain.principle import Link
     from cortex_actors.formatters.graph import Box, Graph
 
 #: Size of a box, and of the letters in it: pixels.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from cortex_actors.domain.caller import Caller
+    from cortex_actors.domain.agent import Caller
     from cortex_actors.gateways.visits import Visits
     from cortex_actors.tokens import Tokens
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from starlette.requests import Request  # noqa: TC002 - read at run time
 
-from cortex_actors.domain.caller import Caller
+from cortex_actors.domain.agent import Caller
 from cortex_actors.errors import NotYours
 
 if TYPE_CHECKING:

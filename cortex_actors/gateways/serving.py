@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp
 
-    from cortex_actors.domain.caller import Caller
+    from cortex_actors.domain.agent import Caller
 
 #: Seconds in which the head of a request must have come, and for which a connection is kept that
 #: asks nothing; twice as many at most.

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from cortex_actors.domain.insight import Category
-from cortex_actors.domain.judgement import Conflict, Decider, Judgement, Relation
-from cortex_actors.domain.learning import TAGS, Learning
+from cortex_actors.domain.insight import Category, Conflict, Decider, Judgement, Relation
+from cortex_actors.domain.project import TAGS, Learning
 from cortex_actors.errors import BadInput
 from cortex_actors.judging.question import Kind
 

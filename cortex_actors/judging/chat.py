@@ -12,7 +12,7 @@ import random
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.judgement import Decider
+from cortex_actors.domain.insight import Decider
 from cortex_actors.endpoint.address import Use, endpoint, host_of
 from cortex_actors.endpoint.breaker import Breaker, Position
 from cortex_actors.endpoint.client import Client
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cortex_actors.clock import Clock
-    from cortex_actors.domain.judgement import Judgement
+    from cortex_actors.domain.insight import Judgement
     from cortex_actors.endpoint.address import Endpoint
     from cortex_actors.judging.completion import Completed
     from cortex_actors.judging.layer import Answer, Told
     from cortex_actors.judging.question import Question
-    from cortex_actors.settings import JudgingSettings
+    from cortex_actors.modelsections import JudgingSettings
 
 log = logging.getLogger("cortex.judge")
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.clock import Clock
     from cortex_actors.judging.layer import Layer
-    from cortex_actors.settings import JudgingSettings
+    from cortex_actors.modelsections import JudgingSettings
 
 
 def layers_for(

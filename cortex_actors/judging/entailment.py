@@ -6,7 +6,7 @@ neither. What must hold whichever is read first is believed as far as the less s
 
 from __future__ import annotations
 
-from cortex_actors.domain.judgement import Conflict, Decider, Judgement, Relation
+from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
 
 #: Decimal places of a probability that are kept.
 PLACES = 4

@@ -16,7 +16,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.judgement import Conflict
+from cortex_actors.domain.insight import Conflict
 from cortex_actors.errors import CortexError, JudgeDown
 from cortex_actors.judging import answers
 from cortex_actors.judging.budget import Budget
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from cortex_actors.clock import Clock
-    from cortex_actors.domain.judgement import Claim, Judgement
-    from cortex_actors.domain.learning import Learning
+    from cortex_actors.domain.insight import Claim, Judgement
+    from cortex_actors.domain.project import Learning
     from cortex_actors.judging.layer import Answer, Layer, MakeLayers, Told
     from cortex_actors.judging.tally import JudgeInfo
-    from cortex_actors.settings import JudgingSettings
+    from cortex_actors.modelsections import JudgingSettings
     from cortex_actors.storage.records import Connection, Records
 
 log = logging.getLogger("cortex.judge")

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cortex_actors.clock import Clock
-    from cortex_actors.domain.judgement import Decider, Judgement
+    from cortex_actors.domain.insight import Decider, Judgement
     from cortex_actors.judging.question import Kind, Question
-    from cortex_actors.settings import JudgingSettings
+    from cortex_actors.modelsections import JudgingSettings
 
 #: What a layer says to a question: JSON values in a shape that it has checked, to be kept as is.
 Answer: TypeAlias = Mapping[str, Any]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cortex_actors.domain.judgement import Decider
+from cortex_actors.domain.insight import Decider
 from cortex_actors.endpoint.breaker import Breaker, Position
 from cortex_actors.errors import BadInput, CortexError, JudgeDown, JudgeMissing
 from cortex_actors.judging import entailment
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cortex_actors.clock import Clock
-    from cortex_actors.domain.judgement import Judgement
+    from cortex_actors.domain.insight import Judgement
     from cortex_actors.judging.layer import Answer, Told
     from cortex_actors.judging.models import EntailmentModel
     from cortex_actors.judging.question import Question
-    from cortex_actors.settings import JudgingSettings
+    from cortex_actors.modelsections import JudgingSettings
 
 #: What is run to hold the model.
 CHILD = "cortex_actors.judging.nli_child"

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.insight import Category
-from cortex_actors.domain.learning import TAGS
+from cortex_actors.domain.project import TAGS
 from cortex_actors.judging import answers
 from cortex_actors.judging.question import Kind
 

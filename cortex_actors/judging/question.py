@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cortex_actors.domain.judgement import Claim
+    from cortex_actors.domain.insight import Claim
 
 
 class Kind(StrEnum):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from cortex_actors import topics
 from cortex_actors.clock import ulid
-from cortex_actors.domain.payload import Ids
+from cortex_actors.domain.event import Ids
 from cortex_actors.errors import CortexError, Unembeddable
 from cortex_actors.memory.lineup import Lineup
 from cortex_actors.memory.plan import Plan
@@ -34,13 +34,12 @@ from cortex_actors.storage.vicinity import Scope
 if TYPE_CHECKING:
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
-    from cortex_actors.domain.event import Event
+    from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.memory import Memory
-    from cortex_actors.domain.payload import Payload
     from cortex_actors.memory.phrasing import Phrasing
     from cortex_actors.memory.planner import Planner
     from cortex_actors.memory.ports import Embed
-    from cortex_actors.settings import MemorySettings
+    from cortex_actors.memorysections import MemorySettings
     from cortex_actors.storage.blobs import Matrix
     from cortex_actors.storage.records import Connection, Records
 

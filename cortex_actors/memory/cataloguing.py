@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.document import Document
-from cortex_actors.domain.knowledge import Chunk, chunk_id
-from cortex_actors.domain.trust import Trust
+from cortex_actors.domain.project import Chunk, Document, Trust, chunk_id
 from cortex_actors.errors import BadInput
 from cortex_actors.parsers.documents import READ_AS, document
 from cortex_actors.parsers.pieces import pieces

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from cortex_actors.bus.consumer import Consumer
 from cortex_actors.bus.journal import Outcome
 from cortex_actors.clock import ulid
-from cortex_actors.domain.payload import Ids
+from cortex_actors.domain.event import Ids
 from cortex_actors.errors import CortexError
 from cortex_actors.memory.readings import Readings
 from cortex_actors.runtime.overflow import Overflow
@@ -30,11 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from cortex_actors.bus.consumer import Desk
-    from cortex_actors.domain.access import Access
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Event, Payload
+    from cortex_actors.domain.memory import Access
     from cortex_actors.memory.readings import Sealed
-    from cortex_actors.settings import MemorySettings
+    from cortex_actors.memorysections import MemorySettings
     from cortex_actors.storage.attending import Reading
     from cortex_actors.storage.records import Connection, Records
 

@@ -12,7 +12,7 @@ import asyncio
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.domain.document import Became
+from cortex_actors.domain.project import Became
 from cortex_actors.errors import CortexError, LedgerDown
 from cortex_actors.memory import shelves
 from cortex_actors.memory.cataloguing import Given, catalogued
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cortex_actors.clock import Clock
-    from cortex_actors.domain.document import Document
-    from cortex_actors.settings import MemorySettings
+    from cortex_actors.domain.project import Document
+    from cortex_actors.memorysections import MemorySettings
     from cortex_actors.storage.records import Records
 
 #: Documents in hand at once: their transactions share an fsync.

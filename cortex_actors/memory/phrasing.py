@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.judgement import Claim
+from cortex_actors.domain.insight import Claim
 from cortex_actors.memory.whole import spoken
 from cortex_actors.rules.abstracts import ABSTRACT, SUMMARY, sentences
 from cortex_actors.rules.rewording import objection
 
 if TYPE_CHECKING:
-    from cortex_actors.domain.judgement import Judgement
+    from cortex_actors.domain.insight import Judgement
     from cortex_actors.domain.memory import Memory
     from cortex_actors.memory.ports import JudgePort
     from cortex_actors.rules.uniting import Prefer

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cortex_actors.domain.judgement import Decider
+    from cortex_actors.domain.insight import Decider
     from cortex_actors.domain.memory import Memory
     from cortex_actors.storage.blobs import Matrix
 

@@ -16,7 +16,7 @@ from cortex_actors.errors import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
-    from cortex_actors.domain.judgement import Claim, Judgement
+    from cortex_actors.domain.insight import Claim, Judgement
     from cortex_actors.rules.judgement import Thresholds
     from cortex_actors.rules.lexicon import Lexicon
     from cortex_actors.storage.blobs import Matrix

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cortex_actors.domain.caller import agent_id, shown
+from cortex_actors.domain.agent import agent_id, shown
 from cortex_actors.domain.memory import Layer, MemoryType, Realm
 from cortex_actors.errors import BadInput
 from cortex_actors.memory.wish import Wish, digest
@@ -16,7 +16,7 @@ from cortex_actors.storage import convergences, memories, memorystates, realms, 
 if TYPE_CHECKING:
     from enum import StrEnum
 
-    from cortex_actors.domain.caller import Caller
+    from cortex_actors.domain.agent import Caller
     from cortex_actors.storage.records import Connection
 
 T = TypeVar("T", bound="StrEnum")

@@ -14,7 +14,7 @@ from cortex_actors.storage.attending import Reading
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from cortex_actors.domain.access import Access
+    from cortex_actors.domain.memory import Access
 
 #: Memories that are kept in hand while they cannot be written; accesses of others are lost, and
 #: counted.

@@ -13,8 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cortex_actors.clock import SECOND, iso, ulid
-from cortex_actors.domain.caller import agent_id
-from cortex_actors.domain.payload import Ids
+from cortex_actors.domain.agent import agent_id
+from cortex_actors.domain.event import Ids
 from cortex_actors.errors import BadInput
 from cortex_actors.memory.saying import Saying
 from cortex_actors.rules import leaving
@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
-    from cortex_actors.domain.crumb import Crumb
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Event, Payload
+    from cortex_actors.domain.memory import Crumb
     from cortex_actors.rules.leaving import Given
     from cortex_actors.storage.records import Connection, Records
 

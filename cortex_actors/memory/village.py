@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from cortex_actors.bus.consumer import Wake
 from cortex_actors.clock import ulid
-from cortex_actors.domain.caller import OWNER, Caller
+from cortex_actors.domain.agent import OWNER, Caller
+from cortex_actors.domain.event import Ids
 from cortex_actors.domain.memory import MemoryType, Realm
-from cortex_actors.domain.payload import Ids
 from cortex_actors.errors import CortexError, MailboxFull
 from cortex_actors.memory.agreeing import Agreeing, Answer
 from cortex_actors.memory.posting import SAVED, Given, keep, wished
@@ -36,12 +36,11 @@ if TYPE_CHECKING:
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Event, Payload
     from cortex_actors.memory.posting import Posted
     from cortex_actors.memory.wish import Wish
+    from cortex_actors.memorysections import MemorySettings
     from cortex_actors.rules.convergence import Group
-    from cortex_actors.settings import MemorySettings
     from cortex_actors.storage.blobs import Matrix
     from cortex_actors.storage.matrix import VectorMatrix
     from cortex_actors.storage.records import Connection, Records

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.memory import MemoryType
-from cortex_actors.domain.trust import Trust
+from cortex_actors.domain.project import Trust
 from cortex_actors.rules.abstracts import abstract, summary
 from cortex_actors.rules.merging import deeper
 

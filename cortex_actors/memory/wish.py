@@ -6,10 +6,9 @@ from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from cortex_actors.domain.caller import OWNER, Caller
-from cortex_actors.domain.memory import Layer, Memory, MemoryType, Realm
-from cortex_actors.domain.probe import PROBE
-from cortex_actors.domain.trust import Trust
+from cortex_actors.domain.agent import OWNER, Caller
+from cortex_actors.domain.memory import PROBE, Layer, Memory, MemoryType, Realm
+from cortex_actors.domain.project import Trust
 from cortex_actors.rules.abstracts import abstract, summary
 from cortex_actors.rules.layers import is_deeper
 from cortex_actors.rules.merging import MERGEABLE

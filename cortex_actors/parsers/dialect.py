@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from cortex_actors.parsers import markdown
 
 if TYPE_CHECKING:
-    from cortex_actors.domain.fragment import Fragment
+    from cortex_actors.domain.project import Fragment
 
 
 class Parser(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.statement import StatementKind
+from cortex_actors.domain.project import StatementKind
 from cortex_actors.parsers.commands import is_command
 
 if TYPE_CHECKING:

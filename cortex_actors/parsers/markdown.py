@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.fragment import Fragment, file_hash
+from cortex_actors.domain.project import Fragment, file_hash
 from cortex_actors.parsers import frontmatter
 from cortex_actors.parsers.imports import imports
 from cortex_actors.parsers.sections import Role, Section, sections

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from cortex_actors.domain.statement import Statement, StatementKind
+from cortex_actors.domain.project import Statement, StatementKind
 from cortex_actors.parsers import tables
 from cortex_actors.parsers.commands import Command, commands
 from cortex_actors.parsers.headings import Heading, Trail, heading
@@ -24,7 +24,7 @@ from cortex_actors.parsers.surroundings import Surroundings, introduces, is_labe
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cortex_actors.domain.fragment import Fragment
+    from cortex_actors.domain.project import Fragment
 
 #: Characters of a statement; what is longer and has no sentences is data.
 MOST = 2_000

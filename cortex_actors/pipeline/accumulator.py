@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar, TypeVarTuple, Unpack
 from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.bus.journal import Outcome
 from cortex_actors.clock import ulid
+from cortex_actors.domain.event import AccumulationComplete, FileChanged, ScanRequested
 from cortex_actors.domain.insight import Granularity
-from cortex_actors.domain.payload import AccumulationComplete, FileChanged, ScanRequested
 from cortex_actors.domain.project import innermost
 from cortex_actors.errors import BadInput, CortexError
 from cortex_actors.origins import origin
@@ -37,13 +37,12 @@ from cortex_actors.topics import ACCUMULATION_COMPLETE, FILE_CHANGED, SCAN_REQUE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.project import Project
     from cortex_actors.parsers.dialect import Dialect
     from cortex_actors.pipeline.findings import Said
     from cortex_actors.pipeline.vectors import Embed
-    from cortex_actors.settings import AccumulationSettings
+    from cortex_actors.sections import AccumulationSettings
     from cortex_actors.storage.neighbours import Neighbours
     from cortex_actors.storage.projects import FileState
     from cortex_actors.storage.records import Connection, Records

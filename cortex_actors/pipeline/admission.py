@@ -11,13 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.alert import Alert, AlertKind
+from cortex_actors.domain.project import Alert, AlertKind
 from cortex_actors.rules import quarantine
 from cortex_actors.rules.credentials import Redacted, redact
 from cortex_actors.rules.injection import suspicion
 
 if TYPE_CHECKING:
-    from cortex_actors.domain.fragment import Fragment
+    from cortex_actors.domain.project import Fragment
 
 #: Bytes that are no UTF-8 must come out as they went in.
 _AS_IT_IS = "surrogateescape"

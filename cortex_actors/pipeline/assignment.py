@@ -13,8 +13,8 @@ from cortex_actors.formatters.targets import PLACES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cortex_actors.domain.principle import Wish
     from cortex_actors.domain.project import Project
-    from cortex_actors.domain.resolution import Wish
     from cortex_actors.formatters.formatter import Formatter
     from cortex_actors.formatters.targets import Present, Target
     from cortex_actors.pipeline.vectors import Embed

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cortex_actors.domain.judgement import Claim, Conflict, Relation
+from cortex_actors.domain.insight import Claim, Conflict, Relation
 from cortex_actors.rules.judgement import judge, slots
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from cortex_actors.domain.judgement import Judgement
+    from cortex_actors.domain.insight import Judgement
     from cortex_actors.domain.principle import Principle
     from cortex_actors.pipeline.page import Line, Placed
     from cortex_actors.rules.domains import Limits

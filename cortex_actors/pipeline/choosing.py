@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cortex_actors.domain.judgement import Claim
+from cortex_actors.domain.insight import Claim
 from cortex_actors.pipeline.bench import Bench
 from cortex_actors.rules.judgement import judge
 from cortex_actors.rules.relevance import Weights, score, share
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from cortex_actors.domain.principle import Principle
+    from cortex_actors.flowsections import ResolutionSettings
     from cortex_actors.pipeline.bench import Found
     from cortex_actors.pipeline.page import Placed
     from cortex_actors.rules.domains import Limits
     from cortex_actors.rules.lexicon import Lexicon
-    from cortex_actors.settings import ResolutionSettings
     from cortex_actors.storage.blobs import Matrix
 
 

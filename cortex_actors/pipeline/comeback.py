@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.resolution import Given
-from cortex_actors.domain.trust import Decision
+from cortex_actors.domain.principle import Given
+from cortex_actors.domain.project import Decision
 from cortex_actors.errors import CortexError, Refused
 from cortex_actors.formatters import fence
 from cortex_actors.formatters.neutral import neutral

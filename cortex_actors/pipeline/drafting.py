@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from difflib import unified_diff
 
-from cortex_actors.domain.resolution import Edits
+from cortex_actors.domain.principle import Edits
 from cortex_actors.formatters import fence
 from cortex_actors.formatters.edits import moved_out
 from cortex_actors.refusals import EditedSection

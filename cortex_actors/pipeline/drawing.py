@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cortex_actors.domain.link import LinkType
+from cortex_actors.domain.principle import LinkType
 from cortex_actors.rules import linking
 from cortex_actors.rules.clustering import Pair, pair
 from cortex_actors.rules.judgement import slots
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from cortex_actors.domain.link import Link
+    from cortex_actors.domain.principle import Link
     from cortex_actors.rules.lexicon import Lexicon
     from cortex_actors.rules.linking import Thresholds
     from cortex_actors.storage.subjects import Shelf

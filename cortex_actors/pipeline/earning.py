@@ -9,10 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.insight import Granularity
-from cortex_actors.domain.judgement import Relation
-from cortex_actors.domain.statement import StatementKind
-from cortex_actors.domain.trust import Decision
+from cortex_actors.domain.insight import Granularity, Relation
+from cortex_actors.domain.project import Decision, StatementKind
 from cortex_actors.pipeline import weighing
 from cortex_actors.rules import judgement
 from cortex_actors.rules.boilerplate import is_boilerplate

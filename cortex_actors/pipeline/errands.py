@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from weakref import ref
 
 from cortex_actors.clock import ulid
-from cortex_actors.domain.resolution import Ending, Unwritten, Wish
+from cortex_actors.domain.principle import Ending, Unwritten, Wish
 from cortex_actors.errors import BadInput
 from cortex_actors.formatters import fence, registry
 from cortex_actors.pipeline import comeback
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from cortex_actors.clock import Clock
+    from cortex_actors.domain.principle import Resolved
     from cortex_actors.domain.project import Project
-    from cortex_actors.domain.resolution import Resolved
     from cortex_actors.pipeline.resolving import Resolving
     from cortex_actors.pipeline.section import Maker
     from cortex_actors.storage.projects import FileState

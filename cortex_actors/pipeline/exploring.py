@@ -12,7 +12,7 @@ from cortex_actors.storage import clusters, contradictions, merging, slots, spok
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from cortex_actors.domain.judgement import Judgement
+    from cortex_actors.domain.insight import Judgement
     from cortex_actors.pipeline.neighbourhood import Neighbourhood
     from cortex_actors.pipeline.relations import Judge
     from cortex_actors.rules.clustering import Pair

@@ -8,7 +8,6 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.alert import AlertKind
 from cortex_actors.domain.insight import (
     Granularity,
     InsightSource,
@@ -16,6 +15,7 @@ from cortex_actors.domain.insight import (
     section_hash,
     statement_hash,
 )
+from cortex_actors.domain.project import AlertKind
 from cortex_actors.errors import BadInput
 from cortex_actors.formatters import fence
 from cortex_actors.parsers.statements import statements
@@ -30,9 +30,7 @@ from cortex_actors.storage.insights import FIRST_CONFIDENCE, Finding
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cortex_actors.domain.alert import Alert
-    from cortex_actors.domain.fragment import Fragment
-    from cortex_actors.domain.statement import Statement
+    from cortex_actors.domain.project import Alert, Fragment, Statement
     from cortex_actors.parsers.dialect import Dialect
 
 #: What is made of a file, and the version of whoever makes it: raised when the same bytes say

@@ -19,7 +19,7 @@ from cortex_actors.domain.principle import (
     PrincipleStatus,
     principle_id,
 )
-from cortex_actors.domain.trust import Decision
+from cortex_actors.domain.project import Decision
 from cortex_actors.pipeline import weighing
 from cortex_actors.rules.confidence import confidence
 from cortex_actors.rules.quality import quality

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from cortex_actors.domain.principle import Derivation, Principle
-    from cortex_actors.domain.trust import Decision
+    from cortex_actors.domain.project import Decision
     from cortex_actors.runtime.threads import Threads
     from cortex_actors.storage.blobs import Matrix
     from cortex_actors.storage.neighbours import Neighbours

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cortex_actors.domain.insight import Granularity
-from cortex_actors.domain.judgement import Claim, Relation
+from cortex_actors.domain.insight import Claim, Granularity, Relation
 from cortex_actors.rules.contradiction import contradicts
 from cortex_actors.rules.judgement import judge
 from cortex_actors.storage import insights, sources

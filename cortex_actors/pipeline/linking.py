@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from cortex_actors.domain.principle import Principle
+    from cortex_actors.flowsections import OrganisationSettings
     from cortex_actors.rules.lexicon import Lexicon
     from cortex_actors.runtime.threads import Threads
-    from cortex_actors.settings import OrganisationSettings
     from cortex_actors.storage.blobs import Matrix
     from cortex_actors.storage.records import Connection, Records
     from cortex_actors.storage.subjects import Node, Shelf

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.judgement import Relation
+from cortex_actors.domain.insight import Relation
 from cortex_actors.rules.clustering import pair
 from cortex_actors.storage.neighbours import cosine
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from cortex_actors.domain.judgement import Judgement
+    from cortex_actors.domain.insight import Judgement
     from cortex_actors.pipeline.relations import Relations
     from cortex_actors.rules.clustering import Pair
     from cortex_actors.storage.blobs import Matrix

@@ -11,12 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.trust import Decision
+from cortex_actors.domain.project import Decision
 from cortex_actors.pipeline.linking import Linked
 from cortex_actors.storage import (
     derivations,
+    embedded,
     fading,
-    indexing,
     merging,
     principles,
     reviews,
@@ -74,7 +74,7 @@ class Organisation:
 
         `at` is the time of the run, `now` the time to which ages count.
         """
-        indexing.keep_vectors(connection, self.model, self.rows)
+        embedded.keep_vectors(connection, self.model, self.rows)
         back = revocations.principles(connection)
         made = self._holding(connection, back)
         principles.forget(connection, {*self.gone, *_replaced(made)} - back)

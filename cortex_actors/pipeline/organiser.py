@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.bus.journal import Outcome
 from cortex_actors.clock import ulid
-from cortex_actors.domain.payload import OrganisationComplete, ReconciliationComplete
+from cortex_actors.domain.event import OrganisationComplete, ReconciliationComplete
 from cortex_actors.errors import CortexError
 from cortex_actors.pipeline import gathering, promoting
 from cortex_actors.pipeline.forming import formed
@@ -39,15 +39,15 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Event, Payload
+    from cortex_actors.flowsections import OrganisationSettings
     from cortex_actors.pipeline.forming import Formed
     from cortex_actors.pipeline.gathering import Gathered
     from cortex_actors.pipeline.promoting import Unit
     from cortex_actors.pipeline.supposing import Supposed
     from cortex_actors.pipeline.synthesising import Writer, Written
     from cortex_actors.pipeline.vectors import Embed
-    from cortex_actors.settings import OrganisationSettings, ReconciliationSettings
+    from cortex_actors.sections import ReconciliationSettings
     from cortex_actors.storage.blobs import Matrix
     from cortex_actors.storage.neighbours import Neighbours
     from cortex_actors.storage.records import Connection, Records

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cortex_actors.domain.insight import Granularity
-from cortex_actors.domain.judgement import Claim
-from cortex_actors.domain.statement import StatementKind
+from cortex_actors.domain.insight import Claim, Granularity
+from cortex_actors.domain.project import StatementKind
 from cortex_actors.pipeline.admission import without_secrets
 from cortex_actors.pipeline.findings import Reader
 from cortex_actors.pipeline.vectors import UNEMBEDDED

@@ -17,7 +17,7 @@ from cortex_actors.storage.contradictions import Contradiction, id_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from cortex_actors.domain.judgement import Judgement
+    from cortex_actors.domain.insight import Judgement
     from cortex_actors.pipeline.neighbourhood import Neighbourhood
     from cortex_actors.rules.clustering import Cluster, Pair
 

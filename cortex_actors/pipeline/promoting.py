@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.principle import Origin
-from cortex_actors.domain.trust import Decision
+from cortex_actors.domain.project import Decision
 from cortex_actors.pipeline import earning, weighing
 from cortex_actors.pipeline.weighing import Scales
 from cortex_actors.rules.clustering import leaders

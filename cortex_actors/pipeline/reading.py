@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import aiofiles.os
 
-from cortex_actors.domain.fragment import file_hash
+from cortex_actors.domain.project import file_hash
 from cortex_actors.errors import BadInput, FileTooLarge, Refused
 from cortex_actors.storage.projects import FileState
 

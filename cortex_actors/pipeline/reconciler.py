@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar
 from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.bus.journal import Outcome
 from cortex_actors.clock import ulid
-from cortex_actors.domain.payload import Ids, ReconciliationComplete, ReconciliationRequested
+from cortex_actors.domain.event import Ids, ReconciliationComplete, ReconciliationRequested
 from cortex_actors.errors import CortexError
 from cortex_actors.pipeline.comparing import Comparing, Tools
 from cortex_actors.pipeline.ruling import Ruling
@@ -37,12 +37,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import AccumulationComplete, Payload
+    from cortex_actors.domain.event import AccumulationComplete, Event, Payload
     from cortex_actors.pipeline.opinion import SecondOpinion
     from cortex_actors.pipeline.reconciliation import Reconciliation
     from cortex_actors.pipeline.relations import Judge
-    from cortex_actors.settings import ReconciliationSettings
+    from cortex_actors.sections import ReconciliationSettings
     from cortex_actors.storage.classified import Opinion
     from cortex_actors.storage.neighbours import Neighbours
     from cortex_actors.storage.reconciled import Mark

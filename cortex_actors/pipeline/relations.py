@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
-from cortex_actors.domain.insight import Granularity
-from cortex_actors.domain.judgement import Conflict, Decider, Judgement, Relation
-from cortex_actors.domain.statement import StatementKind
+from cortex_actors.domain.insight import Conflict, Decider, Granularity, Judgement, Relation
+from cortex_actors.domain.project import StatementKind
 from cortex_actors.rules import judgement
 from cortex_actors.rules.contradiction import opposition
 from cortex_actors.rules.domains import Limits
@@ -22,7 +21,7 @@ from cortex_actors.rules.stack import are_chosen
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
-    from cortex_actors.domain.judgement import Claim
+    from cortex_actors.domain.insight import Claim
     from cortex_actors.rules.lexicon import Lexicon
     from cortex_actors.storage.spoken import Spoken
 

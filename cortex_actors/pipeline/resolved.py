@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cortex_actors.clock import ulid
-from cortex_actors.domain.payload import ResolutionComplete
-from cortex_actors.domain.resolution import Ending
+from cortex_actors.domain.event import ResolutionComplete
+from cortex_actors.domain.principle import Ending
 from cortex_actors.storage import principles, resolutions, revocations, runs
 from cortex_actors.storage.resolutions import Resolution
 
 if TYPE_CHECKING:
-    from cortex_actors.domain.resolution import Resolved
+    from cortex_actors.domain.principle import Resolved
     from cortex_actors.pipeline.assignment import Assignment
     from cortex_actors.pipeline.resolving import Done
     from cortex_actors.storage.records import Connection

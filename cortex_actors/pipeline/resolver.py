@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.bus.journal import Outcome
-from cortex_actors.domain.payload import OrganisationComplete, ResolutionRequested
+from cortex_actors.domain.event import OrganisationComplete, ResolutionRequested
+from cortex_actors.domain.principle import Report, Wish
 from cortex_actors.domain.project import innermost
-from cortex_actors.domain.resolution import Report, Wish
 from cortex_actors.errors import BadInput, NotFound, UnknownProject
 from cortex_actors.pipeline import reading
 from cortex_actors.pipeline.errands import Errands
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Event, Payload
+    from cortex_actors.domain.principle import Resolved
     from cortex_actors.domain.project import Project
-    from cortex_actors.domain.resolution import Resolved
+    from cortex_actors.flowsections import ResolutionSettings
     from cortex_actors.pipeline.resolved import Finished
     from cortex_actors.pipeline.vectors import Embed
-    from cortex_actors.settings import ReconciliationSettings, ResolutionSettings
+    from cortex_actors.sections import ReconciliationSettings
     from cortex_actors.storage.records import Connection, Records
     from cortex_actors.writing.journal import Entry
 

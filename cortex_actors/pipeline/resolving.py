@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from cortex_actors.domain.resolution import Ending, Resolved
+from cortex_actors.domain.principle import Ending, Resolved
 from cortex_actors.errors import BadInput, WriteFailed
 from cortex_actors.formatters import fence
 from cortex_actors.pipeline.assignment import APART
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import Executor
 
-    from cortex_actors.domain.resolution import Given
+    from cortex_actors.domain.principle import Given
     from cortex_actors.errors import CortexError
     from cortex_actors.pipeline.assignment import Assignment
     from cortex_actors.pipeline.section import Maker

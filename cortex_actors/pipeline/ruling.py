@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cortex_actors.rules.lexicon import Lexicon
-    from cortex_actors.settings import ReconciliationSettings
+    from cortex_actors.sections import ReconciliationSettings
 
 log = logging.getLogger("cortex.reconciler")
 

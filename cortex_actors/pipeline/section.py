@@ -6,7 +6,7 @@ import posixpath
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.resolution import Given
+from cortex_actors.domain.principle import Given
 from cortex_actors.errors import BadInput
 from cortex_actors.formatters import fence
 from cortex_actors.formatters.bullet import Bullet, Options
@@ -17,11 +17,11 @@ from cortex_actors.pipeline.page import Page, joined, page_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from cortex_actors.flowsections import ResolutionSettings
     from cortex_actors.pipeline.assignment import Assignment
     from cortex_actors.pipeline.choosing import Choice, Chosen, Offer
     from cortex_actors.pipeline.page import Line
     from cortex_actors.pipeline.ruling import Ruling
-    from cortex_actors.settings import ResolutionSettings
 
 
 @dataclass(frozen=True, slots=True)

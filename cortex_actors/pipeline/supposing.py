@@ -19,8 +19,7 @@ from cortex_actors.storage.fading import Evidence
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cortex_actors.domain.link import Link
-    from cortex_actors.domain.principle import Principle
+    from cortex_actors.domain.principle import Link, Principle
     from cortex_actors.pipeline.forming import Formed
     from cortex_actors.pipeline.gathering import Gathered, Tools
     from cortex_actors.pipeline.linking import Linker

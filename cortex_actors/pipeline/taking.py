@@ -9,14 +9,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.alert import AlertKind
-from cortex_actors.storage import alerts, indexing, insights, projects, revocations, sources
+from cortex_actors.domain.project import AlertKind
+from cortex_actors.storage import (
+    alerts,
+    embedded,
+    insights,
+    projects,
+    revocations,
+    sources,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cortex_actors.domain.alert import Alert
-    from cortex_actors.domain.project import Project
+    from cortex_actors.domain.project import Alert, Project
     from cortex_actors.pipeline.findings import Said
     from cortex_actors.storage.blobs import Matrix
     from cortex_actors.storage.insights import Finding
@@ -70,7 +76,7 @@ class Taking:
         alerts.note(connection, path, told, project_id=owner, at=self.at)
         texts = {each.text_hash for each in findings}
         rows = {text: row for text, row in self.found.items() if text in texts}
-        indexing.keep_vectors(connection, self.model, rows)
+        embedded.keep_vectors(connection, self.model, rows)
         projects.saw(connection, self.state, self.at)
         left_out = len(self.said.findings) - len(findings)
         return {**learned.counts, "revoked": left_out}

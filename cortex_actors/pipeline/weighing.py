@@ -19,7 +19,7 @@ from cortex_actors.rules.wariness import wary
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from cortex_actors.domain.trust import Decision
+    from cortex_actors.domain.project import Decision
     from cortex_actors.rules.promotion import Requirement
     from cortex_actors.storage.spoken import Spoken
 

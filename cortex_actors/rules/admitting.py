@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from cortex_actors.domain.caller import shown
+from cortex_actors.domain.agent import shown
 from cortex_actors.errors import BadInput, Refused
 from cortex_actors.rules.clearing import cleared
 from cortex_actors.rules.credentials import redact as without_secrets

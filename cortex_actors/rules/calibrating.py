@@ -13,13 +13,13 @@ from enum import StrEnum
 from itertools import product
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.judgement import Relation
+from cortex_actors.domain.insight import Relation
 from cortex_actors.rules.judgement import judge, slots
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from cortex_actors.domain.judgement import Claim
+    from cortex_actors.domain.insight import Claim
     from cortex_actors.rules.judgement import Thresholds
     from cortex_actors.rules.lexicon import Lexicon
 

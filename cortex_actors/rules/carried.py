@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from cortex_actors.clock import moment as ulid_of
-from cortex_actors.domain.caller import agent_id, shown
+from cortex_actors.domain.agent import agent_id, shown
 from cortex_actors.domain.memory import Layer, MemoryStatus, MemoryType, Realm
 from cortex_actors.errors import BadInput
 from cortex_actors.rules import quarantine, tagging

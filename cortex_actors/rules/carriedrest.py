@@ -8,10 +8,8 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from cortex_actors.clock import moment as ulid_of
-from cortex_actors.domain.agent import Agent, checked
-from cortex_actors.domain.caller import agent_id, shown
-from cortex_actors.domain.crumb import CrumbType, Priority
-from cortex_actors.domain.memory import ChangeKind
+from cortex_actors.domain.agent import Agent, agent_id, checked, shown
+from cortex_actors.domain.memory import ChangeKind, CrumbType, Priority
 from cortex_actors.errors import BadInput
 from cortex_actors.rules import quarantine
 from cortex_actors.rules.carried import (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cortex_actors.domain.judgement import Conflict
+    from cortex_actors.domain.insight import Conflict
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.judgement import Conflict
+from cortex_actors.domain.insight import Conflict
 from cortex_actors.rules.clash import Clash
 from cortex_actors.rules.denials import denials, differences
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from cortex_actors.domain.judgement import Claim
+from cortex_actors.domain.insight import Claim
 from cortex_actors.domain.memory import Convergence
 from cortex_actors.rules.judgement import judge
 from cortex_actors.rules.lexicon import standard

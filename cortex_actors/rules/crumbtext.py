@@ -16,7 +16,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from cortex_actors.domain.crumb import Crumb, CrumbType, Priority
+from cortex_actors.domain.memory import Crumb, CrumbType, Priority
 from cortex_actors.errors import BadInput
 
 if TYPE_CHECKING:

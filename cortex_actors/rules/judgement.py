@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.judgement import Claim, Conflict, Decider, Judgement, Relation
+from cortex_actors.domain.insight import Claim, Conflict, Decider, Judgement, Relation
 from cortex_actors.rules.conflicts import apart, clashes
 from cortex_actors.rules.lexicon import standard
 from cortex_actors.rules.reading import read

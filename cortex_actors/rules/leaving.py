@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from cortex_actors.domain.caller import shown
-from cortex_actors.domain.crumb import Crumb, CrumbType, Priority, default_type
+from cortex_actors.domain.agent import shown
+from cortex_actors.domain.memory import Crumb, CrumbType, Priority, default_type
 from cortex_actors.errors import BadInput
 from cortex_actors.rules.admitting import LONGEST, admitted
 from cortex_actors.rules.crumbtext import plain, render

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from cortex_actors.domain.judgement import Conflict, Decider, Judgement, Relation
-from cortex_actors.domain.link import Link, LinkType
+from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
+from cortex_actors.domain.principle import Link, LinkType
 from cortex_actors.rules import judgement, needs
 from cortex_actors.rules.contradiction import opposition
 from cortex_actors.rules.lexicon import standard
@@ -22,7 +22,7 @@ from cortex_actors.rules.scoping import wider
 from cortex_actors.rules.similarity import SUSPECT
 
 if TYPE_CHECKING:
-    from cortex_actors.domain.judgement import Claim
+    from cortex_actors.domain.insight import Claim
     from cortex_actors.rules.lexicon import Lexicon
 
 #: Changes with what is found: links that were drawn by another version are drawn anew.

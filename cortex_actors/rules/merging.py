@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.judgement import Claim, Decider, Judgement, Relation
+from cortex_actors.domain.insight import Claim, Decider, Judgement, Relation
 from cortex_actors.domain.memory import Layer, MemoryType
 from cortex_actors.rules import judgement
 from cortex_actors.rules.abstracts import sentences

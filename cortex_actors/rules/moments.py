@@ -10,7 +10,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from cortex_actors.domain.caller import shown
+from cortex_actors.domain.agent import shown
 from cortex_actors.errors import BadInput
 
 #: The first moment, from which microseconds are counted.

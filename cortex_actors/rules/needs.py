@@ -15,7 +15,7 @@ from cortex_actors.rules.reading import read, weighty
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cortex_actors.domain.judgement import Claim
+    from cortex_actors.domain.insight import Claim
     from cortex_actors.rules.lexicon import Lexicon
     from cortex_actors.rules.reading import Reading
     from cortex_actors.rules.wording import Word

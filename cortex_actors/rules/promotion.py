@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.clock import DAY
 from cortex_actors.domain.insight import InsightStatus
-from cortex_actors.domain.statement import StatementKind
-from cortex_actors.domain.trust import Decision
+from cortex_actors.domain.project import Decision, StatementKind
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from cortex_actors.domain.trust import Trust
+from cortex_actors.domain.project import Trust
 
 if TYPE_CHECKING:
     from collections.abc import Collection

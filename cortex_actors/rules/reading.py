@@ -17,7 +17,7 @@ from cortex_actors.rules.wording import Wording, wording
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from cortex_actors.domain.judgement import Claim
+    from cortex_actors.domain.insight import Claim
     from cortex_actors.rules.lexicon import Lexicon
     from cortex_actors.rules.wording import Word
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from cortex_actors.domain.judgement import Claim
+from cortex_actors.domain.insight import Claim
 from cortex_actors.rules import judgement, needs
 from cortex_actors.rules.lexicon import standard
 from cortex_actors.rules.stopwords import STOP_WORDS

@@ -9,7 +9,7 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING, Final
 
-from cortex_actors.domain.caller import shown
+from cortex_actors.domain.agent import shown
 from cortex_actors.errors import BadInput
 from cortex_actors.rules.quarantine import hidden
 

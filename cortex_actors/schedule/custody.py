@@ -13,7 +13,7 @@ from cortex_actors.storage.tending import Tending
 if TYPE_CHECKING:
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
-    from cortex_actors.settings import MemorySettings
+    from cortex_actors.memorysections import MemorySettings
     from cortex_actors.storage.records import Records
 
 

@@ -17,8 +17,7 @@ from cortex_actors.storage.jobs import JobRow
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Event, Payload
     from cortex_actors.schedule.jobs import Done, Job
     from cortex_actors.storage.records import Connection, Records
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from cortex_actors.clock import DAY, iso, ulid
-from cortex_actors.domain.payload import Nothing
+from cortex_actors.domain.event import Nothing
 from cortex_actors.schedule.jobs import Done
 from cortex_actors.storage import digest, fading, runs
 from cortex_actors.topics import ORGANISATION_REQUESTED
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Event, Payload
     from cortex_actors.storage.fading import Scales
     from cortex_actors.storage.records import Connection, Records
 

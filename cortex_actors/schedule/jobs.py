@@ -11,8 +11,7 @@ from cortex_actors.storage.jobs import DONE, JobRow
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Event, Payload
     from cortex_actors.storage.records import Connection
 
 #: Seconds after the start in which nothing is done: a start has enough to do, and many daemons do

@@ -18,7 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.clock import SECOND
-from cortex_actors.domain.payload import Nothing, ReconciliationRequested, ScanRequested
+from cortex_actors.domain.event import Nothing, ReconciliationRequested, ScanRequested
 from cortex_actors.errors import CortexError, NotFound
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.overflow import Overflow
@@ -40,9 +40,10 @@ if TYPE_CHECKING:
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
+    from cortex_actors.flowsections import OrganisationSettings
     from cortex_actors.home import Home
+    from cortex_actors.memorysections import MemorySettings
     from cortex_actors.sections import ScheduleSettings
-    from cortex_actors.settings import MemorySettings, OrganisationSettings
     from cortex_actors.storage.records import Records
 
 log = logging.getLogger("cortex.schedule")

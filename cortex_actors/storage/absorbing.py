@@ -17,7 +17,7 @@ from cortex_actors.domain.memory import ChangeKind, Memory, MemoryStatus, Realm
 from cortex_actors.errors import BadInput, NotFound, Refused
 from cortex_actors.storage import (
     convergences,
-    indexing,
+    embedded,
     lineage,
     memories,
     memorychanges,
@@ -36,8 +36,8 @@ from cortex_actors.storage.vicinity import Scope
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cortex_actors.domain.caller import Caller
-    from cortex_actors.domain.judgement import Decider
+    from cortex_actors.domain.agent import Caller
+    from cortex_actors.domain.insight import Decider
     from cortex_actors.storage.blobs import Matrix
 
 _FIRST = "SELECT json_extract(payload, '$.ids[0]') FROM events WHERE idempotency_key = ?"
@@ -133,7 +133,7 @@ def commit(connection: Connection, plan: Planned, how: How) -> bool:
         memorystates.begin(connection, [plan.first.id], how.at)
     else:
         compared(connection, plan.first.id)
-    indexing.keep_vectors(connection, how.model, plan.vectors)
+    embedded.keep_vectors(connection, how.model, plan.vectors)
     node = plan.first.id
     for step in plan.steps:
         _merge(connection, node, step, how)

@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Row, func, or_, select
 from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.domain.agent import BUILT_IN, KNOWN, Agent, unknown
-from cortex_actors.domain.probe import PROBE
+from cortex_actors.domain.memory import PROBE
 from cortex_actors.errors import BadInput
 from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.connection import driver_of

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, func, or_, select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from cortex_actors.domain.alert import Alert, AlertKind
+from cortex_actors.domain.project import Alert, AlertKind
 from cortex_actors.rules.credentials import fingerprint
 from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.schema import alerts, insight_sources, insights, meta, reviews

@@ -10,8 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics
-from cortex_actors.domain.event import Event
-from cortex_actors.domain.payload import plain
+from cortex_actors.domain.event import Event, plain
 from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.tables.columns import stored_text
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Payload
 
 _EVENT = (
     "INSERT INTO events (id, topic, payload, at, source) VALUES (?, ?, ?, ?, ?) "

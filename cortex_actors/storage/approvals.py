@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from cortex_actors.domain.trust import Approval, Decision, Way
+from cortex_actors.domain.project import Approval, Decision, Way
 from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.schema import approvals

@@ -17,8 +17,8 @@ from sqlalchemy import Connection, insert, select
 from sqlalchemy.dialects.sqlite import insert as insert_or
 
 from cortex_actors.domain.agent import BUILT_IN, Agent
-from cortex_actors.domain.crumb import Crumb, CrumbType, Priority
-from cortex_actors.domain.trust import Trust
+from cortex_actors.domain.memory import Crumb, CrumbType, Priority
+from cortex_actors.domain.project import Trust
 from cortex_actors.errors import BadInput
 from cortex_actors.storage import agents as known
 from cortex_actors.storage import crumbs, newcomers

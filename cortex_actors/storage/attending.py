@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, func, select
 
-from cortex_actors.domain.memory import Layer, MemoryStatus
-from cortex_actors.domain.probe import PROBE
+from cortex_actors.domain.memory import PROBE, Layer, MemoryStatus
 from cortex_actors.rules.attention import WHOLE, attention
 from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.connection import driver_of

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Select, desc, exists, func, or_, select
 
-from cortex_actors.domain.insight import LIVE
-from cortex_actors.domain.listing import NO_DOMAIN, InsightSort
+from cortex_actors.domain.insight import LIVE, NO_DOMAIN, InsightSort
 from cortex_actors.storage import insightrows
 from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.schema import insight_sources, insights
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from cortex_actors.domain.insight import Category, Insight, InsightSource, InsightStatus
-    from cortex_actors.domain.statement import StatementKind
+    from cortex_actors.domain.project import StatementKind
 
 #: Makes `%` and `_` of a search the characters that they are.
 _ESCAPE = "!"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, insert, select, update
 
-from cortex_actors.domain.judgement import Decider
+from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import ChangeKind, Realm
 from cortex_actors.errors import BadInput, Refused
 from cortex_actors.rules import attention

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Connection, Row, func, or_, select, update
 
-from cortex_actors.domain.judgement import Conflict
+from cortex_actors.domain.insight import Conflict
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.connection import driver_of

@@ -21,7 +21,7 @@ from sqlalchemy import (
     true,
 )
 
-from cortex_actors.domain.crumb import Crumb, CrumbType, Priority
+from cortex_actors.domain.memory import Crumb, CrumbType, Priority
 from cortex_actors.storage import agents, passages
 from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.schema import crumbs
@@ -29,7 +29,7 @@ from cortex_actors.storage.schema import crumbs
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cortex_actors.domain.passage import Passage
+    from cortex_actors.domain.memory import Passage
 
 #: The collection of the vector index that crumbs lie in.
 COLLECTION = "cortex_crumbs"

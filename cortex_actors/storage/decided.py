@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sqlalchemy import select
 
-from cortex_actors.domain.insight import Granularity
-from cortex_actors.domain.judgement import Claim
+from cortex_actors.domain.insight import Claim, Granularity
 from cortex_actors.rules.calibrating import Decided, Label
 from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.embedded import stored_vectors

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Connection, Select, func, or_, select
 
-from cortex_actors.domain.memory import MemoryStatus
-from cortex_actors.domain.probe import PROBE
+from cortex_actors.domain.memory import PROBE, MemoryStatus
 from cortex_actors.storage import agents as known
 from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.crumbs import readable as readable_crumb

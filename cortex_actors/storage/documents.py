@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, Row, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from cortex_actors.domain.document import Document
-from cortex_actors.domain.trust import Trust
+from cortex_actors.domain.project import Document, Trust
 from cortex_actors.storage import knowledge
 from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.schema import documents, knowledge_chunks
@@ -22,7 +21,7 @@ from cortex_actors.storage.schema import documents, knowledge_chunks
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from cortex_actors.domain.knowledge import Chunk
+    from cortex_actors.domain.project import Chunk
 
 _ROWS = documents.c
 

@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.sqlite import insert
 
-from cortex_actors.domain.passage import PAIRED, Place
+from cortex_actors.domain.memory import PAIRED, Place
 from cortex_actors.storage import blobs
 from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.connection import driver_of

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, bindparam, func, or_, select, update
 
-from cortex_actors.domain.link import LinkType
+from cortex_actors.domain.principle import LinkType
 from cortex_actors.rules import fading, ranking
 from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.retention import horizon
@@ -28,8 +28,8 @@ from cortex_actors.storage.schema import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from cortex_actors.flowsections import OrganisationSettings
     from cortex_actors.rules.ranking import Part, Weights
-    from cortex_actors.settings import OrganisationSettings
 
 #: Ranks nearer to each other than this are one: nobody is shown so many digits.
 CLOSE = 1e-9

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, select
 
-from cortex_actors.storage import crumbs, insights, knowledge, memories, passages
+from cortex_actors.storage import crumbs, knowledge, memories, passages, standing
 from cortex_actors.storage.schema import insights as insight_rows
 from cortex_actors.storage.schema import passages as passage_rows
 
@@ -28,9 +28,9 @@ def refill(connection: Connection) -> int:
     every = select(insight_rows.c.id).order_by(insight_rows.c.id)
     found = _remade(
         connection,
-        (insights.COLLECTION,),
+        (standing.COLLECTION,),
         connection.execute(every).scalars(),
-        insights.remake,
+        standing.remake,
     )
     realms = list(memories.COLLECTIONS.values())
     found += _remade(connection, realms, memories.active_ids(connection), memories.remake)

@@ -18,9 +18,8 @@ from sqlalchemy import Connection, Table, delete, func, select
 from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.clock import SECOND
-from cortex_actors.domain.judgement import Decider
-from cortex_actors.domain.memory import ChangeKind, MemoryStatus
-from cortex_actors.domain.probe import PROBE
+from cortex_actors.domain.insight import Decider
+from cortex_actors.domain.memory import PROBE, ChangeKind, MemoryStatus
 from cortex_actors.errors import NotFound, Refused
 from cortex_actors.storage import convergences, lineage, memories, memorychanges, memorystates
 from cortex_actors.storage import schema as tables

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Select, func, select
 
-from cortex_actors.domain.insight import InsightStatus
-from cortex_actors.domain.listing import FragmentSort
+from cortex_actors.domain.insight import FragmentSort, InsightStatus
 from cortex_actors.storage.catalogue import said_under
 from cortex_actors.storage.schema import insight_sources, insights, projects
 

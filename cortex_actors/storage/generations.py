@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from cortex_actors.settings import StorageSettings
+    from cortex_actors.sections import StorageSettings
     from cortex_actors.storage.indexing import State
 
 log = logging.getLogger("cortex.vectors")

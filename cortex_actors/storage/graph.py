@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import exists, func, or_, select
 
-from cortex_actors.domain.link import Link, LinkType
-from cortex_actors.domain.principle import PrincipleStatus
+from cortex_actors.domain.principle import Link, LinkType, PrincipleStatus
 from cortex_actors.storage import links, revocations
 from cortex_actors.storage.schema import principle_links, principles
 

@@ -16,10 +16,9 @@ from cortex_actors import topics
 from cortex_actors.bus.journal import Delivery, Rest
 from cortex_actors.bus.lanes import project_of
 from cortex_actors.clock import SECOND
-from cortex_actors.domain.event import Event
-from cortex_actors.domain.payload import Payload, merged, typed
+from cortex_actors.domain.event import Event, Payload, merged, typed
 from cortex_actors.errors import CortexError
-from cortex_actors.settings import LONGEST_REST
+from cortex_actors.sections import LONGEST_REST
 from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.tables.columns import given_text, stored_text
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cortex_actors.domain.passage import Place, index_of
+from cortex_actors.domain.memory import Place, index_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -29,7 +29,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.sqlite import insert
 
-from cortex_actors.domain.passage import Place
+from cortex_actors.domain.memory import Place
 from cortex_actors.storage import blobs
 from cortex_actors.storage.blobs import Matrix
 from cortex_actors.storage.connection import driver_of

@@ -14,7 +14,7 @@ from cortex_actors.domain.insight import (
     InsightSource,
     InsightStatus,
 )
-from cortex_actors.domain.statement import StatementKind
+from cortex_actors.domain.project import StatementKind
 from cortex_actors.storage.schema import insight_sources, insights, observations, projects
 
 if TYPE_CHECKING:

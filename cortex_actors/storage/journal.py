@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from cortex_actors.bus.journal import Delivery, Failure, Outcome, Rest
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Payload
     from cortex_actors.storage.records import Records
 
 log = logging.getLogger("cortex.ledger")

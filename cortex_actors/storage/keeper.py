@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cortex_actors.clock import Clock
-    from cortex_actors.settings import StorageSettings
+    from cortex_actors.sections import StorageSettings
     from cortex_actors.storage.generations import Generations, Place
     from cortex_actors.storage.indexing import State
     from cortex_actors.storage.indexlife import Spawn

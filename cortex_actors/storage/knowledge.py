@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, Row, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from cortex_actors.domain.knowledge import Chunk
+from cortex_actors.domain.project import Chunk
 from cortex_actors.storage import passages
 from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.schema import knowledge_chunks
@@ -22,8 +22,8 @@ from cortex_actors.storage.schema import knowledge_chunks
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from cortex_actors.domain.document import Document
-    from cortex_actors.domain.passage import Passage
+    from cortex_actors.domain.memory import Passage
+    from cortex_actors.domain.project import Document
 
 #: The collection of the vector index that pieces of documents lie in.
 COLLECTION = "cortex_knowledge"

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.clock import Clock
     from cortex_actors.home import Home
-    from cortex_actors.settings import StorageSettings
+    from cortex_actors.sections import StorageSettings
 
 T = TypeVar("T")
 

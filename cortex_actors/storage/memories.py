@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, select
 
-from cortex_actors.domain.memory import Memory, MemoryStatus, Realm
-from cortex_actors.domain.probe import PROBE
+from cortex_actors.domain.memory import PROBE, Memory, MemoryStatus, Realm
 from cortex_actors.storage import agents, beliefs, memoryrows, passages, precedence
 from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.schema import memories, memory_agents
@@ -21,7 +20,7 @@ from cortex_actors.storage.schema import memories, memory_agents
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from cortex_actors.domain.passage import Passage
+    from cortex_actors.domain.memory import Passage
 
 #: Realm -> the collection of the vector index that its memories lie in.
 COLLECTIONS = {

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, Row, Select, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from cortex_actors.domain.judgement import Decider
+from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import MemoryStatus
 from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.connection import driver_of

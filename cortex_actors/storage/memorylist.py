@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, or_, select
 
-from cortex_actors.domain.caller import shown
-from cortex_actors.domain.listing import MemorySort
+from cortex_actors.domain.agent import shown
+from cortex_actors.domain.insight import MemorySort
 from cortex_actors.domain.memory import MemoryStatus
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.rules.attention import DECAYS

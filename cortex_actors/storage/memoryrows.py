@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import Connection, Table, insert
 
 from cortex_actors.domain.memory import Layer, Memory, MemoryStatus, MemoryType, Realm
-from cortex_actors.domain.trust import Trust
+from cortex_actors.domain.project import Trust
 from cortex_actors.rules.tagging import MOST
 from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.connection import driver_of

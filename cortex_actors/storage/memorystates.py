@@ -29,7 +29,7 @@ from cortex_actors.storage.tables.memory import MERGEABLE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from cortex_actors.domain.judgement import Decider
+    from cortex_actors.domain.insight import Decider
     from cortex_actors.domain.memory import Memory
 
 _ACTIVE = MemoryStatus.ACTIVE

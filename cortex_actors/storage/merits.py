@@ -23,7 +23,7 @@ from cortex_actors.storage.voices import voices
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from cortex_actors.domain.trust import Decision
+    from cortex_actors.domain.project import Decision
 
 
 def standing(connection: Connection, ids: Iterable[str]) -> dict[str, Standing]:

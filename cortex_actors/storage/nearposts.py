@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sqlalchemy import select
 
-from cortex_actors.domain.passage import Place
+from cortex_actors.domain.memory import Place
 from cortex_actors.errors import IndexDown
 from cortex_actors.storage import blobs, memories
 from cortex_actors.storage.schema import memories as memory_rows

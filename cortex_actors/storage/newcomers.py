@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, insert, select
 
 from cortex_actors.domain.memory import MemoryStatus, Realm
-from cortex_actors.domain.trust import Trust
+from cortex_actors.domain.project import Trust
 from cortex_actors.storage import agents as known
 from cortex_actors.storage import convergences, memories
 from cortex_actors.storage.chunks import chunks

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import func, select
 
-from cortex_actors.storage.indexing import count_unembedded
+from cortex_actors.storage.embedded import count_unembedded
 from cortex_actors.storage.schema import deliveries, events
 from cortex_actors.topics import FILE_CHANGED, SCAN_REQUESTED
 

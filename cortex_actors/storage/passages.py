@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, func, select
 
-from cortex_actors.domain.passage import Passage, Place, index_of
+from cortex_actors.domain.memory import Passage, Place, index_of
 from cortex_actors.errors import WordsDamaged
 from cortex_actors.storage import faults, indexing
 from cortex_actors.storage.chunks import chunks

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
-from cortex_actors.domain.memory import MemoryStatus
-from cortex_actors.domain.probe import PROBE
+from cortex_actors.domain.memory import PROBE, MemoryStatus
 from cortex_actors.storage.schema import memories
 
 if TYPE_CHECKING:

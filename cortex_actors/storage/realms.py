@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
-from cortex_actors.domain.caller import Caller, shown
+from cortex_actors.domain.agent import Caller, shown
 from cortex_actors.errors import NotFound, NotYours, Refused
 from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.memories import readable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, Row, delete, select
 from sqlalchemy.dialects.sqlite import insert
 
-from cortex_actors.domain.resolution import Ending, Given
+from cortex_actors.domain.principle import Ending, Given
 from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.schema import projects, resolutions, resolved_bullets
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import delete, select
 from sqlalchemy.dialects.sqlite import insert
 
-from cortex_actors.domain.trust import Decision, Review
+from cortex_actors.domain.project import Decision, Review
 from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.schema import reviews
 

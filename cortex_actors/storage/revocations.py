@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from cortex_actors.domain.project import innermost
-from cortex_actors.domain.trust import Revocation, SourceKind
+from cortex_actors.domain.project import Revocation, SourceKind, innermost
 from cortex_actors.storage import projects
 from cortex_actors.storage.schema import revocations
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import ColumnElement, and_, or_, select
 
-from cortex_actors.domain.trust import SourceKind
+from cortex_actors.domain.project import SourceKind
 from cortex_actors.storage import alerts, derivations, facing, merging, principles, projects
 from cortex_actors.storage import sources as source_rows
 from cortex_actors.storage.catalogue import said_under

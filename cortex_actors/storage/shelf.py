@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, exists, func, select
 
-from cortex_actors.domain.listing import NO_DOMAIN, PrincipleSort
+from cortex_actors.domain.insight import NO_DOMAIN, PrincipleSort
 from cortex_actors.domain.principle import PrincipleStatus
 from cortex_actors.storage import schema as tables
 from cortex_actors.storage.catalogue import holds

@@ -10,10 +10,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.domain.insight import Granularity
-from cortex_actors.domain.judgement import Claim
-from cortex_actors.domain.statement import StatementKind
-from cortex_actors.domain.trust import Trust
+from cortex_actors.domain.insight import Claim, Granularity
+from cortex_actors.domain.project import StatementKind, Trust
 from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.sources import private_ids
 from cortex_actors.storage.tables.columns import given_text

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, Row, select
 
 from cortex_actors.domain.insight import Granularity
-from cortex_actors.domain.passage import Passage, Place
+from cortex_actors.domain.memory import Passage, Place
 from cortex_actors.storage import alerts, passages
 from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.connection import driver_of

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cortex_actors.domain.insight import Granularity
-from cortex_actors.domain.judgement import Claim, Conflict, Decider, Judgement, Relation
+from cortex_actors.domain.insight import Claim, Conflict, Decider, Granularity, Judgement, Relation
 from cortex_actors.rules.linking import Subject
 from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.embedded import stored_vectors

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from cortex_actors.clock import DAY
-from cortex_actors.domain.payload import Ids
+from cortex_actors.domain.event import Ids
 from cortex_actors.storage import attending, fading, sinking, weighing
 from cortex_actors.storage.append import store
 from cortex_actors.storage.schema import memories
@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
-    from cortex_actors.settings import MemorySettings
+    from cortex_actors.domain.event import Event, Payload
+    from cortex_actors.memorysections import MemorySettings
     from cortex_actors.storage.attending import Held
     from cortex_actors.storage.records import Records
     from cortex_actors.storage.sinking import Earned

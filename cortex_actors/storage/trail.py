@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Row, and_, func, select, tuple_
 
-from cortex_actors.domain.trust import Revocation, SourceKind
+from cortex_actors.domain.project import Revocation, SourceKind
 from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.schema import (
     insight_sources,

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cortex_actors.clock import Clock
-    from cortex_actors.settings import StorageSettings
-    from cortex_actors.storage.indexing import Matrix
+    from cortex_actors.sections import StorageSettings
+    from cortex_actors.storage.blobs import Matrix
     from cortex_actors.storage.records import Records
     from cortex_actors.storage.verification import Verdict
 

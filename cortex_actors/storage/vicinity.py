@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sqlalchemy import Connection, Select, and_, func, select
 
-from cortex_actors.domain.memory import MemoryStatus, Realm
-from cortex_actors.domain.passage import Place
+from cortex_actors.domain.memory import MemoryStatus, Place, Realm
 from cortex_actors.storage import lineage, memoryrows
 from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.memories import COLLECTIONS

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, select
 
-from cortex_actors.domain.memory import ChangeKind, MemoryStatus, MemoryType
-from cortex_actors.domain.probe import PROBE
+from cortex_actors.domain.memory import PROBE, ChangeKind, MemoryStatus, MemoryType
 from cortex_actors.rules.attention import CLOSE, kept
 from cortex_actors.storage import attending, memorychanges, memorystates
 from cortex_actors.storage.memorychanges import Change

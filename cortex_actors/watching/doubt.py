@@ -12,7 +12,7 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.fragment import file_hash
+from cortex_actors.domain.project import file_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

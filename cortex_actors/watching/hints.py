@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from cortex_actors.clock import Clock
-    from cortex_actors.settings import WatchingSettings
+    from cortex_actors.sections import WatchingSettings
 
 log = logging.getLogger("cortex.hints")
 

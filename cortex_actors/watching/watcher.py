@@ -15,7 +15,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from cortex_actors.domain.payload import FileChanged
+from cortex_actors.domain.event import FileChanged
 from cortex_actors.errors import ActorAway, DeadlineExceeded, LedgerDown
 from cortex_actors.ignores import Ignores
 from cortex_actors.mounts import mounts, silent
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.domain.project import Project
     from cortex_actors.runtime.threads import Threads
-    from cortex_actors.settings import WatchingSettings
+    from cortex_actors.sections import WatchingSettings
     from cortex_actors.storage.projects import FileState
     from cortex_actors.storage.records import Connection, Records
     from cortex_actors.watching.hints import Hints

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.bus.journal import Outcome
-from cortex_actors.domain.payload import FileChanged, ScanRequested
+from cortex_actors.domain.event import FileChanged, ScanRequested
 from cortex_actors.errors import CortexError
 from cortex_actors.runtime.overflow import Overflow
 from cortex_actors.storage import projects
@@ -25,11 +25,10 @@ from cortex_actors.watching.sweep import inner_roots, sweep
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
 
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.project import Project
     from cortex_actors.runtime.threads import Threads
-    from cortex_actors.settings import WatchingSettings
+    from cortex_actors.sections import WatchingSettings
     from cortex_actors.storage.records import Records
 
 log = logging.getLogger("cortex.watchlist")

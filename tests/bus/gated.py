@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from cortex_actors import topics
-from cortex_actors.domain.payload import FileChanged
+from cortex_actors.domain.event import FileChanged
 from cortex_actors.testing import ManualClock, MemoryJournal
 
 if TYPE_CHECKING:
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.bus.journal import Delivery, Outcome
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Event, Payload
 
 CHANGE = FileChanged("prj_1", "/a")
 

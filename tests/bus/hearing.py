@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from cortex_actors.domain.event import Event
-from cortex_actors.domain.payload import Custom
+from cortex_actors.domain.event import Custom, Event
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.overflow import Overflow
 from cortex_actors.runtime.supervised import ActorHandle, start_actor

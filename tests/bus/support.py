@@ -10,10 +10,10 @@ from cortex_actors import topics
 from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.bus.journal import Journal, Outcome
-from cortex_actors.domain.payload import AccumulationComplete, FileChanged
+from cortex_actors.domain.event import AccumulationComplete, FileChanged
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.supervised import ActorHandle, start_actor
-from cortex_actors.settings import EventsSettings
+from cortex_actors.sections import EventsSettings
 from cortex_actors.testing import ManualClock, MemoryJournal, eventually
 from supervision import ChildSpec, Report, Supervisor
 
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Mapping
 
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Event, Payload
     from cortex_actors.runtime.ref import AsyncioRef
 
 

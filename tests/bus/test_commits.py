@@ -9,7 +9,7 @@ import pytest
 
 from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.commits import AT_ONCE
-from cortex_actors.domain.payload import Custom
+from cortex_actors.domain.event import Custom
 from cortex_actors.errors import BadInput, LedgerDown
 from cortex_actors.testing import ManualClock, MemoryJournal
 from tests.bus.gated import Gated
@@ -17,8 +17,7 @@ from tests.bus.gated import Gated
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Event, Payload
 
 TOPIC = "custom:test"
 

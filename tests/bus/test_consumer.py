@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pytest
 
 from cortex_actors import topics
-from cortex_actors.domain.payload import AccumulationComplete, Ids, ScanRequested
+from cortex_actors.domain.event import AccumulationComplete, Ids, ScanRequested
 from cortex_actors.testing import eventually
 from tests.bus.support import Script, Scripted, Stage, Wide
 

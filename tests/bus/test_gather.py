@@ -6,7 +6,7 @@ import asyncio
 
 from cortex_actors import topics
 from cortex_actors.bus.consumer import LONGEST_GATHER
-from cortex_actors.domain.payload import AccumulationComplete
+from cortex_actors.domain.event import AccumulationComplete
 from cortex_actors.testing import eventually
 from tests.bus.support import Script, Scripted, Stage
 

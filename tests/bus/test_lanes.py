@@ -12,8 +12,7 @@ from cortex_actors import topics
 from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.journal import Delivery
 from cortex_actors.bus.lanes import Lanes
-from cortex_actors.domain.event import Event
-from cortex_actors.domain.payload import FileChanged, ScanRequested
+from cortex_actors.domain.event import Event, FileChanged, ScanRequested
 from cortex_actors.errors import LedgerDown
 from cortex_actors.testing import ManualClock, MemoryJournal, eventually
 from tests.bus.support import Script, Stage, Wide
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection
 
     from cortex_actors.bus.journal import Rest
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Payload
 
 
 @asynccontextmanager

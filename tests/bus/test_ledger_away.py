@@ -6,7 +6,7 @@ import pytest
 
 from cortex_actors import topics
 from cortex_actors.bus.consumer import IDLE
-from cortex_actors.domain.payload import ScanRequested
+from cortex_actors.domain.event import ScanRequested
 from cortex_actors.errors import ActorAway, DeadlineExceeded, LedgerDown
 from cortex_actors.testing import ManualClock, MemoryJournal, eventually
 from tests.bus.support import Script, Stage

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors import topics
-from cortex_actors.domain.payload import FileChanged, Life, Payload
+from cortex_actors.domain.event import FileChanged, Life, Payload
 from cortex_actors.errors import LedgerDown, MailboxFull, UnknownTopic
 from cortex_actors.testing import eventually
 from tests.bus.gated import CHANGE, Gated, change

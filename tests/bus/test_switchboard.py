@@ -12,7 +12,7 @@ from cortex_actors import topics
 from cortex_actors.bus.size import _widest, refuse_too_large
 from cortex_actors.bus.subscription import covers
 from cortex_actors.bus.switchboard import CUSTOM_NAMES, Switchboard
-from cortex_actors.domain.payload import Custom, FileChanged, Ids, Life, Nothing, Payload, plain
+from cortex_actors.domain.event import Custom, FileChanged, Ids, Life, Nothing, Payload, plain
 from cortex_actors.errors import BadInput, UnknownTopic
 
 #: What a body may hold.

@@ -11,7 +11,7 @@ import pytest
 
 from cortex_actors import topics
 from cortex_actors.bus.bus import Bus
-from cortex_actors.domain.payload import Custom, FileChanged
+from cortex_actors.domain.event import Custom, FileChanged
 from cortex_actors.errors import (
     BlockingInLoopError,
     DaemonStopping,
@@ -24,8 +24,7 @@ from tests.bus.gated import Gated
 from tests.bus.hearing import TOPIC, Audience
 
 if TYPE_CHECKING:
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Event, Payload
 
 CHANGE = FileChanged("prj_1", "/a")
 

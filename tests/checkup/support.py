@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cortex_actors.checkup.rounds import Look
-    from cortex_actors.domain.diagnosis import Diagnosis
+    from cortex_actors.domain.hit import Diagnosis
 
 #: Where paths of the projects stand in the ledger.
 _PATHS = (("projects", "root"), ("file_states", "path"), ("insight_sources", "path"))

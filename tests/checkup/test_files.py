@@ -7,7 +7,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cortex_actors.domain.diagnosis import Diagnosis
+    from cortex_actors.domain.hit import Diagnosis
     from tests.checkup.support import Case
 
 

@@ -11,7 +11,7 @@ import pytest
 from cortex_actors.checkup import rounds, treatment
 from cortex_actors.checkup.patient import Patient
 from cortex_actors.checkup.treatment import Ward
-from cortex_actors.domain.diagnosis import Repair
+from cortex_actors.domain.hit import Repair
 from cortex_actors.storage import offline
 from cortex_actors.storage.files import Halt
 from cortex_actors.storage.health.mends import MENDS
@@ -21,7 +21,7 @@ from tests.checkup.support import noticed
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from cortex_actors.domain.payload import FileChanged
+    from cortex_actors.domain.event import FileChanged
     from cortex_actors.storage.records import Connection
     from tests.checkup.support import Case
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.checkup.roundtrip import RoundTrip, State, plain
-from cortex_actors.domain.diagnosis import Severity
-from cortex_actors.domain.probe import PROBE
+from cortex_actors.domain.hit import Severity
+from cortex_actors.domain.memory import PROBE
 from cortex_actors.errors import LedgerDown
 from cortex_actors.testing import ManualClock
 
 if TYPE_CHECKING:
-    from cortex_actors.domain.caller import Caller
+    from cortex_actors.domain.agent import Caller
 
 #: What every list of a search is called.
 LISTS = ("dense_alone", "dense_paired", "words_alone", "words_paired")

@@ -11,7 +11,7 @@ import pytest
 from cortex_actors.cli import entry
 from cortex_actors.cli.embeddings import _lines as lines
 from cortex_actors.home import Home
-from cortex_actors.storage import connection, indexing, models
+from cortex_actors.storage import connection, embedded, models
 from cortex_actors.storage.migrate import migrate
 from cortex_actors.storage.models import Chosen
 from tests.embedding.compiling import put
@@ -38,7 +38,7 @@ def home(tmp_home: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
         models.settle(opened, SMALL, 1)
         models.begin(opened, HUGE, 2)
         rows = {bytes(32): np.ones(4, dtype=np.float32)}
-        indexing.keep_vectors(opened, HUGE.model_id, rows)
+        embedded.keep_vectors(opened, HUGE.model_id, rows)
     engine.dispose()
     return found
 

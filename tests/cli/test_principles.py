@@ -8,7 +8,7 @@ import pytest
 
 from cortex_actors.cli import entry, figures
 from cortex_actors.cli.checks import check_line, gap
-from cortex_actors.domain.listing import PrincipleSort
+from cortex_actors.domain.insight import PrincipleSort
 from cortex_actors.rules.promotion import Need
 from cortex_actors.whys import BLOCKS
 from tests.cli.answering import answering, for_programs

@@ -9,10 +9,7 @@ import pytest
 
 from cortex_actors import topics
 from cortex_actors.bus.journal import Outcome
-from cortex_actors.domain.payload import (
-    Custom,
-    Ids,
-)
+from cortex_actors.domain.event import Custom, Ids
 from cortex_actors.errors import BadInput
 
 if TYPE_CHECKING:

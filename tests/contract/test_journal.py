@@ -8,10 +8,7 @@ import pytest
 
 from cortex_actors import topics
 from cortex_actors.bus.journal import Delivery, Failure, Outcome, Rest
-from cortex_actors.domain.payload import (
-    AccumulationComplete,
-    Ids,
-)
+from cortex_actors.domain.event import AccumulationComplete, Ids
 from tests.contract.bench import Bench, noting
 
 

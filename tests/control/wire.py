@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.control import Control
-from cortex_actors.domain.caller import OWNER, Caller
+from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.errors import UnknownProject
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.caller import ID_LIMIT, OWNER, Caller, agent_id
-from cortex_actors.domain.probe import PROBE
+from cortex_actors.domain.agent import ID_LIMIT, OWNER, Caller, agent_id
+from cortex_actors.domain.memory import PROBE
 from cortex_actors.errors import BadInput, NotYours
 
 if TYPE_CHECKING:

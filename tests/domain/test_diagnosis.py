@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.domain.diagnosis import Diagnosis, Severity, exit_code, worst
+from cortex_actors.domain.hit import Diagnosis, Severity, exit_code, worst
 
 
 def found(*severities: str, damaged: bool = False) -> list[Diagnosis]:

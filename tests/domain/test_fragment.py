@@ -5,7 +5,7 @@ from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
-from cortex_actors.domain.fragment import Fragment, file_hash, fragment_id
+from cortex_actors.domain.project import Fragment, file_hash, fragment_id
 
 FRAGMENT = Fragment(
     content="Use tabs.",

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import hashlib
 
-from cortex_actors.domain.fragment import Fragment
 from cortex_actors.domain.insight import (
     Category,
     InsightSource,
@@ -10,6 +9,7 @@ from cortex_actors.domain.insight import (
     insight_id,
     section_hash,
 )
+from cortex_actors.domain.project import Fragment
 
 
 class TestIdentity:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.domain.judgement import Decider
-from cortex_actors.domain.link import Link, LinkType
+from cortex_actors.domain.insight import Decider
+from cortex_actors.domain.principle import Link, LinkType
 
 
 def link(source: str, target: str, kind: LinkType) -> Link:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.domain import payload as shape
+from cortex_actors.domain import event as shape
 from cortex_actors.errors import BadInput
 
 IDS = st.lists(st.text(max_size=5), max_size=4).map(tuple)

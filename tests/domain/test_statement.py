@@ -4,7 +4,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from cortex_actors.domain.statement import Statement, StatementKind
+from cortex_actors.domain.project import Statement, StatementKind
 
 STATEMENT = Statement("Use tabs.", StatementKind.RULE, ("T", "Style"), 3, 3, 10, 20, 0)
 

@@ -10,7 +10,7 @@ from cortex_actors.embedding.hashing import HashingProvider
 from cortex_actors.embedding.openai import OpenAIProvider
 from cortex_actors.embedding.provider import State
 from cortex_actors.embedding.sentence import SentenceProvider
-from cortex_actors.settings import EmbeddingSettings
+from cortex_actors.modelsections import EmbeddingSettings
 from cortex_actors.storage.models import Chosen
 from tests.embedding.support import is_provider
 

@@ -8,7 +8,7 @@ import pytest
 
 from cortex_actors.embedding.provider import State
 from cortex_actors.errors import BadInput, EmbedderDown, ModelMissing, NotFound, Refused
-from cortex_actors.storage import embeddable, indexing, memories, memorystates, models
+from cortex_actors.storage import embeddable, embedded, memories, memorystates, models
 from cortex_actors.storage.embeddable import Progress
 from cortex_actors.storage.models import Retired
 from cortex_actors.testing import EPOCH, eventually
@@ -77,7 +77,7 @@ class TestMigration:
             assert chosen(12) == await home.migrate("hashing-v1-12")
             await home.is_done(12)
             found = await home.store.read(
-                lambda c: indexing.stored_vectors(c, "hashing-v1-12", [text_hash(t) for t in MANY])
+                lambda c: embedded.stored_vectors(c, "hashing-v1-12", [text_hash(t) for t in MANY])
             )
             expected = await Steered(12).embed(MANY)
 
@@ -125,7 +125,7 @@ class TestMigration:
             await home.is_done(12)
 
         digest, model = text_hash(said.text), "hashing-v1-12"
-        found = await home.store.read(lambda c: indexing.stored_vectors(c, model, [digest]))
+        found = await home.store.read(lambda c: embedded.stored_vectors(c, model, [digest]))
         assert [digest] == list(found)
 
     async def test_poison(self, home: Bench) -> None:

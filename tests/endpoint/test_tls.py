@@ -10,7 +10,9 @@ from cortex_actors.endpoint.address import endpoint
 from cortex_actors.endpoint.certificates import context
 from cortex_actors.endpoint.wire import Wire
 from cortex_actors.errors import EndpointDown, StoreUnusable
-from cortex_actors.settings import EmbeddingSettings, Settings, TlsSettings
+from cortex_actors.federationsections import TlsSettings
+from cortex_actors.modelsections import EmbeddingSettings
+from cortex_actors.settings import Settings
 from tests.endpoint.certificate import NAME, Certificate, certificate
 from tests.endpoint.lines import HITS, Names, StoreServer, line_to
 from tests.endpoint.server import listening

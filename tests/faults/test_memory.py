@@ -10,7 +10,7 @@ import pytest
 
 from cortex_actors.client import Client
 from cortex_actors.clock import SystemClock
-from cortex_actors.domain.caller import Caller
+from cortex_actors.domain.agent import Caller
 from cortex_actors.embedding.provider import State
 from cortex_actors.errors import CortexError, StorageFull
 from cortex_actors.outside import Outside

@@ -11,8 +11,8 @@ import numpy as np
 from cortex_actors.bus.bus import Bus
 from cortex_actors.byname import Roster as Port
 from cortex_actors.byname import Stores
+from cortex_actors.domain.event import Ids
 from cortex_actors.domain.hit import Hit
-from cortex_actors.domain.payload import Ids
 from cortex_actors.errors import StoreDown, StoreUnusable
 from cortex_actors.federation.binding import Binder
 from cortex_actors.federation.books import Books
@@ -22,9 +22,9 @@ from cortex_actors.federation.register import Register
 from cortex_actors.federation.roster import Roster
 from cortex_actors.federation.store import LOCAL, Answer, Question
 from cortex_actors.federation.vault import Vault
+from cortex_actors.federationsections import FederationSettings, TlsSettings
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.supervised import start_actor
-from cortex_actors.settings import FederationSettings, TlsSettings
 from cortex_actors.storage.search.scope import ROOMS
 from cortex_actors.storeverbs import StoreVerbs
 from cortex_actors.testing import PATIENCE, ManualClock, MemoryJournal
@@ -35,9 +35,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cortex_actors.deskparts import Parts
-    from cortex_actors.domain.event import Event
+    from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.hit import Recall
-    from cortex_actors.domain.payload import Payload
     from cortex_actors.endpoint.line import Line
     from cortex_actors.federation.adapter import Asked
     from cortex_actors.federation.spec import Fan, StoreSpec

@@ -13,9 +13,9 @@ from cortex_actors.embedding.hashing import HashingProvider
 from cortex_actors.federation.federation import Federation
 from cortex_actors.federation.spec import Fan, Knobs, Member
 from cortex_actors.federation.store import Answer, Question
+from cortex_actors.federationsections import FederationSettings
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.supervised import start_actor
-from cortex_actors.settings import FederationSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.hit import Recall
     from cortex_actors.errors import CortexError
     from cortex_actors.federation.store import Outcome, RecallStore
-    from cortex_actors.storage.indexing import Matrix
+    from cortex_actors.storage.blobs import Matrix
 
 #: Whose vectors questions have.
 MODEL = "a model"

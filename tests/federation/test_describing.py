@@ -10,7 +10,7 @@ import pytest
 from cortex_actors.errors import BadInput
 from cortex_actors.federation import describing
 from cortex_actors.federation.spec import Auth, Knobs, StoreSpec
-from cortex_actors.settings import FederationSettings
+from cortex_actors.federationsections import FederationSettings
 
 
 def nested(levels: int) -> dict[str, Any]:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.domain.crumb import Crumb
-from cortex_actors.domain.memory import Realm
+from cortex_actors.domain.memory import Crumb, Realm
 from cortex_actors.federation.local import members
 from cortex_actors.federation.spec import Knobs
 from cortex_actors.storage import crumbs

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.domain.caller import Caller
+from cortex_actors.domain.agent import Caller
 from cortex_actors.errors import NotYours
 from cortex_actors.home import Home
 from cortex_actors.rpc import Request, bound

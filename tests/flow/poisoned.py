@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.domain.trust import SourceKind
+from cortex_actors.domain.project import SourceKind
 from tests.flow.downward import section
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.domain.payload import ResolutionRequested
+from cortex_actors.domain.event import ResolutionRequested
 from cortex_actors.testing import eventually, settled
 from cortex_actors.topics import RESOLUTION_REQUESTED
 from tests.flow.downward import ASKED, held, organised, section

@@ -13,7 +13,7 @@ import pytest
 import watchfiles.main
 from watchfiles._rust_notify import RustNotify
 
-from cortex_actors.domain.fragment import file_hash
+from cortex_actors.domain.project import file_hash
 from cortex_actors.storage import projects
 from cortex_actors.testing import eventually, settled
 from tests.flow.support import grown

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.clock import iso
-from cortex_actors.domain.agent import KNOWN
-from cortex_actors.domain.caller import Caller
+from cortex_actors.domain.agent import KNOWN, Caller
 from cortex_actors.errors import BadInput, BadToken, NotFound, NotYours
 from cortex_actors.tokens import Tokens
 from tests.flow.support import grown

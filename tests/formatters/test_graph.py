@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cortex_actors.domain.judgement import Decider
-from cortex_actors.domain.link import Link, LinkType
+from cortex_actors.domain.insight import Decider
+from cortex_actors.domain.principle import Link, LinkType
 from cortex_actors.formatters.dot import dot
 from cortex_actors.formatters.graph import COLUMNS, LINES, Graph, box, plain, width, wrapped
 from cortex_actors.formatters.layout import GAP, Layout, layout

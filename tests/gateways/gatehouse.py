@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import NotFound
+from cortex_actors.federationsections import HttpSettings
 from cortex_actors.gateways.gateway import Http
 from cortex_actors.home import Home
 from cortex_actors.logs import LogStream
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.supervised import start_actor
-from cortex_actors.settings import HttpSettings
 from cortex_actors.testing import eventually
 from cortex_actors.tokens import Tokens
 

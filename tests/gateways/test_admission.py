@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.clock import SystemClock
-from cortex_actors.domain.caller import OWNER, Caller
+from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.gateways import admission
 from cortex_actors.gateways.admission import DEPTH, Admission
 from cortex_actors.gateways.visits import LINES, Visits

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cortex_actors.federationsections import HttpSettings
 from cortex_actors.gateways import gateway, serving
 from cortex_actors.logrecord import Filter
-from cortex_actors.settings import HttpSettings
 from cortex_actors.testing import ManualClock, eventually
 from tests.gateways.gatehouse import Gatehouse, gatehouse, request
 

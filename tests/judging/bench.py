@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cortex_actors.byname import Judge as JudgeByName
-from cortex_actors.domain.judgement import Conflict, Decider, Judgement, Relation
+from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
 from cortex_actors.judging.chat import LanguageLayer
 from cortex_actors.judging.judge import Judge
 from cortex_actors.judging.layer import LayerInfo, State
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from cortex_actors.judging.layer import Answer, Layer, Told
     from cortex_actors.judging.question import Question
     from cortex_actors.judging.tally import JudgeInfo
+    from cortex_actors.modelsections import JudgingSettings
     from cortex_actors.runtime.supervised import ActorHandle
-    from cortex_actors.settings import JudgingSettings
     from tests.embedding.support import ManualClock
     from tests.storage.support import Store
 

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from cortex_actors.domain.insight import Category
-from cortex_actors.domain.judgement import Conflict, Decider, Judgement, Relation
-from cortex_actors.domain.learning import Learning
+from cortex_actors.domain.insight import Category, Conflict, Decider, Judgement, Relation
+from cortex_actors.domain.project import Learning
 from cortex_actors.errors import BadInput
 from cortex_actors.judging import answers
 from cortex_actors.judging.question import Kind

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.domain.judgement import Claim, Decider, Relation
+from cortex_actors.domain.insight import Claim, Decider, Relation
 from cortex_actors.errors import BadInput, CortexError, JudgeDown, JudgeMissing, Refused
 from cortex_actors.judging.chat import LOOK_AGAIN, LanguageLayer
 from cortex_actors.judging.layer import State

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.domain.judgement import Conflict, Decider, Relation
+from cortex_actors.domain.insight import Conflict, Decider, Relation
 from cortex_actors.judging.entailment import Row, judgement_of, rows_of
 
 #: Rows of a model that is sure: contradiction, entailment, neutral.

@@ -4,12 +4,11 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.byname import Judge as JudgeByName
-from cortex_actors.domain.insight import Category
-from cortex_actors.domain.judgement import Claim, Conflict
-from cortex_actors.domain.learning import Learning
+from cortex_actors.domain.insight import Category, Claim, Conflict
+from cortex_actors.domain.project import Learning
 from cortex_actors.errors import JudgeDown
 from cortex_actors.judging.judge import Judge
-from cortex_actors.settings import JudgingSettings
+from cortex_actors.modelsections import JudgingSettings
 from cortex_actors.testing import eventually
 from tests.judging.bench import Entailing, judging, relations
 from tests.judging.support import says, settings_for

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from cortex_actors.domain.judgement import Claim
+from cortex_actors.domain.insight import Claim
 from cortex_actors.judging.question import Kind, Question
 
 TABS = Claim("Indent with tabs.", heading="Style")

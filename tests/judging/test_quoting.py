@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.domain.judgement import Claim
+from cortex_actors.domain.insight import Claim
 from cortex_actors.errors import Refused
 from cortex_actors.judging.question import Kind, Question
 from cortex_actors.judging.quoting import encoded, quoted

@@ -9,7 +9,7 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.domain.caller import Caller
+from cortex_actors.domain.agent import Caller
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.clock import SystemClock
-from cortex_actors.domain.event import Event
-from cortex_actors.domain.payload import Custom
+from cortex_actors.domain.event import Custom, Event
 from cortex_actors.errors import BadInput
 from cortex_actors.follower import FOLLOWER_LIMIT
 from cortex_actors.logfile import LEAP

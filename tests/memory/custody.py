@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 
-from cortex_actors.domain.access import Access
-from cortex_actors.domain.memory import Layer, Memory, Realm
-from cortex_actors.domain.payload import Ids
+from cortex_actors.domain.event import Ids
+from cortex_actors.domain.memory import Access, Layer, Memory, Realm
 from cortex_actors.memory.custodian import NAME, Custodian
-from cortex_actors.settings import MemorySettings
+from cortex_actors.memorysections import MemorySettings
 from cortex_actors.storage import memories, memoryrows
 from cortex_actors.storage.schema import memory_changes
 from cortex_actors.testing import EPOCH, eventually

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import func, select
 
+from cortex_actors.domain.event import Ids
 from cortex_actors.domain.memory import Memory, MemoryStatus
-from cortex_actors.domain.payload import Ids
 from cortex_actors.embedding.provider import unit
 from cortex_actors.errors import EmbedderDown, IndexDown, Unembeddable
 from cortex_actors.memory.archivist import NAME, Archivist
@@ -17,9 +17,9 @@ from cortex_actors.memory.looking import Looking
 from cortex_actors.memory.phrasing import Phrasing
 from cortex_actors.memory.planner import Planner
 from cortex_actors.memory.wish import Remembered, Wish
+from cortex_actors.memorysections import MemorySettings
 from cortex_actors.rules.abstracts import sentences
 from cortex_actors.rules.judgement import DEFAULTS
-from cortex_actors.settings import MemorySettings
 from cortex_actors.storage import memories, memoryrows, schema
 from cortex_actors.storage.matrix import VectorMatrix
 from cortex_actors.storage.vicinity import Vicinity
@@ -27,7 +27,7 @@ from cortex_actors.storage.vicinity import Vicinity
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cortex_actors.domain.judgement import Claim, Judgement
+    from cortex_actors.domain.insight import Claim, Judgement
     from cortex_actors.storage.blobs import Matrix
     from cortex_actors.storage.records import Connection
     from tests.pipeline.support import Office

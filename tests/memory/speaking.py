@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import select
 
-from cortex_actors.domain.caller import OWNER
-from cortex_actors.domain.payload import Ids
+from cortex_actors.domain.agent import OWNER
+from cortex_actors.domain.event import Ids
 from cortex_actors.errors import EmbedderDown
 from cortex_actors.memory.village import NAME, Village
-from cortex_actors.settings import MemorySettings
+from cortex_actors.memorysections import MemorySettings
 from cortex_actors.storage import convergences, embedded, memoryrows
 from cortex_actors.storage.matrix import VectorMatrix
 from cortex_actors.storage.schema import posts_due

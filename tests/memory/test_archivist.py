@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.caller import Caller
-from cortex_actors.domain.memory import Layer, MemoryStatus, MemoryType, Realm
-from cortex_actors.domain.probe import PROBE
+from cortex_actors.domain.agent import Caller
+from cortex_actors.domain.memory import PROBE, Layer, MemoryStatus, MemoryType, Realm
 from cortex_actors.errors import BadInput, NotFound, NotYours, Refused
 from cortex_actors.storage import memorylayers, memorystates, memoryundo, schema
 from cortex_actors.topics import MEMORY_MERGED, MEMORY_REMEMBERED

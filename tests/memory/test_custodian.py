@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors import byname
-from cortex_actors.domain.access import Access
-from cortex_actors.domain.memory import Layer
-from cortex_actors.domain.payload import Ids
+from cortex_actors.domain.event import Ids
+from cortex_actors.domain.memory import Access, Layer
 from cortex_actors.errors import DeadlineExceeded
 from cortex_actors.memory.custodian import NAME
 from cortex_actors.storage import memorystates

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.clock import DAY
-from cortex_actors.domain.caller import OWNER, Caller
-from cortex_actors.domain.judgement import Decider
-from cortex_actors.domain.memory import Layer, MemoryStatus, Realm
-from cortex_actors.domain.probe import PROBE
+from cortex_actors.domain.agent import OWNER, Caller
+from cortex_actors.domain.insight import Decider
+from cortex_actors.domain.memory import PROBE, Layer, MemoryStatus, Realm
 from cortex_actors.errors import BadInput, NotFound, NotYours, Refused
-from cortex_actors.storage import indexing, memories, memoryconflicts, memoryrows
+from cortex_actors.storage import embedded, memories, memoryconflicts, memoryrows
 from cortex_actors.testing import temporary_cortex
 from cortex_actors.topics import MEMORY_MERGED
 from tests.memory.custody import memory
@@ -47,7 +46,7 @@ class House:
         }
         model = self._parts.model()
         await self._parts.records.write(lambda c: memories.save(c, some))
-        await self._parts.records.write(lambda c: indexing.keep_vectors(c, model, found))
+        await self._parts.records.write(lambda c: embedded.keep_vectors(c, model, found))
         return [each.id for each in some]
 
     def said(self, number: int, text: str, days: float = 0, **known: Any) -> Memory:

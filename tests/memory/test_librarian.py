@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.caller import Caller
+from cortex_actors.domain.agent import Caller
 from cortex_actors.errors import BadInput, FileTooLarge, NotFound, NotYours, UsageError
 from cortex_actors.testing import temporary_cortex
 

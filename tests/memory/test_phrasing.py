@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.judgement import Decider, Judgement, Relation
+from cortex_actors.domain.insight import Decider, Judgement, Relation
 from cortex_actors.rules.uniting import Prefer
 from tests.memory.remembering import NoJudge, Planted, Remembering
 from tests.pipeline.support import opened
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
     from pathlib import Path
 
-    from cortex_actors.domain.judgement import Claim
+    from cortex_actors.domain.insight import Claim
 
 LUNCH, MEAL = "The team eats at noon in the canteen", "At midday everybody has lunch downstairs"
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.domain.caller import OWNER, Caller
+from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.domain.memory import Layer, Memory, MemoryStatus, MemoryType, Realm
 from cortex_actors.errors import BadInput, NotFound, Refused
 from cortex_actors.memory.posting import EXISTING, SAVED, Given, Posted, keep, wished

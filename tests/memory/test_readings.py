@@ -6,7 +6,7 @@ from itertools import count
 
 import pytest
 
-from cortex_actors.domain.access import Access
+from cortex_actors.domain.memory import Access
 from cortex_actors.memory import readings
 from cortex_actors.memory.readings import Readings
 from cortex_actors.storage.attending import Reading

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.domain.crumb import CrumbType
+from cortex_actors.domain.memory import CrumbType
 from cortex_actors.errors import BadInput
 from cortex_actors.memory.trail import NAME, Trail
 from cortex_actors.rules.crumbtext import render
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-    from cortex_actors.domain.crumb import Crumb
+    from cortex_actors.domain.memory import Crumb
 
 
 @pytest.fixture

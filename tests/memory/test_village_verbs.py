@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.domain.caller import Caller
+from cortex_actors.domain.agent import Caller
 from cortex_actors.errors import BadInput, NotFound, NotYours
 from cortex_actors.testing import eventually
 from tests.flow.support import grown

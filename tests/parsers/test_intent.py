@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.domain.statement import StatementKind
+from cortex_actors.domain.project import StatementKind
 from cortex_actors.parsers.intent import kind_of
 
 

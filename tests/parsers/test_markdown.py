@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.domain.fragment import Fragment, file_hash
+from cortex_actors.domain.project import Fragment, file_hash
 from cortex_actors.errors import FileTooLarge, NotText
 from cortex_actors.parsers.markdown import fragments
 from cortex_actors.parsers.sections import Role, sections

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from cortex_actors.domain.fragment import Fragment
+    from cortex_actors.domain.project import Fragment
 
 #: Line ends that a file may be saved with.
 ENDS = (b"\r\n", b"\r")

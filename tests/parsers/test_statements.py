@@ -8,7 +8,7 @@ from cortex_actors.parsers.markdown import fragments
 from cortex_actors.parsers.statements import MOST, statements
 
 if TYPE_CHECKING:
-    from cortex_actors.domain.statement import Statement
+    from cortex_actors.domain.project import Statement
 
 
 def read(text: str) -> list[Statement]:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cortex_actors.domain.judgement import Claim
+from cortex_actors.domain.insight import Claim
+from cortex_actors.flowsections import ResolutionSettings
 from cortex_actors.pipeline.choosing import Choice, Chooser, Offer
 from cortex_actors.pipeline.page import Line, Page, Placed
 from cortex_actors.rules.domains import Limits
-from cortex_actors.settings import ResolutionSettings
 from tests.storage.distilled import principle
 
 if TYPE_CHECKING:

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import select
 
-from cortex_actors.domain.payload import (
+from cortex_actors.domain.event import (
     Nothing,
     OrganisationComplete,
     Payload,
     ReconciliationComplete,
 )
-from cortex_actors.domain.trust import Decision, Review
+from cortex_actors.domain.project import Decision, Review
 from cortex_actors.errors import EmbedderDown
+from cortex_actors.flowsections import OrganisationSettings
 from cortex_actors.pipeline.organiser import Organiser
-from cortex_actors.settings import OrganisationSettings, ReconciliationSettings
+from cortex_actors.sections import ReconciliationSettings
 from cortex_actors.storage import derivations, principles, reviews
 from cortex_actors.storage.schema import principles as principle_rows
 from cortex_actors.testing import eventually

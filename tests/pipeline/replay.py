@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.fragment import file_hash
+from cortex_actors.domain.event import FileChanged
 from cortex_actors.domain.insight import Granularity
-from cortex_actors.domain.payload import FileChanged
+from cortex_actors.domain.project import file_hash
 from cortex_actors.parsers.dialect import dialect_of, folder_of
 from cortex_actors.pipeline.findings import Reader
 from cortex_actors.testing import eventually

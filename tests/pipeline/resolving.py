@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.clock import SystemClock
-from cortex_actors.domain.payload import OrganisationComplete, ResolutionRequested
-from cortex_actors.domain.resolution import Wish
+from cortex_actors.domain.event import OrganisationComplete, ResolutionRequested
+from cortex_actors.domain.principle import Wish
 from cortex_actors.embedding.counting import estimate
 from cortex_actors.embedding.hashing import HashingProvider
+from cortex_actors.flowsections import ResolutionSettings
 from cortex_actors.pipeline.resolver import Resolver
-from cortex_actors.settings import ReconciliationSettings, ResolutionSettings
+from cortex_actors.sections import ReconciliationSettings
 from cortex_actors.storage import embedded, insights, principles, projects, resolutions
 from cortex_actors.topics import ORGANISATION_COMPLETE, RESOLUTION_REQUESTED
 from tests.pipeline.support import MODEL, Embedder, Office, finding
@@ -21,9 +22,8 @@ from tests.storage.distilled import distilled, principle
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cortex_actors.domain.principle import Principle
+    from cortex_actors.domain.principle import Principle, Report, Resolved
     from cortex_actors.domain.project import Project
-    from cortex_actors.domain.resolution import Report, Resolved
     from cortex_actors.storage.records import Connection
     from cortex_actors.storage.resolutions import Resolution
 

@@ -11,15 +11,15 @@ from sqlalchemy import func, select
 
 from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.consumer import Consumer, Desk
+from cortex_actors.domain.event import FileChanged
 from cortex_actors.domain.insight import InsightSource, insight_id, section_hash
-from cortex_actors.domain.payload import FileChanged
 from cortex_actors.domain.project import Project
 from cortex_actors.embedding.hashing import HashingProvider
 from cortex_actors.home import Home
 from cortex_actors.pipeline.accumulator import Accumulator
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.supervised import start_actor
-from cortex_actors.settings import AccumulationSettings, EventsSettings, StorageSettings
+from cortex_actors.sections import AccumulationSettings, EventsSettings, StorageSettings
 from cortex_actors.storage import insights, projects, runs
 from cortex_actors.storage.insights import Finding
 from cortex_actors.storage.journal import LedgerJournal
@@ -36,13 +36,12 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from cortex_actors.domain.event import Event
+    from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.insight import Insight
-    from cortex_actors.domain.payload import Payload
     from cortex_actors.errors import CortexError
     from cortex_actors.runtime.actor import AsyncioActor
     from cortex_actors.runtime.supervised import ActorHandle
-    from cortex_actors.storage.indexing import Matrix
+    from cortex_actors.storage.blobs import Matrix
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.payload import AccumulationComplete, ScanRequested
+from cortex_actors.domain.event import AccumulationComplete, ScanRequested
 from cortex_actors.storage import projects
 from cortex_actors.topics import ACCUMULATION_COMPLETE, SCAN_REQUESTED
 from tests.pipeline.support import TWO, Office, write

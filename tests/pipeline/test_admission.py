@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.alert import AlertKind
-from cortex_actors.settings import AccumulationSettings
+from cortex_actors.domain.project import AlertKind
+from cortex_actors.sections import AccumulationSettings
 from cortex_actors.storage import alerts, insights
 from tests.pipeline.support import Embedder, Office, write
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from cortex_actors.domain.alert import Alert
-    from cortex_actors.domain.project import Project
+    from cortex_actors.domain.project import Alert, Project
 
 #: Drawn for this test: nobody's.
 TOKEN = "ghp_" + "a8Xq2LmZ7RtKw4Vb9NcY6HdPf3JsGu1EoT5i"

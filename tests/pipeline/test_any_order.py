@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from cortex_actors.settings import ReconciliationSettings
+    from cortex_actors.sections import ReconciliationSettings
 
 #: Repeats one life.
 SEED = int(os.environ.get("CORTEX_ORDER_SEED") or random.SystemRandom().randrange(10**6))

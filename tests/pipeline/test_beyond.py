@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.insight import Granularity
-from cortex_actors.domain.judgement import Claim, Conflict, Decider, Judgement, Relation
-from cortex_actors.domain.statement import StatementKind
+from cortex_actors.domain.insight import Claim, Conflict, Decider, Granularity, Judgement, Relation
+from cortex_actors.domain.project import StatementKind
 from cortex_actors.pipeline.relations import Relations
 from cortex_actors.storage.spoken import Spoken
 from tests.pipeline.histories import World

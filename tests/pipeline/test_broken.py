@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.payload import FileChanged
+from cortex_actors.domain.event import FileChanged
 from cortex_actors.errors import MailboxFull
 from cortex_actors.storage import projects
 from cortex_actors.topics import ACCUMULATION_COMPLETE, FILE_CHANGED

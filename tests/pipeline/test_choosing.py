@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.judgement import Claim
+from cortex_actors.domain.insight import Claim
 from cortex_actors.pipeline.page import Line, Page, Placed
 from tests.pipeline.choosing import (
     FILE,

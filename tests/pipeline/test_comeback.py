@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.domain.trust import SourceKind
+from cortex_actors.domain.project import SourceKind
 from cortex_actors.errors import Refused
 from cortex_actors.formatters import fence
 from cortex_actors.pipeline import comeback

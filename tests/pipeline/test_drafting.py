@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.domain.resolution import Edits
+from cortex_actors.domain.principle import Edits
 from cortex_actors.formatters import fence
 from cortex_actors.pipeline.drafting import difference, drafted, edited
 from cortex_actors.refusals import EditedSection, UnfencedSection

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from cortex_actors.domain.judgement import Claim
-from cortex_actors.domain.link import LinkType
+from cortex_actors.domain.insight import Claim
+from cortex_actors.domain.principle import LinkType
 from cortex_actors.pipeline.drawing import Survey, affected, drawn
 from cortex_actors.rules.lexicon import standard
 from cortex_actors.rules.linking import Subject, Thresholds
@@ -18,7 +18,7 @@ from cortex_actors.storage.subjects import Node, Shelf
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from cortex_actors.domain.link import Link
+    from cortex_actors.domain.principle import Link
     from cortex_actors.rules.clustering import Pair
 
 #: Few enough neighbours that they push each other out.

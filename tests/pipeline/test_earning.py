@@ -9,8 +9,7 @@ import pytest
 
 from cortex_actors.clock import DAY
 from cortex_actors.domain.insight import Granularity
-from cortex_actors.domain.statement import StatementKind
-from cortex_actors.domain.trust import Decision
+from cortex_actors.domain.project import Decision, StatementKind
 from cortex_actors.pipeline.earning import TOGETHER, Pool, agree, pools
 from cortex_actors.pipeline.weighing import Scales, has_earned
 from cortex_actors.rules.promotion import Thresholds

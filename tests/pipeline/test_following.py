@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.domain.principle import Origin
-from cortex_actors.domain.trust import Decision, SourceKind
+from cortex_actors.domain.project import Decision, SourceKind
 from cortex_actors.storage import contradictions, revocations, spoken
 from tests.pipeline.distilling import Guild
 from tests.pipeline.histories import ids

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.payload import FileChanged
+from cortex_actors.domain.event import FileChanged
 from cortex_actors.testing import eventually
 from cortex_actors.topics import FILE_CHANGED
 from tests.pipeline.support import TWO, Embedder, Office, write

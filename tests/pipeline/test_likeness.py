@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.settings import AccumulationSettings
+from cortex_actors.sections import AccumulationSettings
 from tests.pipeline.support import Embedder, Office, write
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cortex_actors.domain.project import Project
-    from cortex_actors.storage.indexing import Matrix
+    from cortex_actors.storage.blobs import Matrix
 
 
 class Alike(Embedder):

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.link import LinkType
+from cortex_actors.domain.principle import LinkType
+from cortex_actors.flowsections import OrganisationSettings
 from cortex_actors.pipeline.linking import Linked, Linker
 from cortex_actors.rules import lexicon
 from cortex_actors.runtime.threads import Threads
-from cortex_actors.settings import OrganisationSettings
-from cortex_actors.storage import contradictions, indexing, principles
+from cortex_actors.storage import contradictions, embedded, principles
 from cortex_actors.storage.contradictions import Contradiction
 from cortex_actors.testing import EPOCH
 from tests.storage.distilled import principle
@@ -46,7 +46,7 @@ class Desk:
     async def embed(self, **vectors: Sequence[float]) -> None:
         """Let texts have vectors."""
         found = {principle(text).text_hash: unit(*vector) for text, vector in vectors.items()}
-        await self.store.write(lambda c: indexing.keep_vectors(c, MODEL, found))
+        await self.store.write(lambda c: embedded.keep_vectors(c, MODEL, found))
 
     async def make(self, *texts: str) -> None:
         """Write principles."""

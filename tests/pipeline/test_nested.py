@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import select
 
-from cortex_actors.domain.payload import AccumulationComplete, FileChanged
+from cortex_actors.domain.event import AccumulationComplete, FileChanged
 from cortex_actors.storage import insights, projects
 from cortex_actors.storage.schema import insight_sources
 from cortex_actors.topics import ACCUMULATION_COMPLETE, FILE_CHANGED

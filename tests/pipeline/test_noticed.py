@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.payload import AccumulationComplete, Ids, ReconciliationRequested
+from cortex_actors.domain.event import AccumulationComplete, Ids, ReconciliationRequested
 from cortex_actors.pipeline.reconciler import LOOK, NAMED, Reconciler, _parts
-from cortex_actors.settings import ReconciliationSettings
+from cortex_actors.sections import ReconciliationSettings
 from cortex_actors.storage import contradictions, reconciled
 from cortex_actors.storage.matrix import VectorMatrix
 from cortex_actors.storage.neighbours import Neighbours

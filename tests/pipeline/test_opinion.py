@@ -17,7 +17,7 @@ from cortex_actors.domain.insight import (
 from cortex_actors.errors import EmbedderDown
 from cortex_actors.pipeline.opinion import SecondOpinion
 from cortex_actors.rules import prototypes
-from cortex_actors.storage import catalogue, classified, indexing, insights, projects
+from cortex_actors.storage import catalogue, classified, embedded, insights, projects
 from cortex_actors.storage.insights import Finding
 from cortex_actors.testing import EPOCH
 from tests.storage.support import ATLAS, MODEL, opened, unit
@@ -61,7 +61,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
     def work(connection: Connection) -> None:
         projects.add(connection, ATLAS)
         insights.learn(connection, findings, project_id=ATLAS.id, path=PATH, at=EPOCH)
-        indexing.keep_vectors(connection, MODEL, rows)
+        embedded.keep_vectors(connection, MODEL, rows)
 
     async with opened(tmp_path) as found:
         await found.write(work)

@@ -9,7 +9,7 @@ import pytest
 
 from cortex_actors.domain.insight import Category
 from cortex_actors.domain.principle import Origin, PrincipleCategory, PrincipleStatus
-from cortex_actors.domain.trust import Decision
+from cortex_actors.domain.project import Decision
 from cortex_actors.storage import contradictions, principles
 from cortex_actors.testing import eventually
 from tests.pipeline.distilling import EASY, Guild
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cortex_actors.bus.journal import Delivery, Outcome
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Event, Payload
     from tests.pipeline.support import Office
 
 UTC = "Write all times in UTC."

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cortex_actors.domain.principle import Wish
 from cortex_actors.domain.project import Project
-from cortex_actors.domain.resolution import Wish
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.pipeline.planning import plan, refusal
 from cortex_actors.pipeline.presence import present, read

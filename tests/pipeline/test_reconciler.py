@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.clock import DAY, SECOND
-from cortex_actors.domain.insight import insight_id, section_hash
-from cortex_actors.domain.payload import (
+from cortex_actors.domain.event import (
     AccumulationComplete,
     Payload,
     ReconciliationComplete,
     ReconciliationRequested,
 )
+from cortex_actors.domain.insight import insight_id, section_hash
 from cortex_actors.domain.principle import Derivation
 from cortex_actors.pipeline.reconciler import Reconciler
-from cortex_actors.settings import ReconciliationSettings
+from cortex_actors.sections import ReconciliationSettings
 from cortex_actors.storage import insights, principles
 from cortex_actors.storage.matrix import VectorMatrix
 from cortex_actors.storage.neighbours import Neighbours

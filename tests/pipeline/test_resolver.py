@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.payload import ResolutionComplete
-from cortex_actors.domain.resolution import Edits, Ending
+from cortex_actors.domain.event import ResolutionComplete
+from cortex_actors.domain.principle import Edits, Ending
 from cortex_actors.errors import BadInput, NotFound, UnknownProject
 from cortex_actors.formatters import fence
 from cortex_actors.refusals import NothingToUndo

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.payload import ResolutionComplete, ResolutionRequested
-from cortex_actors.domain.resolution import Ending
+from cortex_actors.domain.event import ResolutionComplete, ResolutionRequested
+from cortex_actors.domain.principle import Ending
 from cortex_actors.errors import EmbedderDown
 from cortex_actors.formatters import fence
 from cortex_actors.storage.writes import Writes

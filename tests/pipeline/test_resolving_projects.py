@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.resolution import Ending
+from cortex_actors.domain.principle import Ending
 from cortex_actors.errors import BadInput, EmbedderDown
 from cortex_actors.formatters import fence
 from cortex_actors.pipeline.sharing import Shared

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.resolution import Edits, Ending
+from cortex_actors.domain.principle import Edits, Ending
 from cortex_actors.formatters import fence
 from cortex_actors.pipeline import offers
 from cortex_actors.pipeline.errands import Errands

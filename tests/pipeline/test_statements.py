@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cortex_actors.domain.event import ScanRequested
 from cortex_actors.domain.insight import Granularity, section_hash, statement_hash
-from cortex_actors.domain.payload import ScanRequested
-from cortex_actors.domain.statement import StatementKind
+from cortex_actors.domain.project import StatementKind
 from cortex_actors.pipeline import findings
-from cortex_actors.settings import AccumulationSettings
+from cortex_actors.sections import AccumulationSettings
 from cortex_actors.storage import insights
 from cortex_actors.testing import eventually
 from cortex_actors.topics import SCAN_REQUESTED

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.link import LinkType
-from cortex_actors.domain.principle import Origin
+from cortex_actors.domain.principle import LinkType, Origin
 from cortex_actors.pipeline.organiser import Organiser
 from cortex_actors.pipeline.supposing import Would
 from cortex_actors.storage import catalogue, fading, links, principles

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cortex_actors.domain.event import AccumulationComplete, ScanRequested
 from cortex_actors.domain.insight import insight_id, section_hash
-from cortex_actors.domain.payload import AccumulationComplete, ScanRequested
-from cortex_actors.domain.trust import SourceKind
+from cortex_actors.domain.project import SourceKind
 from cortex_actors.formatters import fence
 from cortex_actors.storage import alerts, projects, revocations, revoking
 from cortex_actors.testing import eventually

@@ -23,14 +23,14 @@ from cortex_actors.bus import consumer
 from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.consumer import Desk
 from cortex_actors.clock import SystemClock
-from cortex_actors.domain.payload import FileChanged
+from cortex_actors.domain.event import FileChanged
 from cortex_actors.domain.project import Project
 from cortex_actors.errors import ActorAway, CortexError, InternalError, StorageFull
 from cortex_actors.home import Home
 from cortex_actors.pipeline.accumulator import Accumulator
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.supervised import start_actor
-from cortex_actors.settings import AccumulationSettings, EventsSettings, StorageSettings
+from cortex_actors.sections import AccumulationSettings, EventsSettings, StorageSettings
 from cortex_actors.storage import checkpoints, projects, turns
 from cortex_actors.storage.journal import LedgerJournal
 from cortex_actors.storage.ledger import Ledger
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
     from cortex_actors.runtime.supervised import ActorHandle
-    from cortex_actors.storage.indexing import Matrix
+    from cortex_actors.storage.blobs import Matrix
     from cortex_actors.storage.records import Connection
 
 T = TypeVar("T")

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 
 from cortex_actors import topics
-from cortex_actors.domain.event import Event
-from cortex_actors.domain.payload import AccumulationComplete, FileChanged, plain
+from cortex_actors.domain.event import AccumulationComplete, Event, FileChanged, plain
 from cortex_actors.storage import append, runs
 from cortex_actors.storage.schema import deliveries, events
 from cortex_actors.storage.schema import runs as run_rows

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cortex_actors.clock import Clock
-    from cortex_actors.storage.indexing import Matrix
+    from cortex_actors.storage.blobs import Matrix
     from cortex_actors.storage.indexlife import Spawn
     from cortex_actors.storage.vectors import IndexInfo
     from tests.storage.support import Store

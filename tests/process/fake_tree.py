@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cortex_actors.clock import Clock
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Event, Payload
     from cortex_actors.home import Home
     from cortex_actors.logs import LogStream
     from cortex_actors.settings import Settings

@@ -12,7 +12,7 @@ import pytest
 
 from cortex_actors import porter, rpc
 from cortex_actors.cortex import FrontDesk
-from cortex_actors.domain.caller import OWNER, Caller
+from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.errors import NotYours
 
 if TYPE_CHECKING:

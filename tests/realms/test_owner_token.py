@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.caller import OWNER
+from cortex_actors.domain.agent import OWNER
 from cortex_actors.errors import BadInput, BadToken, HomeUnwritable
 from cortex_actors.tokens import Tokens
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from cortex_actors.domain.judgement import Claim
+from cortex_actors.domain.insight import Claim
 from cortex_actors.rules.calibrating import (
     AS_GOOD,
     LEAST_OF_EACH,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cortex_actors.domain.crumb import Crumb, CrumbType, Priority
+from cortex_actors.domain.memory import Crumb, CrumbType, Priority
 from cortex_actors.errors import BadInput
 from cortex_actors.rules.crumbtext import parse, plain, render, session_of
 from cortex_actors.testing import EPOCH

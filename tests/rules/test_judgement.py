@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.domain.judgement import Claim, Conflict, Judgement, Relation
+from cortex_actors.domain.insight import Claim, Conflict, Judgement, Relation
 from cortex_actors.rules.judgement import DEFAULTS, gate, judge, slots
 
 #: A cosine of statements about one thing.

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cortex_actors.domain.crumb import Crumb, CrumbType, Priority
+from cortex_actors.domain.memory import Crumb, CrumbType, Priority
 from cortex_actors.errors import BadInput, Refused
 from cortex_actors.rules.leaving import Given, again, crumb
 from cortex_actors.testing import EPOCH

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.domain.judgement import Claim, Relation
+from cortex_actors.domain.insight import Claim, Relation
 from cortex_actors.errors import ConfigurationError
 from cortex_actors.rules.judgement import judge, slots
 from cortex_actors.rules.lexicon import extended, standard

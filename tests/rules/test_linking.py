@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from cortex_actors.domain.judgement import Claim, Conflict, Decider, Judgement, Relation
-from cortex_actors.domain.link import Link, LinkType
+from cortex_actors.domain.insight import Claim, Conflict, Decider, Judgement, Relation
+from cortex_actors.domain.principle import Link, LinkType
 from cortex_actors.rules.lexicon import standard
 from cortex_actors.rules.linking import Subject, Thresholds, link, may_link
 from cortex_actors.rules.needs import needs

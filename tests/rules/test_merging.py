@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cortex_actors.domain.judgement import Conflict, Decider, Judgement, Relation
+from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
 from cortex_actors.domain.memory import Layer
 from cortex_actors.rules.judgement import DEFAULTS
 from cortex_actors.rules.merging import (

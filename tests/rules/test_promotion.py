@@ -6,8 +6,7 @@ import pytest
 
 from cortex_actors.clock import DAY
 from cortex_actors.domain.insight import Category, Insight, InsightStatus
-from cortex_actors.domain.statement import StatementKind
-from cortex_actors.domain.trust import Decision
+from cortex_actors.domain.project import Decision, StatementKind
 from cortex_actors.rules.promotion import (
     Need,
     Requirement,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.domain.trust import Trust
+from cortex_actors.domain.project import Trust
 from cortex_actors.rules.quality import quality
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.domain.judgement import Claim, Decider, Judgement, Relation
+from cortex_actors.domain.insight import Claim, Decider, Judgement, Relation
 from cortex_actors.rules.convergence import opposed
 from cortex_actors.rules.judgement import DEFAULTS
 from cortex_actors.rules.judgement import believed as let_stand

@@ -12,7 +12,7 @@ from cortex_actors.bus.bus import Bus
 from cortex_actors.clock import SECOND
 from cortex_actors.runtime.supervised import start_actor
 from cortex_actors.schedule.scheduler import Scheduler
-from cortex_actors.settings import ScheduleSettings
+from cortex_actors.sections import ScheduleSettings
 from cortex_actors.storage import backups
 from cortex_actors.storage.journal import LedgerJournal
 from cortex_actors.storage.schema import events

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cortex_actors.clock import SECOND, ulid
-from cortex_actors.domain.event import Event
+from cortex_actors.domain.event import Custom, Event
 from cortex_actors.domain.insight import InsightStatus
-from cortex_actors.domain.payload import Custom
 from cortex_actors.domain.principle import Derivation
 from cortex_actors.schedule.errands import Errands
 from cortex_actors.storage import digest, fading, insights, principles, runs
@@ -20,7 +19,7 @@ from tests.schedule.support import DAY, Watched, scheduled
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Payload
     from cortex_actors.storage.records import Connection
     from cortex_actors.storage.runs import Run
 

@@ -10,7 +10,7 @@ import itertools
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.domain.caller import Caller
+from cortex_actors.domain.agent import Caller
 from tests.simulation import audit, memory_audit
 from tests.simulation.scenario import CALM, SHORT, Broken, Scenario
 

@@ -6,12 +6,12 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from cortex_actors.domain.judgement import Decider
+from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import ChangeKind, Layer, Memory, Realm
 from cortex_actors.keeplookverbs import KeepLookVerbs
 from cortex_actors.keepstateverbs import KeepStateVerbs
 from cortex_actors.keepverbs import KeepVerbs
-from cortex_actors.settings import MemorySettings
+from cortex_actors.memorysections import MemorySettings
 from cortex_actors.storage import memories, memorychanges, memorystates
 from cortex_actors.storage.memorychanges import Change
 from cortex_actors.testing import EPOCH, ManualClock

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.judgement import Decider
+from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import ChangeKind, MemoryStatus, MemoryType
 from cortex_actors.errors import Refused
 from cortex_actors.storage import memories, memorychanges, memorylayers, memorystates, memoryundo

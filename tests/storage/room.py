@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from cortex_actors.settings import MemorySettings
-from cortex_actors.storage import indexing, insights, knowledge, memories, projects
+from cortex_actors.memorysections import MemorySettings
+from cortex_actors.storage import embedded, indexing, insights, knowledge, memories, projects
 from cortex_actors.storage.search.query import Query
 from cortex_actors.storage.search.search import Search
 from cortex_actors.testing import EPOCH
@@ -106,7 +106,7 @@ class Room:
     def embed(self, **vectors: Sequence[float]) -> None:
         """Store vectors for passages, by their text."""
         found = {text_hash(text): unit(*vector) for text, vector in vectors.items()}
-        indexing.keep_vectors(self.tables.connection, MODEL, found)
+        embedded.keep_vectors(self.tables.connection, MODEL, found)
 
     def tell(self) -> None:
         """Let the index be told everything that waits."""

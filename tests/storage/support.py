@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from cortex_actors.domain.fragment import Fragment
 from cortex_actors.domain.insight import InsightSource, insight_id, section_hash
-from cortex_actors.domain.project import Project
+from cortex_actors.domain.project import Fragment, Project
 from cortex_actors.home import Home
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.supervised import ActorHandle, start_actor
-from cortex_actors.settings import StorageSettings
-from cortex_actors.storage import indexing, insights, projects
+from cortex_actors.sections import StorageSettings
+from cortex_actors.storage import embedded, insights, projects
 from cortex_actors.storage.insights import Finding
 from cortex_actors.storage.ledger import Ledger
 from cortex_actors.storage.records import Records
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from cortex_actors.storage.indexing import Matrix
+    from cortex_actors.storage.blobs import Matrix
 
 T = TypeVar("T")
 
@@ -92,7 +91,7 @@ class Store:
     async def embed(self, **vectors: Sequence[float]) -> None:
         """Store vectors for insights, by their content."""
         found = {text_hash(text): unit(*vector) for text, vector in vectors.items()}
-        await self.write(lambda c: indexing.keep_vectors(c, MODEL, found))
+        await self.write(lambda c: embedded.keep_vectors(c, MODEL, found))
 
 
 @asynccontextmanager

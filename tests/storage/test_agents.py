@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.domain.agent import KNOWN, Agent, unknown
-from cortex_actors.domain.memory import Realm
-from cortex_actors.domain.probe import PROBE
+from cortex_actors.domain.memory import PROBE, Realm
 from cortex_actors.errors import BadInput
 from cortex_actors.storage import agents, memories
 from tests.storage.things import memory

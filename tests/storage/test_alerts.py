@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.alert import Alert, AlertKind
+from cortex_actors.domain.project import Alert, AlertKind
 from cortex_actors.storage import alerts
 from cortex_actors.testing import EPOCH
 from tests.storage.support import ATLAS, Store

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 from cortex_actors import topics
 from cortex_actors.bus.bus import Bus
-from cortex_actors.domain.payload import Custom, FileChanged
+from cortex_actors.domain.event import Custom, FileChanged
 from cortex_actors.storage.append import store as append
 from cortex_actors.testing import MemoryJournal
 
 if TYPE_CHECKING:
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Event, Payload
     from tests.storage.support import Store
 
 

@@ -10,9 +10,8 @@ from alembic.config import Config
 from sqlalchemy import insert
 
 from cortex_actors.domain.insight import statement_hash
-from cortex_actors.domain.project import Project
-from cortex_actors.domain.resolution import Ending, Given
-from cortex_actors.domain.trust import Approval, Decision, Review, SourceKind, Way
+from cortex_actors.domain.principle import Ending, Given
+from cortex_actors.domain.project import Approval, Decision, Project, Review, SourceKind, Way
 from cortex_actors.storage import approvals, migrate, projects, resolutions, reviews, revocations
 from cortex_actors.storage import connection as opening
 from cortex_actors.storage import principles as rows

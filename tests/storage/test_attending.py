@@ -11,8 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from cortex_actors.domain.memory import Layer, MemoryStatus
-from cortex_actors.domain.probe import PROBE
+from cortex_actors.domain.memory import PROBE, Layer, MemoryStatus
 from cortex_actors.rules import attention, layers
 from cortex_actors.rules.attention import CLOSE, DECAYS, HOUR, Decay, kept
 from cortex_actors.storage import attending, memories, memoryrows, memorystates

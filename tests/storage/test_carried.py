@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.domain.judgement import Decider
+from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import Memory, MemoryType, Realm
 from cortex_actors.rules import carriedrest
 from cortex_actors.storage import (

@@ -6,8 +6,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.clock import DAY
-from cortex_actors.domain.insight import LIVE, Category, InsightStatus
-from cortex_actors.domain.listing import NO_DOMAIN, FragmentSort, InsightSort
+from cortex_actors.domain.insight import (
+    LIVE,
+    NO_DOMAIN,
+    Category,
+    FragmentSort,
+    InsightSort,
+    InsightStatus,
+)
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.storage import catalogue, fragments, insights, merging
 from cortex_actors.storage.catalogue import Wanted

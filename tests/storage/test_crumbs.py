@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.clock import ulid
-from cortex_actors.domain.crumb import Crumb, CrumbType, Priority
-from cortex_actors.domain.diagnosis import Repair
-from cortex_actors.domain.memory import Layer
+from cortex_actors.domain.hit import Repair
+from cortex_actors.domain.memory import Crumb, CrumbType, Layer, Priority
 from cortex_actors.storage import crumbs, findable
 from cortex_actors.storage.crumbs import Wanted
 from cortex_actors.storage.health import passages as health

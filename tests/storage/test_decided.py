@@ -19,7 +19,7 @@ from cortex_actors.storage import (
     classified,
     contradictions,
     decided,
-    indexing,
+    embedded,
     insights,
     merging,
     projects,
@@ -44,7 +44,7 @@ async def _states(store: Store, *texts: str, verdict: float = 0.0) -> list[str]:
     def work(connection: object) -> None:
         projects.add(connection, ATLAS)  # type: ignore[arg-type]
         insights.learn(connection, found, project_id=ATLAS.id, path=CLAUDE, at=EPOCH)  # type: ignore[arg-type]
-        indexing.keep_vectors(connection, MODEL, vectors)  # type: ignore[arg-type]
+        embedded.keep_vectors(connection, MODEL, vectors)  # type: ignore[arg-type]
 
     await store.write(work)
     return [each.insight_id for each in found]

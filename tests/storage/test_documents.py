@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.document import Document
+from cortex_actors.domain.project import Document
 from cortex_actors.storage import documents, knowledge
 from cortex_actors.testing import EPOCH
 from tests.storage.things import document as pieces

@@ -11,7 +11,7 @@ from tests.storage.support import MODEL, text_hash
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cortex_actors.domain.passage import Passage
+    from cortex_actors.domain.memory import Passage
     from tests.storage.support import Store
 
 PRIVATE = "cortex_private"
@@ -122,7 +122,7 @@ class TestDamaged:
         await store.embed(**{each: [1, 0, 0] for each in ("a", "b", "a\nb")})
         changes = await store.read(lambda c: indexing.changes(c, MODEL, 100))
         await store.write(partial(indexing.applied, told=changes))
-        await store.write(partial(indexing.remake, model=MODEL, digests=[text_hash("a\nb")]))
+        await store.write(partial(embedded.remake, model=MODEL, digests=[text_hash("a\nb")]))
         waiting = await store.rows("SELECT collection, item_id, op FROM index_ops")
 
         assert [(f"{PRIVATE}_paired", "mem_1", "put")] == waiting

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.errors import NotFound, Refused
-from cortex_actors.storage import embeddable, indexing, memories, memorystates, models, passages
+from cortex_actors.storage import (
+    embeddable,
+    embedded,
+    indexing,
+    memories,
+    memorystates,
+    models,
+    passages,
+)
 from cortex_actors.storage.embeddable import Progress
 from cortex_actors.storage.models import Chosen, Retired
 from tests.storage.support import opened, text_hash, unit
@@ -37,7 +45,7 @@ def says(connection: Connection, *texts: str) -> None:
 def embeds(connection: Connection, model: Chosen, *texts: str) -> None:
     """Store vectors of a model."""
     rows = {text_hash(text): unit(*range(1, model.dimension + 1)) for text in texts}
-    indexing.keep_vectors(connection, model.model_id, rows)
+    embedded.keep_vectors(connection, model.model_id, rows)
 
 
 @pytest.fixture

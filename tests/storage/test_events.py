@@ -10,7 +10,7 @@ import pytest
 from cortex_actors import topics
 from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.journal import Delivery, Failure, Outcome
-from cortex_actors.domain.payload import Custom, FileChanged, ScanRequested
+from cortex_actors.domain.event import Custom, FileChanged, ScanRequested
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.letters import Letters
 from cortex_actors.storage import deadletters, events
@@ -19,8 +19,7 @@ from cortex_actors.storage.journal import LedgerJournal
 from cortex_actors.storage.records import Records
 
 if TYPE_CHECKING:
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Event, Payload
     from tests.storage.support import Store
 
 TRACE = "Traceback (most recent call last):\n  File ...\nValueError: poison\n"

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.clock import DAY, ulid
-from cortex_actors.domain.event import Event
-from cortex_actors.domain.judgement import Decider
-from cortex_actors.domain.link import Link, LinkType
-from cortex_actors.domain.payload import Custom
-from cortex_actors.domain.principle import Derivation
+from cortex_actors.domain.event import Custom, Event
+from cortex_actors.domain.insight import Decider
+from cortex_actors.domain.principle import Derivation, Link, LinkType
+from cortex_actors.flowsections import OrganisationSettings
 from cortex_actors.rules.ranking import Weights
-from cortex_actors.settings import OrganisationSettings
 from cortex_actors.storage import fading, links, principles
 from cortex_actors.storage.append import store as store_events
 from cortex_actors.storage.fading import Scales
@@ -25,7 +23,7 @@ from tests.storage.linked import named
 from tests.storage.support import id_of
 
 if TYPE_CHECKING:
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Payload
     from cortex_actors.storage.records import Connection
     from tests.storage.support import Store
 

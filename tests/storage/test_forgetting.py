@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from cortex_actors.domain.judgement import Decider
-from cortex_actors.domain.memory import ChangeKind
-from cortex_actors.domain.probe import PROBE
+from cortex_actors.domain.insight import Decider
+from cortex_actors.domain.memory import PROBE, ChangeKind
 from cortex_actors.errors import NotFound, Refused
 from cortex_actors.storage import (
     apart,
+    embedded,
     forgetting,
-    indexing,
     memories,
     memorychanges,
     memoryconflicts,
@@ -121,7 +120,7 @@ class TestRows:
         tables.write(lambda c: memories.save(c, [same]))
         hashes = [row[0] for row in tables.rows("SELECT DISTINCT text_hash FROM passages")]
         found = {each: np.zeros(3, np.float32) for each in hashes if isinstance(each, bytes)}
-        tables.write(lambda c: indexing.keep_vectors(c, "m", found))
+        tables.write(lambda c: embedded.keep_vectors(c, "m", found))
         forget(tables, B, C)
 
         texts = tables.rows("SELECT text_hash FROM vectors ORDER BY 1")

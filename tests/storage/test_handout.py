@@ -10,7 +10,7 @@ from cortex_actors import topics
 from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.journal import Delivery
 from cortex_actors.bus.lanes import project_of
-from cortex_actors.domain.payload import AccumulationComplete, FileChanged
+from cortex_actors.domain.event import AccumulationComplete, FileChanged
 from cortex_actors.storage.append import store as append
 from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.handout import CONFLATED, LOOKED_AT, handed_next

@@ -9,10 +9,10 @@ import pytest
 
 from cortex_actors import topics
 from cortex_actors.bus.bus import Bus
-from cortex_actors.domain.payload import AccumulationComplete
+from cortex_actors.domain.event import AccumulationComplete
 from cortex_actors.errors import EmbedderDown, IndexDown, LedgerDown
 from cortex_actors.runtime.supervised import start_actor
-from cortex_actors.storage import indexing
+from cortex_actors.storage import embedded, indexing
 from cortex_actors.storage.indexer import FAULT_PAUSE, IDLE, RETRY, Indexer
 from cortex_actors.storage.journal import LedgerJournal
 from cortex_actors.testing import eventually
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from cortex_actors.runtime.supervised import ActorHandle
+    from cortex_actors.storage.blobs import Matrix
     from cortex_actors.storage.indexer import Embed
-    from cortex_actors.storage.indexing import Matrix
     from tests.storage.support import Store
 
 HERE = "/projects/atlas/CLAUDE.md"
@@ -83,7 +83,7 @@ class World:
 
         async def done() -> bool:
             return await self.store.read(
-                lambda c: not indexing.pending(c) and not indexing.count_unembedded(c, MODEL)
+                lambda c: not indexing.pending(c) and not embedded.count_unembedded(c, MODEL)
             )
 
         await eventually(done)

@@ -10,7 +10,7 @@ import pytest
 
 from cortex_actors import topics
 from cortex_actors.bus.bus import Bus
-from cortex_actors.domain.payload import Ids
+from cortex_actors.domain.event import Ids
 from cortex_actors.errors import EmbedderDown, IndexDown, ModelChanged, Unembeddable
 from cortex_actors.runtime.supervised import start_actor
 from cortex_actors.storage import backlog, indexing
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from cortex_actors.runtime.supervised import ActorHandle
-    from cortex_actors.storage.indexing import Matrix
+    from cortex_actors.storage.blobs import Matrix
     from tests.storage.support import Store
 
 HERE = "/projects/atlas/CLAUDE.md"

@@ -9,10 +9,10 @@ from cortex_actors import topics
 from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.consumer import Desk
 from cortex_actors.bus.journal import Delivery, Failure, Outcome, Rest
-from cortex_actors.domain.payload import AccumulationComplete, FileChanged, Ids, ScanRequested
+from cortex_actors.domain.event import AccumulationComplete, FileChanged, Ids, ScanRequested
 from cortex_actors.errors import CortexError
 from cortex_actors.runtime.supervised import start_actor
-from cortex_actors.settings import EventsSettings
+from cortex_actors.sections import EventsSettings
 from cortex_actors.storage import journal as module
 from cortex_actors.storage.journal import LedgerJournal
 from cortex_actors.testing import eventually
@@ -21,8 +21,7 @@ from tests.bus.support import Script, Scripted
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Event, Payload
     from tests.storage.support import Store
 
 NOTE = "INSERT INTO index_ops (collection, item_id, op) VALUES ('c', 'x', 'put')"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.knowledge import Chunk, chunk_id
+from cortex_actors.domain.project import Chunk, chunk_id
 from cortex_actors.storage import knowledge
 from cortex_actors.testing import EPOCH
 from tests.storage.things import document, found_by

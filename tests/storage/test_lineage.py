@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.domain.judgement import Decider
+from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import Realm
 from cortex_actors.storage import lineage, memories, memorystates
 from cortex_actors.testing import EPOCH

@@ -4,9 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.judgement import Decider
-from cortex_actors.domain.link import Link, LinkType
-from cortex_actors.domain.principle import PrincipleStatus
+from cortex_actors.domain.insight import Decider
+from cortex_actors.domain.principle import Link, LinkType, PrincipleStatus
 from cortex_actors.storage import graph, links, principles
 from cortex_actors.storage.graph import Wanted
 from cortex_actors.testing import EPOCH

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import select
 
-from cortex_actors.domain.judgement import Decider
+from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import ChangeKind, Layer
 from cortex_actors.errors import NotFound, Refused
 from cortex_actors.storage import (

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cortex_actors.domain.project import Project
-from cortex_actors.storage import indexing, insights, merging, projects
+from cortex_actors.storage import embedded, insights, merging, projects
 from cortex_actors.storage.matrix import VectorMatrix
 from cortex_actors.storage.neighbours import Near, Neighbours, cosine
 from tests.pipeline.histories import DIMENSION, MODEL, ids, said, unit
@@ -42,7 +42,7 @@ async def learn(store: Store, rows: dict[str, NDArray[np.float32]]) -> None:
     def unit_(connection: Connection) -> None:
         projects.add(connection, project)
         insights.learn(connection, found, project_id=project.id, path=PATH, at=1)
-        indexing.keep_vectors(connection, MODEL, vectors)
+        embedded.keep_vectors(connection, MODEL, vectors)
 
     await store.write(unit_)
 

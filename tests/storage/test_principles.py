@@ -16,11 +16,11 @@ from cortex_actors.domain.principle import (
     PrincipleCategory,
     PrincipleStatus,
 )
-from cortex_actors.domain.trust import Decision, Review, SourceKind
+from cortex_actors.domain.project import Decision, Review, SourceKind
 from cortex_actors.rules.ranking import rank
 from cortex_actors.storage import (
     derivations,
-    indexing,
+    embedded,
     insights,
     merging,
     merits,
@@ -153,7 +153,7 @@ class TestGiven:
         """Principles come with their vectors, and with zeros where there is none."""
         found = await made(store, insight)
         row = np.array([0.6, 0.8], np.float32)
-        await store.write(lambda c: indexing.keep_vectors(c, "m", {found.text_hash: row}))
+        await store.write(lambda c: embedded.keep_vectors(c, "m", {found.text_hash: row}))
 
         some, rows = await store.read(lambda c: principles.given(c, "m"))
         assert [found] == some

@@ -9,9 +9,8 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DatabaseError
 
-from cortex_actors.domain.caller import OWNER, Caller, shown
-from cortex_actors.domain.memory import Memory, Realm
-from cortex_actors.domain.probe import PROBE
+from cortex_actors.domain.agent import OWNER, Caller, shown
+from cortex_actors.domain.memory import PROBE, Memory, Realm
 from cortex_actors.errors import NotFound, NotYours
 from cortex_actors.storage import memories, memorystates, realms
 from cortex_actors.storage.connection import reading, writing

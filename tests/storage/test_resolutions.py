@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cortex_actors.domain.principle import Ending, Given
 from cortex_actors.domain.project import Project
-from cortex_actors.domain.resolution import Ending, Given
 from cortex_actors.storage import projects, resolutions
 from cortex_actors.storage.resolutions import Resolution
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import delete, insert
 
 from cortex_actors.clock import DAY, ulid
-from cortex_actors.domain.event import Event
-from cortex_actors.domain.payload import FileChanged, Payload
+from cortex_actors.domain.event import Event, FileChanged, Payload
 from cortex_actors.storage import retention, runs
 from cortex_actors.storage.append import store as append
 from cortex_actors.storage.runs import Run

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.project import Project
-from cortex_actors.domain.trust import SourceKind
+from cortex_actors.domain.project import Project, SourceKind
 from cortex_actors.storage import projects, revocations
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.project import Project, project_id
-from cortex_actors.domain.trust import Decision, Review, SourceKind
+from cortex_actors.domain.project import Decision, Project, Review, SourceKind, project_id
 from cortex_actors.storage import (
     derivations,
     principles,

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Table, UniqueConstraint
 
 from cortex_actors.domain.insight import Category, InsightStatus
-from cortex_actors.domain.passage import Place
+from cortex_actors.domain.memory import Place
 from cortex_actors.domain.principle import PrincipleCategory
 from cortex_actors.storage import schema, version
 from cortex_actors.storage.schema import metadata

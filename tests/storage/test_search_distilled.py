@@ -9,7 +9,7 @@ import pytest
 from cortex_actors.clock import iso
 from cortex_actors.domain.memory import Realm
 from cortex_actors.domain.principle import Origin, PrincipleStatus
-from cortex_actors.domain.trust import SourceKind
+from cortex_actors.domain.project import SourceKind
 from cortex_actors.rules.fusion import DENSE_ALONE, WORDS_ALONE
 from cortex_actors.storage import insights, passages, principles, revocations
 from cortex_actors.storage.search.query import Past, Where

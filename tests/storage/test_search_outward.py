@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.clock import ulid
-from cortex_actors.domain.crumb import Crumb
-from cortex_actors.domain.memory import Layer, Realm
+from cortex_actors.domain.memory import Crumb, Layer, Realm
 from cortex_actors.storage import crumbs
 from cortex_actors.storage.search import tagged as search_tagged
 from cortex_actors.storage.search.query import Past, Where

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import event
 
-from cortex_actors.domain.judgement import Decider
-from cortex_actors.domain.memory import Layer, MemoryType, Realm
-from cortex_actors.domain.probe import PROBE
+from cortex_actors.domain.insight import Decider
+from cortex_actors.domain.memory import PROBE, Layer, MemoryType, Realm
 from cortex_actors.storage import memoryconflicts, memorystates
 from cortex_actors.storage.search.query import Where
 from cortex_actors.storage.search.remembered import time_range

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.clock import DAY
-from cortex_actors.domain.listing import NO_DOMAIN, PrincipleSort
+from cortex_actors.domain.insight import NO_DOMAIN, PrincipleSort
 from cortex_actors.domain.principle import PrincipleCategory, PrincipleStatus
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.storage import merging, shelf

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.alert import Alert, AlertKind
+from cortex_actors.domain.project import Alert, AlertKind
 from cortex_actors.storage import alerts, insights, merging, sources, standing
 from cortex_actors.testing import EPOCH
 from tests.storage.support import ATLAS, HARBOR, Store, findings, id_of
@@ -211,7 +211,7 @@ class TestApprove:
         await store.write(read)
         before = await store.read(alerts.standing), await store.read(insights.count_waiting)
         done = [
-            await store.write(lambda c: insights.approve(c, id_of("look at me"), at=EPOCH))
+            await store.write(lambda c: standing.approve(c, id_of("look at me"), at=EPOCH))
             for _ in range(2)
         ]
         await store.write(read)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.errors import ConfigurationError
-from cortex_actors.settings import StorageSettings
+from cortex_actors.sections import StorageSettings
 from cortex_actors.storage.generations import MARKER, Generations
 from cortex_actors.storage.indexing import State
 from cortex_actors.storage.server import Server

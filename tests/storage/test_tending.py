@@ -8,10 +8,9 @@ import pytest
 
 from cortex_actors.bus.bus import Bus
 from cortex_actors.clock import DAY
-from cortex_actors.domain.memory import ChangeKind, Layer, MemoryStatus, MemoryType
-from cortex_actors.domain.probe import PROBE
+from cortex_actors.domain.memory import PROBE, ChangeKind, Layer, MemoryStatus, MemoryType
+from cortex_actors.memorysections import MemorySettings
 from cortex_actors.rules.attention import HOUR
-from cortex_actors.settings import MemorySettings
 from cortex_actors.storage import (
     attending,
     memories,
@@ -29,9 +28,8 @@ from tests.storage.room import Records
 from tests.storage.things import Tables, mem, memory
 
 if TYPE_CHECKING:
-    from cortex_actors.domain.event import Event
+    from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.memory import Memory
-    from cortex_actors.domain.payload import Payload
 
 #: Seconds of an hour and a day.
 HOUR_S, DAY_S = 3_600, 86_400

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.domain.memory import MemoryType, Realm
-from cortex_actors.domain.probe import PROBE
+from cortex_actors.domain.memory import PROBE, MemoryType, Realm
 from cortex_actors.storage import memories, memorystates, threads
 from cortex_actors.testing import EPOCH
 from tests.storage.things import mem, memory

@@ -10,8 +10,8 @@ import pytest
 
 from cortex_actors import trails
 from cortex_actors.clock import DAY
-from cortex_actors.domain.resolution import Ending, Given
-from cortex_actors.domain.trust import Decision, Review, SourceKind
+from cortex_actors.domain.principle import Ending, Given
+from cortex_actors.domain.project import Decision, Review, SourceKind
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.rules import clustering
 from cortex_actors.storage import (

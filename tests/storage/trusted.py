@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.insight import section_hash
-from cortex_actors.domain.principle import Derivation, principle_id
+from cortex_actors.domain.principle import Derivation, Ending, Given, principle_id
 from cortex_actors.domain.project import Project
-from cortex_actors.domain.resolution import Ending, Given
 from cortex_actors.storage import (
     catalogue,
     insights,
@@ -23,7 +22,7 @@ from cortex_actors.testing import EPOCH
 from tests.storage.support import findings, id_of
 
 if TYPE_CHECKING:
-    from cortex_actors.domain.trust import SourceKind
+    from cortex_actors.domain.project import SourceKind
     from cortex_actors.storage.revoking import Revoked
     from tests.storage.things import Tables
 

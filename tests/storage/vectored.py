@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cortex_actors.domain.passage import Place, index_of
+from cortex_actors.domain.memory import Place, index_of
 from cortex_actors.storage import connection as opening
 from cortex_actors.storage import embedded, passages
 from tests.storage.ledgers import template

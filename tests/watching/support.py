@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import delete
 
-from cortex_actors.domain.payload import FileChanged
-from cortex_actors.settings import WatchingSettings
+from cortex_actors.domain.event import FileChanged
+from cortex_actors.sections import WatchingSettings
 from cortex_actors.storage import projects
 from cortex_actors.storage.schema import deliveries
 from cortex_actors.testing import eventually

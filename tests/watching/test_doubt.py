@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.fragment import file_hash
+from cortex_actors.domain.project import file_hash
 from cortex_actors.watching.doubt import MOST, Doubts
 from cortex_actors.watching.sweep import sweep
 

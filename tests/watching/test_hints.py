@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.settings import WatchingSettings
+from cortex_actors.sections import WatchingSettings
 from cortex_actors.testing import ManualClock, eventually
 from cortex_actors.watching import hints as hints_module
 from cortex_actors.watching.hints import Hints, WatchMode

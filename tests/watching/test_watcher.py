@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.fragment import file_hash
+from cortex_actors.domain.project import file_hash
 from cortex_actors.testing import eventually
 from cortex_actors.watching import watcher as watcher_module
 from cortex_actors.watching.hints import WatchMode

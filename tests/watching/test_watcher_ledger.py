@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from cortex_actors.domain.event import Event
-    from cortex_actors.domain.payload import Payload
+    from cortex_actors.domain.event import Event, Payload
     from tests.watching.support import Watch
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.payload import FileChanged, Ids, ScanRequested
+from cortex_actors.domain.event import FileChanged, Ids, ScanRequested
 from cortex_actors.errors import ActorAway
 from cortex_actors.runtime.threads import Threads
-from cortex_actors.settings import WatchingSettings
+from cortex_actors.sections import WatchingSettings
 from cortex_actors.storage import projects
 from cortex_actors.storage.journal import dead
 from cortex_actors.testing import eventually

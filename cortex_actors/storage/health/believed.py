@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.diagnosis import Diagnosis, Repair, Severity
+from cortex_actors.domain.hit import Diagnosis, Repair, Severity
 from cortex_actors.storage.connection import driver_of
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from cortex_actors.domain.project import Project
-    from cortex_actors.domain.trust import Revocation
+    from cortex_actors.domain.project import Project, Revocation
     from cortex_actors.storage.projects import FileState
 
 #: Who reads files.

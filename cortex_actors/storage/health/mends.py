@@ -12,9 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, exists, select
 
-from cortex_actors.domain.diagnosis import Repair
-from cortex_actors.domain.passage import Place, index_of
-from cortex_actors.storage import crumbs, embedded, indexing, insights, knowledge, memories
+from cortex_actors.domain.hit import Repair
+from cortex_actors.domain.memory import Place, index_of
+from cortex_actors.storage import (
+    crumbs,
+    embedded,
+    indexing,
+    knowledge,
+    memories,
+    standing,
+)
 from cortex_actors.storage import passages as passage_rows
 from cortex_actors.storage.health import believed
 from cortex_actors.storage.health import passages as health_of_passages
@@ -35,7 +42,7 @@ SLICE = 500
 
 #: Who makes the passages of a kind of item anew, and drops those of what may not be found any more.
 _REMAKE: Mapping[str, Callable[[Connection, Sequence[str]], int]] = {
-    "cortex_insights": insights.remake,
+    "cortex_insights": standing.remake,
     "cortex_private": memories.remake,
     "cortex_village": memories.remake,
     "cortex_bridges": memories.remake,

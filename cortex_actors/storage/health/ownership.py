@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import func, select
 
 from cortex_actors.clock import iso
-from cortex_actors.domain.diagnosis import Diagnosis, Severity
+from cortex_actors.domain.hit import Diagnosis, Severity
 from cortex_actors.storage.schema import leases, owner
 
 if TYPE_CHECKING:

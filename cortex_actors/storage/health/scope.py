@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from cortex_actors.domain.diagnosis import Diagnosis
+    from cortex_actors.domain.hit import Diagnosis
 
 
 @dataclass(frozen=True, slots=True)

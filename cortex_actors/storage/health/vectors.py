@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cortex_actors.clock import SECOND, iso
-from cortex_actors.domain.diagnosis import Diagnosis, Repair, Severity
+from cortex_actors.domain.hit import Diagnosis, Repair, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,7 +13,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from cortex_actors.domain.diagnosis import Diagnosis, Repair, Severity
+from cortex_actors.domain.hit import Diagnosis, Repair, Severity
 from cortex_actors.storage.connection import STEPS
 from cortex_actors.storage.tables.passage import WORDS
 

@@ -13,7 +13,7 @@ from sqlalchemy import and_, exists, select
 
 from cortex_actors.clock import iso
 from cortex_actors.domain.hit import Hit
-from cortex_actors.domain.trust import SourceKind
+from cortex_actors.domain.project import SourceKind
 from cortex_actors.storage import derivations, fading, principles, shelf
 from cortex_actors.storage.principles import COLLECTION
 from cortex_actors.storage.schema import principles as rows

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.clock import iso
 from cortex_actors.domain.hit import Hit
-from cortex_actors.storage import crumbs, insightrows, insights, knowledge, memories, principles
+from cortex_actors.storage import (
+    crumbs,
+    insightrows,
+    insights,
+    knowledge,
+    memories,
+    principles,
+    standing,
+)
 from cortex_actors.storage.search import distilled
 from cortex_actors.storage.search.remembered import remembered
 
@@ -20,9 +28,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from cortex_actors.domain.crumb import Crumb
     from cortex_actors.domain.insight import Insight, InsightSource
-    from cortex_actors.domain.knowledge import Chunk
+    from cortex_actors.domain.memory import Crumb
+    from cortex_actors.domain.project import Chunk
     from cortex_actors.storage.search.query import Query
 
 
@@ -73,7 +81,7 @@ def _insight(insight: Insight, places: list[InsightSource], score: float) -> Hit
         id=insight.id,
         text=insight.content,
         score=score,
-        store=insights.COLLECTION,
+        store=standing.COLLECTION,
         project=place.project,
         path=place.path,
         line_start=place.line_start,
@@ -153,7 +161,7 @@ def _crumb(crumb: Crumb, score: float) -> Hit:
 
 #: Collection -> what shows its items.
 _KINDS: dict[str, Callable[[Connection, Sequence[str], Mapping[str, float], Query], list[Hit]]] = {
-    insights.COLLECTION: _insights,
+    standing.COLLECTION: _insights,
     knowledge.COLLECTION: _knowledge,
     **dict.fromkeys(memories.COLLECTIONS.values(), remembered),
     crumbs.COLLECTION: _crumbs,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Connection, and_, exists, select
 
-from cortex_actors.domain.judgement import Decider
+from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import ChangeKind
 from cortex_actors.storage import beliefs, memories
 from cortex_actors.storage.schema import memories as rows

@@ -10,8 +10,8 @@ from cortex_actors.rules.fusion import DOCUMENT, LISTS, MEASURED, Profile, Ranke
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cortex_actors.memorysections import MemorySettings
     from cortex_actors.rules.fusion import Fused
-    from cortex_actors.settings import MemorySettings
 
 
 class Named(Protocol):

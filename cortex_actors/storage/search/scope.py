@@ -23,16 +23,16 @@ from sqlalchemy import (
     union_all,
 )
 
-from cortex_actors.domain.passage import Place
+from cortex_actors.domain.memory import Place
 from cortex_actors.rules.attention import DECAYS
 from cortex_actors.storage import (
     crumbs,
     embedded,
     insightrows,
-    insights,
     knowledge,
     memories,
     principles,
+    standing,
 )
 from cortex_actors.storage.schema import crumbs as crumb_rows
 from cortex_actors.storage.schema import (
@@ -59,7 +59,7 @@ Ids: TypeAlias = "Select[tuple[int]] | CompoundSelect[tuple[int]]"
 
 #: Every collection that has passages.
 COLLECTIONS = (
-    insights.COLLECTION,
+    standing.COLLECTION,
     knowledge.COLLECTION,
     *memories.COLLECTIONS.values(),
     crumbs.COLLECTION,
@@ -67,7 +67,7 @@ COLLECTIONS = (
 
 #: Every collection that can be asked by its name: principles have no passages, and take no part in
 #: a search of everything.
-ROOMS = (insights.COLLECTION, principles.COLLECTION, *COLLECTIONS[1:])
+ROOMS = (standing.COLLECTION, principles.COLLECTION, *COLLECTIONS[1:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def scope(
         return Scope(names, None)
     realms = set(memories.COLLECTIONS.values())
     parts = [
-        (_insights(where), tuple(name for name in names if name == insights.COLLECTION)),
+        (_insights(where), tuple(name for name in names if name == standing.COLLECTION)),
         (_knowledge(where), tuple(name for name in names if name == knowledge.COLLECTION)),
         (_memories(where, now, decays), tuple(name for name in names if name in realms)),
         (_crumbs(where), tuple(name for name in names if name == crumbs.COLLECTION)),

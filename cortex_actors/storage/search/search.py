@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors.errors import CortexError, WordsDamaged
 from cortex_actors.rules import strangeness
 from cortex_actors.rules.fusion import DENSE_ALONE, DENSE_PAIRED, WORDS_ALONE, WORDS_PAIRED
-from cortex_actors.storage import indexing, memories, passages, principles
+from cortex_actors.storage import embedded, memories, passages, principles
 from cortex_actors.storage.matrix import VectorMatrix
 from cortex_actors.storage.search import distilled, past, words
 from cortex_actors.storage.search.dense import Dense
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from cortex_actors.domain.hit import Hit
+    from cortex_actors.memorysections import MemorySettings
     from cortex_actors.rules.fusion import Fused
     from cortex_actors.rules.planning import Plan
     from cortex_actors.rules.terms import Term
-    from cortex_actors.settings import MemorySettings
     from cortex_actors.storage.records import Records
     from cortex_actors.storage.search.dense import Asked, Neighbours
     from cortex_actors.storage.search.query import Query
@@ -269,7 +269,7 @@ class Search:
         model, damaged = self._model, self._dense.damaged()
         try:
             if damaged:
-                await self._records.write(lambda c: indexing.remake(c, model, damaged))
+                await self._records.write(lambda c: embedded.remake(c, model, damaged))
             if run.is_damaged and not self._is_mending:
                 await self._mend_words()
         except CortexError as error:

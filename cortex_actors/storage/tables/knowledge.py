@@ -13,7 +13,7 @@ from sqlalchemy import (
     text,
 )
 
-from cortex_actors.domain.trust import Trust
+from cortex_actors.domain.project import Trust
 from cortex_actors.storage.tables.columns import (
     Text,
     at_least,

@@ -17,7 +17,7 @@ from sqlalchemy import (
 from sqlalchemy.types import REAL
 
 from cortex_actors.domain.memory import Layer, MemoryStatus, MemoryType, Realm
-from cortex_actors.domain.trust import Trust
+from cortex_actors.domain.project import Trust
 from cortex_actors.storage.tables.columns import (
     Text,
     at_least,

@@ -13,7 +13,7 @@ from sqlalchemy import (
     event,
 )
 
-from cortex_actors.domain.passage import Place
+from cortex_actors.domain.memory import Place
 from cortex_actors.storage.tables.columns import Text, digest, filled, metadata, one_of
 
 #: One row for each text of an item that may be found; only such items have rows. A row is never
