@@ -35,12 +35,12 @@ from cortex_actors.home import Home
 from cortex_actors.logs import LogStream
 from cortex_actors.modelsections import EmbeddingSettings
 from cortex_actors.outside import Outside
-from cortex_actors.parsers.dialect import dialect_of
 from cortex_actors.pipeline.findings import Reader
 from cortex_actors.settings import Settings
 from cortex_actors.storage import embedded, indexing, journal, passages
 from cortex_actors.storage.models import Chosen
 from cortex_actors.testing import eventually
+from cortex_actors.text.sections import dialect_of
 from cortex_actors.tree import grow
 from cortex_actors.watching.sweep import sweep
 

@@ -20,14 +20,15 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks import shelves
 from cortex_actors.domain.insight import Claim, Relation
-from cortex_actors.rules import lexicon, similarity
+from cortex_actors.rules import similarity
 from cortex_actors.rules.contradiction import contradicts
 from cortex_actors.rules.judgement import judge
+from cortex_actors.text import lexicon
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from cortex_actors.rules.lexicon import Lexicon
+    from cortex_actors.text.lexicon import Lexicon
 
 #: What a file calls each relation, in the order of the table.
 LABELS = {

@@ -23,7 +23,7 @@ import numpy as np
 
 from benchmarks import corpora, shelves
 from cortex_actors.memorysections import MemorySettings
-from cortex_actors.rules.terms import terms
+from cortex_actors.text.terms import terms
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence

@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING
 
 from cortex_actors.errors import CortexError
-from cortex_actors.parsers import blocks
-from cortex_actors.parsers.lines import lines
+from cortex_actors.text import markdown
+from cortex_actors.text.markdown import lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,10 +49,10 @@ def _of(path: Path) -> Iterator[str]:
     except CortexError:
         return
     said: list[str] = []
-    for line, kind in zip(found, blocks.kinds(found), strict=True):
+    for line, kind in zip(found, markdown.kinds(found), strict=True):
         text = line.text.strip()
         starts = _MARK.match(line.text)
-        goes_on = kind is blocks.Kind.TEXT and text and not text.startswith(OTHER)
+        goes_on = kind is markdown.Kind.TEXT and text and not text.startswith(OTHER)
         if said and (starts or not goes_on):
             yield from _long_enough(said)
             said = []

@@ -15,8 +15,8 @@ from cortex_actors.clock import iso
 from cortex_actors.domain.agent import BUILT_IN, OWNER, Agent, Caller, agent_id, checked, unknown
 from cortex_actors.domain.memory import MemoryType, Realm
 from cortex_actors.errors import NotFound
-from cortex_actors.rules import greeting
 from cortex_actors.storage import agents as known
+from cortex_actors.text import summary
 from cortex_actors.tokens import Tokens
 from cortex_actors.verbs import Verbs
 
@@ -89,11 +89,11 @@ class AgentVerbs(Verbs):
             lambda c: _described(c, name, said, now=now)
         )
         posted = await self._parts.village.post(
-            greeting.profile(agent),
+            summary.profile(agent),
             realm=Realm.VILLAGE,
             agent=agent.id,
             type=MemoryType.AGENT_PROFILE,
-            tags=list(greeting.PROFILE_TAGS),
+            tags=list(summary.PROFILE_TAGS),
             caller=caller,
         )
         return {**_shown(agent), "new": is_new, "record": posted["id"]}
@@ -105,15 +105,15 @@ class AgentVerbs(Verbs):
         speaks for another one.
         """
         found = await self._known(caller.acting(agent, agent), caller.reader())
-        words = greeting.greeting(found)
-        thread = greeting.thread(found, iso(self._parts.clock.now())[:_DAY])
+        words = summary.greeting(found)
+        thread = summary.thread(found, iso(self._parts.clock.now())[:_DAY])
         posted = await self._parts.village.post(
             words,
             realm=Realm.VILLAGE,
             agent=found.id,
             type=MemoryType.CULTURAL,
             thread=thread,
-            tags=list(greeting.GREETING_TAGS),
+            tags=list(summary.GREETING_TAGS),
             caller=caller,
         )
         return {"id": posted["id"], "agent": found.id, "thread": thread, "content": words}
@@ -168,7 +168,7 @@ def _described(
     before = known.by_id(connection, name)
     start = before or unknown(name)
     whole = checked(replace(start, registered_at=start.registered_at or now, **said))
-    greeting.require_shown(whole)
+    summary.require_shown(whole)
     known.require_own_name(connection, whole)
     known.describe(connection, whole)
     return whole, before is None

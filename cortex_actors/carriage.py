@@ -20,14 +20,14 @@ from cortex_actors.domain.agent import shown
 from cortex_actors.domain.memory import PROBE
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.formatters import memorycore
-from cortex_actors.parsers import jsonstream
 from cortex_actors.rules import carriedrest
+from cortex_actors.text import jsonstream
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
     from typing import IO
 
-    from cortex_actors.parsers.jsonstream import Placed
+    from cortex_actors.text.jsonstream import Placed
 
 #: What our own form is called, and its version.
 FORMAT, VERSION = "cortex-actors", 1

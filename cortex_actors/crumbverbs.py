@@ -12,10 +12,10 @@ from cortex_actors.clock import SECOND
 from cortex_actors.domain.agent import OWNER, Caller, agent_id
 from cortex_actors.errors import BadInput
 from cortex_actors.rules import leaving
-from cortex_actors.rules.crumbtext import render
 from cortex_actors.rules.leaving import Given
 from cortex_actors.storage import crumbs as kept
 from cortex_actors.storage.crumbs import Tally, Wanted
+from cortex_actors.text.summary import render
 from cortex_actors.verbs import Verbs
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AliasChoices, Field, field_validator, model_validator
 
-from cortex_actors.rules.tokenkeys import plain
 from cortex_actors.sections import Section
+from cortex_actors.text.credentials import plain
 
 #: What a store may be called: it stands in answers, in commands and in a keyring.
 STORE_NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"

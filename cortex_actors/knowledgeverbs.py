@@ -15,10 +15,10 @@ from cortex_actors.domain.project import Trust
 from cortex_actors.errors import BadInput, NotFound, UsageError
 from cortex_actors.federation.store import LOCAL, Question
 from cortex_actors.memory.cataloguing import Given
-from cortex_actors.rules import quarantine, tagging
-from cortex_actors.rules.clearing import cleared
 from cortex_actors.storage import documents, knowledge
 from cortex_actors.storage.search.query import Where
+from cortex_actors.text import hazards, terms
+from cortex_actors.text.credentials import cleared
 from cortex_actors.verbs import Verbs
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class KnowledgeVerbs(Verbs):
             source=source,
             code=code,
             language=language,
-            tags=tagging.tags(tags),
+            tags=terms.tags(tags),
         )
         found = await self._parts.recall(
             Question(
@@ -184,7 +184,7 @@ def _named(given: str | None, what: str, *, most: int) -> str | None:
     if given is None:
         return None
     name = " ".join(given.split())
-    if not name or len(name) > most or quarantine.hidden(name):
+    if not name or len(name) > most or hazards.hidden(name):
         raise BadInput(
             f"cannot take {shown(given)} as a {what}: it needs 1 to {most} characters to be seen"
         )

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from cortex_actors.bus.consumer import Desk
     from cortex_actors.memorysections import MemorySettings
     from cortex_actors.rules.judgement import Thresholds
-    from cortex_actors.rules.lexicon import Lexicon
     from cortex_actors.runtime.actor import AsyncioActor
     from cortex_actors.sections import ReconciliationSettings
     from cortex_actors.settings import Settings
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from cortex_actors.storage.matrix import VectorMatrix
     from cortex_actors.storage.records import Records
     from cortex_actors.storage.search.dense import Neighbours
+    from cortex_actors.text.lexicon import Lexicon
     from cortex_actors.world import World
 
 

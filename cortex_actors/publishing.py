@@ -15,10 +15,10 @@ from cortex_actors.bus.size import refuse_too_large
 from cortex_actors.clock import Clock, ulid
 from cortex_actors.domain.event import Custom, Event, FileChanged, Payload
 from cortex_actors.errors import BadInput, Refused, UnknownProject
-from cortex_actors.parsers.dialect import dialect_of
-from cortex_actors.rules.clearing import cleared
 from cortex_actors.storage.append import store
 from cortex_actors.storage.journal import store_once
+from cortex_actors.text.credentials import cleared
+from cortex_actors.text.sections import dialect_of
 
 if TYPE_CHECKING:
     from cortex_actors.bus.bus import Bus

@@ -11,9 +11,9 @@ from cortex_actors.domain.hit import REMOTE
 from cortex_actors.domain.memory import PROBE, Access
 from cortex_actors.federation.store import LOCAL, Question
 from cortex_actors.rules.fusion import WORDS_ALONE
-from cortex_actors.rules.recalled import told
 from cortex_actors.storage import memories
 from cortex_actors.storage.search.scope import ROOMS, late, scope
+from cortex_actors.text.summary import format_recalled
 from cortex_actors.verbs import Verbs
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class RecallVerbs(Verbs):
             "query": found.query,
             "count": len(hits),
             "hits": [_plain(hit) for hit in hits],
-            "text": told(hits, found.beside, absent=_absent(found)),
+            "text": format_recalled(hits, found.beside, absent=_absent(found)),
             "beside": [_plain(hit) for hit in found.beside],
             "stores_searched": list(found.asked),
             "failed": [{"store": name, "reason": why} for name, why in found.failed],

@@ -13,9 +13,9 @@ from cortex_actors.errors import BadInput
 from cortex_actors.memory.wish import Wish
 from cortex_actors.narrowing import word
 from cortex_actors.rules.admitting import ABSTRACT, ROLE, THREAD, admitted, filed, named
-from cortex_actors.rules.clearing import cleared
-from cortex_actors.rules.moments import moment
 from cortex_actors.rules.uniting import Prefer
+from cortex_actors.text.credentials import cleared
+from cortex_actors.text.terms import moment
 from cortex_actors.topics import MEMORY_REMEMBERED
 from cortex_actors.verbs import Verbs
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors import distilled, learned
 from cortex_actors.domain.insight import InsightStatus
 from cortex_actors.domain.principle import BECOMES
-from cortex_actors.rules import boilerplate, promotion, weighing
+from cortex_actors.rules import promotion, weighing
 from cortex_actors.rules.classification import ClassifiedBy, classify, grounds
 from cortex_actors.rules.confidence import Evidence
 from cortex_actors.rules.promotion import Need
@@ -25,6 +25,7 @@ from cortex_actors.storage import (
     merits,
     principles,
 )
+from cortex_actors.text import suspicion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -246,7 +247,7 @@ def _confidence(found: Insight, standing: Standing, now: int) -> dict[str, Any]:
         first_seen=found.first_seen,
         last_seen=found.last_seen,
         contradicted=standing.open_contradictions > 0,
-        boilerplate=boilerplate.is_boilerplate(found.content),
+        boilerplate=suspicion.is_boilerplate(found.content),
     )
     steps = weighing.steps(evidence, now)
     return {"stored": found.confidence, "steps": [asdict(each) for each in steps]}

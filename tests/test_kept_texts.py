@@ -11,15 +11,15 @@ import pytest
 
 from cortex_actors.cortex import FrontDesk
 from cortex_actors.errors import BadInput, Refused
-from cortex_actors.rules import clearing
-from cortex_actors.rules.credentials import redact
 from cortex_actors.testing import temporary_cortex
+from cortex_actors.text import credentials
+from cortex_actors.text.credentials import mask_secrets
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from cortex_actors.rules.credentials import Redacted
+    from cortex_actors.text.credentials import Redacted
     from cortex_actors.tree import Tree
 
 #: A key in the shape of an issuer's, and nobody's; a password that only its name gives away.
@@ -160,9 +160,9 @@ class TestEveryField:
         def looked(text: str) -> Redacted:
             if len(text) > LONG:
                 threads.append(threading.current_thread())
-            return redact(text)
+            return mask_secrets(text)
 
-        monkeypatch.setattr(clearing, "without_secrets", looked)
+        monkeypatch.setattr(credentials, "without_secrets", looked)
         long = "the quay is swept " * LONG
         await tree.cortex.remember(long)
         await tree.cortex.post(long)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.parsers.dialect import DIALECTS
+from cortex_actors.text.sections import DIALECTS
 
 if TYPE_CHECKING:
     from types import ModuleType

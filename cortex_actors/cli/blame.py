@@ -14,7 +14,7 @@ from cortex_actors.cli.output import HomeOption, JsonOption, console, examples, 
 from cortex_actors.client import Client
 from cortex_actors.errors import BadInput
 from cortex_actors.logrecord import visible
-from cortex_actors.parsers.dialect import dialect_of
+from cortex_actors.text.sections import dialect_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

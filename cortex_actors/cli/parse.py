@@ -11,11 +11,10 @@ from cortex_actors.cli.output import JsonOption, examples, show_json
 from cortex_actors.domain.project import file_hash
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.logrecord import visible
-from cortex_actors.parsers import markdown
-from cortex_actors.parsers.dialect import Dialect, dialect_of
-from cortex_actors.parsers.lines import MAX_BYTES
-from cortex_actors.parsers.sections import Section, sections
-from cortex_actors.parsers.statements import statements
+from cortex_actors.text import sections as markdown
+from cortex_actors.text.markdown import MAX_BYTES
+from cortex_actors.text.sections import Dialect, Section, dialect_of, sections
+from cortex_actors.text.statements import statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

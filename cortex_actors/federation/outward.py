@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.domain.hit import REMOTE
 from cortex_actors.domain.memory import Realm
-from cortex_actors.rules.credentials import redact
-from cortex_actors.rules.quarantine import seen
+from cortex_actors.text.credentials import mask_secrets
+from cortex_actors.text.hazards import seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,7 +42,7 @@ def masked(text: str) -> str:
     a marker then stands for is not sent in any form. Raises whatever the rules raise: nobody may
     take that for a text without secrets.
     """
-    return redact(seen(text)).text
+    return mask_secrets(seen(text)).text
 
 
 def sendable(text: str) -> tuple[str, str]:

@@ -11,8 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.domain.hit import REMOTE, Hit
-from cortex_actors.rules.injection import suspicion
-from cortex_actors.rules.quarantine import hidden, visible
+from cortex_actors.text.hazards import hidden, suspicion, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -15,7 +15,7 @@ from cortex_actors.errors import CortexError, StoreDown, StoreTimeout
 from cortex_actors.federation.adapter import Asked, TopicAdapter
 from cortex_actors.federation.received import received
 from cortex_actors.federation.store import Answer
-from cortex_actors.rules.quarantine import visible
+from cortex_actors.text.hazards import visible
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

@@ -25,10 +25,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cortex_actors.errors import FileTooLarge, InternalError, NotText
-from cortex_actors.parsers import marks
-from cortex_actors.parsers.blocks import Kind, kinds
-from cortex_actors.parsers.lines import MAX_BYTES, Line, lines
-from cortex_actors.parsers.sections import Role, sections
 from cortex_actors.refusals import (
     BrokenSection,
     EditedSection,
@@ -39,6 +35,9 @@ from cortex_actors.refusals import (
     UnfencedSection,
     Unreadable,
 )
+from cortex_actors.text import markdown
+from cortex_actors.text.markdown import MAX_BYTES, Kind, Line, kinds, lines
+from cortex_actors.text.sections import Role, sections
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,7 +106,7 @@ def find(data: bytes, *, path: str = NAMELESS) -> Fence | None:
     at = [number for number, line in enumerate(found) if _is_mark(line) and what[number] in _MARKED]
     if not at:
         return None
-    begins = [marks.begins_ours(found[number].text) for number in at]
+    begins = [markdown.begins_ours(found[number].text) for number in at]
     if begins == [True, False] and what[at[0]] is Kind.OURS:
         return _fence(data, found, begin=at[0], end=at[1], path=path)
     if len(at) > 1 and begins == [True, False] * (len(at) // 2):
@@ -206,7 +205,7 @@ def _read(data: bytes, path: str) -> list[Line]:
 
 def _is_mark(line: Line) -> bool:
     """Whether a line begins with a mark of ours."""
-    return marks.begins_ours(line.text) or marks.ends_ours(line.text)
+    return markdown.begins_ours(line.text) or markdown.ends_ours(line.text)
 
 
 def _lonely(begins: Sequence[bool]) -> int:

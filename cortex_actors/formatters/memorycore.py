@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cortex_actors.domain.agent import shown
 from cortex_actors.domain.memory import Crumb, CrumbType, Priority, Realm
 from cortex_actors.errors import BadInput
-from cortex_actors.rules import crumbtext
+from cortex_actors.text import summary
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -135,7 +135,7 @@ def _given_crumb(record: Mapping[str, Any]) -> dict[str, Any]:
     )
     return {
         "id": crumb.id,
-        "content": crumbtext.render(crumb),
+        "content": summary.render(crumb),
         "agent_id": crumb.agent_id,
         "session_id": crumb.session_id,
         "crumb_type": str(crumb.type),
@@ -150,7 +150,7 @@ def _taken_crumb(said: Mapping[str, Any]) -> dict[str, Any]:
     text = said.get("content")
     if not isinstance(text, str):
         raise BadInput("content is no text")
-    crumb = crumbtext.parse(text)
+    crumb = summary.parse(text)
     return {
         "kind": "crumb",
         "id": said.get("id"),

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from cortex_actors.rules.quarantine import visible
+from cortex_actors.text.hazards import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

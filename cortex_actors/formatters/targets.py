@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.errors import BadInput
 from cortex_actors.formatters.registry import FORMATTERS, find
-from cortex_actors.parsers.blocks import Kind, kinds
-from cortex_actors.parsers.headings import heading
-from cortex_actors.parsers.imports import imports
-from cortex_actors.parsers.lines import lines
+from cortex_actors.text.markdown import Kind, heading, kinds, lines
+from cortex_actors.text.sections import imports
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

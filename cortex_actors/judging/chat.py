@@ -29,8 +29,8 @@ from cortex_actors.judging.completion import FORMATS, completed, request
 from cortex_actors.judging.layer import LayerInfo, State
 from cortex_actors.judging.question import Kind
 from cortex_actors.judging.quoting import quoted
-from cortex_actors.rules.credentials import redact
-from cortex_actors.rules.quarantine import visible
+from cortex_actors.text.credentials import mask_secrets
+from cortex_actors.text.hazards import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -229,7 +229,10 @@ class LanguageLayer:
 def _fitting(question: Question, answer: Answer) -> Answer | None:
     """Return an answer in the room it has, its reasons fit to be shown; None when it has none."""
     if question.kind is Kind.COMPARE:
-        return {**answer, "reason": visible(redact(str(answer["reason"])).text)[: answers.REASON]}
+        return {
+            **answer,
+            "reason": visible(mask_secrets(str(answer["reason"])).text)[: answers.REASON],
+        }
     if question.kind is not Kind.SUMMARISE:
         return answer
     text = grounds.cut(str(answer["text"]), int(question.quoted["most"]))

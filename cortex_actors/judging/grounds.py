@@ -12,9 +12,8 @@ import re
 from typing import TYPE_CHECKING
 
 from cortex_actors.judging.question import Kind
-from cortex_actors.rules.credentials import redact
-from cortex_actors.rules.injection import suspicion
-from cortex_actors.rules.quarantine import hidden, visible
+from cortex_actors.text.credentials import mask_secrets
+from cortex_actors.text.hazards import hidden, suspicion, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +61,7 @@ def _sources(question: Question) -> str:
         found += [value] if isinstance(value, str) else []
         found += value.values() if isinstance(value, dict) else []
         found += value if isinstance(value, list) else []
-    return "\n".join(visible(redact(text).text) for text in found)
+    return "\n".join(visible(mask_secrets(text).text) for text in found)
 
 
 def _texts(answer: Answer) -> Sequence[str]:
@@ -87,7 +86,7 @@ def _unfit(text: str) -> str | None:
     """Return why nobody should remember a text, whatever it stands on."""
     if hidden(text):
         return "it holds letters that cannot be seen"
-    if redact(text).secrets:
+    if mask_secrets(text).secrets:
         return "it holds what looks like a secret"
     return suspicion(text)
 

@@ -13,9 +13,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.errors import Refused
-from cortex_actors.rules.credentials import redact
-from cortex_actors.rules.injection import suspicion
-from cortex_actors.rules.quarantine import visible
+from cortex_actors.text.credentials import mask_secrets
+from cortex_actors.text.hazards import suspicion, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +40,7 @@ def quoted(question: Question) -> str:
 def encoded(value: Any) -> str:  # noqa: ANN401 - any JSON
     """Return a value as JSON whose strings hold no secret, no bracket and nothing hidden."""
     if isinstance(value, str):
-        plain = json.dumps(visible(redact(value).text), ensure_ascii=False)
+        plain = json.dumps(visible(mask_secrets(value).text), ensure_ascii=False)
         return _MARKS.sub(_escaped, plain)
     if isinstance(value, dict):
         return "{" + ", ".join(f"{encoded(k)}: {encoded(v)}" for k, v in value.items()) + "}"

@@ -14,16 +14,15 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.domain.project import Chunk, Document, Trust, chunk_id
 from cortex_actors.errors import BadInput
-from cortex_actors.parsers.documents import READ_AS, document
-from cortex_actors.parsers.pieces import pieces
-from cortex_actors.rules import quarantine, tagging
-from cortex_actors.rules.credentials import redact
-from cortex_actors.rules.injection import suspicion
+from cortex_actors.text import hazards, terms
+from cortex_actors.text.credentials import mask_secrets
+from cortex_actors.text.documents import READ_AS, document, pieces
+from cortex_actors.text.hazards import suspicion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cortex_actors.parsers.pieces import Piece
+    from cortex_actors.text.documents import Piece
 
 #: Bytes that are no UTF-8 must come out as they went in.
 _AS_IT_IS = "surrogateescape"
@@ -63,9 +62,9 @@ class Catalogued:
 
 def catalogued(given: Given, *, at: int) -> Catalogued:
     """Return what is kept of a document. Raises `FileTooLarge` and `NotText`; linear."""
-    whole = redact(given.data.decode("utf-8", _AS_IT_IS))
+    whole = mask_secrets(given.data.decode("utf-8", _AS_IT_IS))
     read = document(whole.text.encode("utf-8", _AS_IT_IS), path=given.title or given.source)
-    title = quarantine.visible(read.title)
+    title = hazards.visible(read.title)
     tags = tuple(_tags(read.tags))
     made = [
         _chunk(given, number, piece, title=title, tags=tags, at=at)
@@ -93,7 +92,7 @@ def _chunk(
     given: Given, number: int, piece: Piece, *, title: str, tags: tuple[str, ...], at: int
 ) -> Chunk:
     """Return a piece as it is kept: everything in it to be seen."""
-    text = quarantine.visible(piece.text)
+    text = hazards.visible(piece.text)
     return Chunk(
         id=chunk_id(given.source, number, text=text),
         source=given.source,
@@ -102,24 +101,24 @@ def _chunk(
         title=title,
         text=text,
         read_at=at,
-        headings=tuple(quarantine.visible(each) for each in piece.headings),
+        headings=tuple(hazards.visible(each) for each in piece.headings),
         is_code=piece.is_code,
         language=piece.language,
         tags=tags,
-        cross_refs=tuple(quarantine.visible(each) for each in piece.refs),
+        cross_refs=tuple(hazards.visible(each) for each in piece.refs),
     )
 
 
 def _tags(said: tuple[str, ...]) -> Iterator[str]:
     """Yield the tags of a document in their one form; what can be none is passed over."""
-    for each in said[: tagging.MOST]:
+    for each in said[: terms.MOST]:
         with suppress(BadInput):
-            yield from tagging.tags([each])
+            yield from terms.tags([each])
 
 
 def _strange(text: str) -> Iterator[str]:
     """Yield what in a text a person should know of."""
-    if hidden := quarantine.hidden(text):
-        yield quarantine.told(hidden)
+    if hidden := hazards.hidden(text):
+        yield hazards.told(hidden)
     if reason := suspicion(text):
         yield reason

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.domain.insight import Claim
 from cortex_actors.memory.whole import spoken
-from cortex_actors.rules.abstracts import ABSTRACT, SUMMARY, sentences
 from cortex_actors.rules.rewording import objection
+from cortex_actors.text.summary import ABSTRACT, SUMMARY, sentences
 
 if TYPE_CHECKING:
     from cortex_actors.domain.insight import Judgement

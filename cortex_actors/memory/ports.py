@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.insight import Claim, Judgement
     from cortex_actors.rules.judgement import Thresholds
-    from cortex_actors.rules.lexicon import Lexicon
     from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.text.lexicon import Lexicon
 
 #: Why a text has no vector for now.
 UNEMBEDDED = (EmbedderDown, BadInput, MailboxFull, ActorAway, DeadlineExceeded, ModelChanged)

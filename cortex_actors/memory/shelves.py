@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cortex_actors.errors import BadInput, FileTooLarge, NotFound
-from cortex_actors.parsers.documents import MAX_BYTES
+from cortex_actors.text.documents import MAX_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.domain.memory import MemoryType
 from cortex_actors.domain.project import Trust
-from cortex_actors.rules.abstracts import abstract, summary
 from cortex_actors.rules.merging import deeper
+from cortex_actors.text.summary import abstract, summary
 
 if TYPE_CHECKING:
     from cortex_actors.domain.memory import Memory

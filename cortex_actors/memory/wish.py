@@ -9,10 +9,10 @@ from typing import Any
 from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.domain.memory import PROBE, Layer, Memory, MemoryType, Realm
 from cortex_actors.domain.project import Trust
-from cortex_actors.rules.abstracts import abstract, summary
 from cortex_actors.rules.layers import is_deeper
 from cortex_actors.rules.merging import MERGEABLE
 from cortex_actors.rules.uniting import Prefer
+from cortex_actors.text.summary import abstract, summary
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,13 +39,13 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.project import Project
-    from cortex_actors.parsers.dialect import Dialect
     from cortex_actors.pipeline.findings import Said
     from cortex_actors.pipeline.vectors import Embed
     from cortex_actors.sections import AccumulationSettings
     from cortex_actors.storage.neighbours import Neighbours
     from cortex_actors.storage.projects import FileState
     from cortex_actors.storage.records import Connection, Records
+    from cortex_actors.text.sections import Dialect
 
 
 A = TypeVarTuple("A")

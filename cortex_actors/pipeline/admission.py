@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.project import Alert, AlertKind
-from cortex_actors.rules import quarantine
-from cortex_actors.rules.credentials import Redacted, redact
-from cortex_actors.rules.injection import suspicion
+from cortex_actors.text import hazards
+from cortex_actors.text.credentials import Redacted, mask_secrets
+from cortex_actors.text.hazards import suspicion
 
 if TYPE_CHECKING:
     from cortex_actors.domain.project import Fragment
@@ -58,13 +58,13 @@ def without_secrets(fragment: Fragment) -> tuple[Fragment, tuple[Alert, ...]]:
 
     Its id is that of what may be kept: no secret could be guessed from it.
     """
-    whole = redact(fragment.raw.decode("utf-8", _AS_IT_IS))
+    whole = mask_secrets(fragment.raw.decode("utf-8", _AS_IT_IS))
     if not whole.secrets:
         return fragment, ()
     clean = replace(
         fragment,
-        content=redact(fragment.content).text,
-        heading=None if fragment.heading is None else redact(fragment.heading).text,
+        content=mask_secrets(fragment.content).text,
+        heading=None if fragment.heading is None else mask_secrets(fragment.heading).text,
         raw=whole.text.encode("utf-8", _AS_IT_IS),
     )
     return clean, _told(clean, whole)
@@ -75,10 +75,10 @@ def admit(text: str, where: Where, *, under: str | None) -> Admitted:
 
     Hidden characters of the heading count as the text's: it is shown and searched with it.
     """
-    hidden = quarantine.hidden(f"{under or ''}\n{text}")
-    shown = quarantine.visible(text)
+    hidden = hazards.hidden(f"{under or ''}\n{text}")
+    shown = hazards.visible(text)
     if hidden:
-        told = quarantine.told(hidden)
+        told = hazards.told(hidden)
         return Admitted(shown, told, (where.alert(AlertKind.HIDDEN_UNICODE, told),))
     if reason := suspicion(text):
         return Admitted(shown, reason, (where.alert(AlertKind.INJECTION, reason),))
@@ -90,11 +90,11 @@ def unseen(fragment: Fragment) -> tuple[Alert, ...]:
 
     Such as in a comment: nothing of it is used, and still somebody put them there.
     """
-    hidden = quarantine.hidden(fragment.content)
+    hidden = hazards.hidden(fragment.content)
     if not hidden:
         return ()
     where = Where(fragment.source_path, fragment.id, fragment.line_start, fragment.line_end)
-    return (where.alert(AlertKind.HIDDEN_UNICODE, quarantine.told(hidden)),)
+    return (where.alert(AlertKind.HIDDEN_UNICODE, hazards.told(hidden)),)
 
 
 def _told(fragment: Fragment, found: Redacted) -> tuple[Alert, ...]:

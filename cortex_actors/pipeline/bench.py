@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from cortex_actors.domain.principle import Principle
     from cortex_actors.pipeline.page import Line, Placed
     from cortex_actors.rules.domains import Limits
-    from cortex_actors.rules.lexicon import Lexicon
     from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.text.lexicon import Lexicon
 
 #: Letters of a word that tells what a text is about, where there are no vectors to tell it.
 _WORD = re.compile(r"\w{3,}")

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from cortex_actors.pipeline.bench import Found
     from cortex_actors.pipeline.page import Placed
     from cortex_actors.rules.domains import Limits
-    from cortex_actors.rules.lexicon import Lexicon
     from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.text.lexicon import Lexicon
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from cortex_actors.domain.principle import Link
-    from cortex_actors.rules.lexicon import Lexicon
     from cortex_actors.rules.linking import Thresholds
     from cortex_actors.storage.subjects import Shelf
+    from cortex_actors.text.lexicon import Lexicon
 
 #: Types that are found in the words of two, however many stand nearer to either.
 _SPOKEN = frozenset({LinkType.CONTRADICTS, LinkType.DEPENDS_ON})

@@ -13,20 +13,19 @@ from cortex_actors.domain.insight import Granularity, Relation
 from cortex_actors.domain.project import Decision, StatementKind
 from cortex_actors.pipeline import weighing
 from cortex_actors.rules import judgement
-from cortex_actors.rules.boilerplate import is_boilerplate
 from cortex_actors.rules.contradiction import opposition
-from cortex_actors.rules.wariness import wary
 from cortex_actors.storage import merging, spoken
 from cortex_actors.storage.neighbours import cosine
+from cortex_actors.text.suspicion import is_boilerplate, wary
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from cortex_actors.pipeline.weighing import Scales
-    from cortex_actors.rules.lexicon import Lexicon
     from cortex_actors.storage.blobs import Matrix
     from cortex_actors.storage.records import Connection
     from cortex_actors.storage.spoken import Spoken
+    from cortex_actors.text.lexicon import Lexicon
 
 #: Cosine with its medoid from which on an insight of a cluster says what it says; edges of clusters
 #: (0.75) hold together what is about one thing: of real ones in three projects, half were no claim

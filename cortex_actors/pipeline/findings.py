@@ -18,20 +18,20 @@ from cortex_actors.domain.insight import (
 from cortex_actors.domain.project import AlertKind
 from cortex_actors.errors import BadInput
 from cortex_actors.formatters import fence
-from cortex_actors.parsers.statements import statements
 from cortex_actors.pipeline.admission import Where, admit, unseen, without_secrets
-from cortex_actors.rules import quarantine
-from cortex_actors.rules.boilerplate import is_boilerplate
 from cortex_actors.rules.classification import classify
 from cortex_actors.rules.substance import says_something
 from cortex_actors.storage.embedded import embedded_text
 from cortex_actors.storage.insights import FIRST_CONFIDENCE, Finding
+from cortex_actors.text import hazards
+from cortex_actors.text.statements import statements
+from cortex_actors.text.suspicion import is_boilerplate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cortex_actors.domain.project import Alert, Fragment, Statement
-    from cortex_actors.parsers.dialect import Dialect
+    from cortex_actors.text.sections import Dialect
 
 #: What is made of a file, and the version of whoever makes it: raised when the same bytes say
 #: something else to a new release, so that they are read again.
@@ -134,7 +134,7 @@ def _section(fragment: Fragment, scope: str) -> tuple[Finding, tuple[Alert, ...]
     """Return a section as the insight it is, as the document has it."""
     where = Where(fragment.source_path, fragment.id, fragment.line_start, fragment.line_end)
     kept = admit(fragment.content, where, under=fragment.heading)
-    heading = None if fragment.heading is None else quarantine.visible(fragment.heading)
+    heading = None if fragment.heading is None else hazards.visible(fragment.heading)
     digest = section_hash(kept.text)
     taken = classify(kept.text, heading)
     text = embedded_text(heading, kept.text)
@@ -169,7 +169,7 @@ def _statement(
         under=statement.heading,
     )
     text = " ".join(unicodedata.normalize("NFC", kept.text).split())
-    heading = quarantine.visible(statement.heading) or None
+    heading = hazards.visible(statement.heading) or None
     digest = statement_hash(text)
     taken = classify(text, heading)
     plain = InsightSource.of_statement(insight_id(digest), fragment, statement, scope=scope)

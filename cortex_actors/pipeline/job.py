@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.domain.project import pruned
 from cortex_actors.ignores import left_out
-from cortex_actors.parsers.dialect import dialect_of, folder_of
 from cortex_actors.pipeline.findings import Reader
+from cortex_actors.text.sections import dialect_of, folder_of
 
 if TYPE_CHECKING:
     from cortex_actors.domain.insight import Granularity
     from cortex_actors.domain.project import Project
-    from cortex_actors.parsers.dialect import Dialect
     from cortex_actors.storage.runs import Run
+    from cortex_actors.text.sections import Dialect
 
 #: How the names of files end that are one person's own, whatever their dialect.
 PRIVATE = ".local.md"

@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.pipeline.drawing import Drawn, Survey, affected, drawn
 from cortex_actors.rules import linking
-from cortex_actors.rules.lexicon import standard
 from cortex_actors.storage import links, subjects
+from cortex_actors.text.lexicon import standard
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from cortex_actors.domain.principle import Principle
     from cortex_actors.flowsections import OrganisationSettings
-    from cortex_actors.rules.lexicon import Lexicon
     from cortex_actors.runtime.threads import Threads
     from cortex_actors.storage.blobs import Matrix
     from cortex_actors.storage.records import Connection, Records
     from cortex_actors.storage.subjects import Node, Shelf
+    from cortex_actors.text.lexicon import Lexicon
 
 
 @dataclass(frozen=True, slots=True)

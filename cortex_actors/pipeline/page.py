@@ -22,9 +22,9 @@ from cortex_actors.storage.embedded import embedded_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from cortex_actors.parsers.dialect import Dialect
     from cortex_actors.pipeline.vectors import Embed
     from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.text.sections import Dialect
 
 #: Sections of a file that are compared as wholes; each is embedded, in some 20 ms.
 SECTIONS = 300

@@ -15,16 +15,16 @@ from cortex_actors.domain.project import Decision
 from cortex_actors.pipeline import earning, weighing
 from cortex_actors.pipeline.weighing import Scales
 from cortex_actors.rules.clustering import leaders
-from cortex_actors.rules.wariness import wary
+from cortex_actors.text.suspicion import wary
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from cortex_actors.domain.principle import Principle
     from cortex_actors.pipeline.gathering import Gathered
-    from cortex_actors.rules.lexicon import Lexicon
     from cortex_actors.rules.promotion import Thresholds
     from cortex_actors.storage.spoken import Spoken
+    from cortex_actors.text.lexicon import Lexicon
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
     from cortex_actors.domain.insight import Claim
-    from cortex_actors.rules.lexicon import Lexicon
     from cortex_actors.storage.spoken import Spoken
+    from cortex_actors.text.lexicon import Lexicon
 
 #: Cosine from which on two statements are neighbours in the graph of clusters, unless they differ.
 #: At it one in twelve of 2,400 real statements has a neighbour, and at most five stand together; at

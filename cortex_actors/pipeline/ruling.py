@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.errors import ConfigurationError
 from cortex_actors.pipeline.relations import EDGE, Relations
-from cortex_actors.rules import lexicon
 from cortex_actors.rules.clustering import COHERENCE
 from cortex_actors.rules.domains import Limits
 from cortex_actors.rules.judgement import Thresholds
 from cortex_actors.rules.promotion import Thresholds as Promotion
+from cortex_actors.text import lexicon
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cortex_actors.rules.lexicon import Lexicon
     from cortex_actors.sections import ReconciliationSettings
+    from cortex_actors.text.lexicon import Lexicon
 
 log = logging.getLogger("cortex.reconciler")
 

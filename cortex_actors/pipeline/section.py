@@ -10,9 +10,9 @@ from cortex_actors.domain.principle import Given
 from cortex_actors.errors import BadInput
 from cortex_actors.formatters import fence
 from cortex_actors.formatters.bullet import Bullet, Options
-from cortex_actors.parsers.dialect import dialect_of
 from cortex_actors.pipeline.offers import named
 from cortex_actors.pipeline.page import Page, joined, page_of
+from cortex_actors.text.sections import dialect_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -10,10 +10,10 @@ from typing import Final
 
 from cortex_actors.domain.agent import shown
 from cortex_actors.errors import BadInput, Refused
-from cortex_actors.rules.clearing import cleared
-from cortex_actors.rules.credentials import redact as without_secrets
-from cortex_actors.rules.quarantine import hidden, seen, told, visible
-from cortex_actors.rules.tagging import tags
+from cortex_actors.text.credentials import cleared
+from cortex_actors.text.credentials import mask_secrets as without_secrets
+from cortex_actors.text.hazards import hidden, seen, told, visible
+from cortex_actors.text.terms import tags
 
 #: Bytes of a text that is kept: twenty pages; what is longer is a document, and is read in.
 LONGEST: Final = 65_536

@@ -12,14 +12,13 @@ from difflib import SequenceMatcher
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from cortex_actors.rules.quantities import SPELT
+from cortex_actors.text.claims import SPELT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cortex_actors.rules.lexicon import Lexicon
-    from cortex_actors.rules.reading import Reading
-    from cortex_actors.rules.wording import Word
+    from cortex_actors.text.claims import Reading
+    from cortex_actors.text.lexicon import Lexicon, Word
 
 #: Share of words in the same order from which two statements are one with changes.
 ALIKE = 0.55

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.insight import Claim
     from cortex_actors.rules.judgement import Thresholds
-    from cortex_actors.rules.lexicon import Lexicon
+    from cortex_actors.text.lexicon import Lexicon
 
 #: Pairs that are needed before anything is suggested, and of those that are one claim and those
 #: that are not: with fewer, one pair more would turn the figures over.

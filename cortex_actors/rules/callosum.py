@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from cortex_actors.errors import BadInput
-from cortex_actors.rules.tokenkeys import TOKEN_KEYS, plain
+from cortex_actors.text.credentials import TOKEN_KEYS, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,8 +15,8 @@ from cortex_actors.clock import moment as ulid_of
 from cortex_actors.domain.agent import agent_id, shown
 from cortex_actors.domain.memory import Layer, MemoryStatus, MemoryType, Realm
 from cortex_actors.errors import BadInput
-from cortex_actors.rules import quarantine, tagging
-from cortex_actors.rules.credentials import redact
+from cortex_actors.text import hazards, terms
+from cortex_actors.text.credentials import mask_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -130,8 +130,8 @@ def told(
     size = len(given.encode("utf-8", "surrogatepass"))
     if size > limit:
         raise BadInput(f"{field} has {size:,} bytes, at most {limit:,} are taken")
-    clean = redact(given)
-    return quarantine.visible(clean.text), len(clean.secrets)
+    clean = mask_secrets(given)
+    return hazards.visible(clean.text), len(clean.secrets)
 
 
 def name(found: Mapping[str, Any], field: str) -> str:
@@ -141,7 +141,7 @@ def name(found: Mapping[str, Any], field: str) -> str:
         return ""
     if not isinstance(given, str) or len(given) > NAME_LIMIT:
         raise BadInput(f"{field} {shown(given)} is no name of at most {NAME_LIMIT} characters")
-    return quarantine.visible(redact(given).text)
+    return hazards.visible(mask_secrets(given).text)
 
 
 def moment(found: Mapping[str, Any], field: str, *, empty: bool = False) -> Any:  # noqa: ANN401 - an int, or None only where asked for
@@ -214,7 +214,9 @@ def _list(found: Mapping[str, Any], field: str) -> Sequence[Any]:
 def _tags(found: Mapping[str, Any]) -> tuple[str, ...]:
     """Return tags in their one form."""
     given = _list(found, "tags")
-    return tagging.tags([redact(each).text if isinstance(each, str) else each for each in given])
+    return terms.tags(
+        [mask_secrets(each).text if isinstance(each, str) else each for each in given]
+    )
 
 
 def _count(found: Mapping[str, Any], field: str) -> int:

@@ -11,7 +11,6 @@ from cortex_actors.clock import moment as ulid_of
 from cortex_actors.domain.agent import Agent, agent_id, checked, shown
 from cortex_actors.domain.memory import ChangeKind, CrumbType, Priority
 from cortex_actors.errors import BadInput
-from cortex_actors.rules import quarantine
 from cortex_actors.rules.carried import (
     LINKS,
     TEXT_LIMIT,
@@ -22,7 +21,8 @@ from cortex_actors.rules.carried import (
     told,
     word,
 )
-from cortex_actors.rules.credentials import redact
+from cortex_actors.text import hazards
+from cortex_actors.text.credentials import mask_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -166,7 +166,7 @@ def _object(found: Mapping[str, Any], field: str) -> dict[str, Any]:
 def _clean(value: Any) -> Any:  # noqa: ANN401 - whatever JSON has
     """Return a JSON value as it may be kept: what secrets and hidden signs its texts hold go."""
     if isinstance(value, str):
-        return quarantine.visible(redact(value).text)
+        return hazards.visible(mask_secrets(value).text)
     if isinstance(value, list):
         return [_clean(each) for each in value]
     if isinstance(value, dict):

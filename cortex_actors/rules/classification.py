@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.insight import Category
-from cortex_actors.rules import keywords
+from cortex_actors.text import lexicon
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -101,11 +101,11 @@ def classify(content: str, heading: str | None = None) -> Classification:
 
 def grounds(content: str, heading: str | None = None) -> Grounds:
     """Return which keywords of a text and its heading speak for what."""
-    found = keywords.occurring(f"{content} {_innermost(heading)}")
+    found = lexicon.occurring(f"{content} {_innermost(heading)}")
     return Grounds(
-        categories=_counted(keywords.CATEGORIES, found),
-        domains=_counted(keywords.DOMAINS, found),
-        tags=tuple(sorted(_counted(keywords.TAGS, found), key=lambda each: each.name)),
+        categories=_counted(lexicon.CATEGORIES, found),
+        domains=_counted(lexicon.DOMAINS, found),
+        tags=tuple(sorted(_counted(lexicon.TAGS, found), key=lambda each: each.name)),
     )
 
 

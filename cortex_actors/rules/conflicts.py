@@ -11,9 +11,9 @@ from cortex_actors.rules.denials import denials, differences
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cortex_actors.rules.lexicon import Lexicon
-    from cortex_actors.rules.positions import Position
-    from cortex_actors.rules.reading import Reading
+    from cortex_actors.text.claims import Reading
+    from cortex_actors.text.lexicon import Lexicon
+    from cortex_actors.text.positions import Position
 
 #: Cosine from which stands count that are not all that is said, and commands that run alternatives;
 #: and from which stands count that are said in phrases, which stand in for many things.

@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from cortex_actors.domain.insight import Claim
 from cortex_actors.domain.memory import Convergence
 from cortex_actors.rules.judgement import judge
-from cortex_actors.rules.lexicon import standard
-from cortex_actors.rules.reading import read
 from cortex_actors.rules.reordering import reordered
 from cortex_actors.rules.sameness import stands
+from cortex_actors.text.claims import read
+from cortex_actors.text.lexicon import standard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from cortex_actors.rules.lexicon import Lexicon
+    from cortex_actors.text.lexicon import Lexicon
 
 #: Agents that make a harmony, and a consensus.
 HARMONY, CONSENSUS = 2, 3

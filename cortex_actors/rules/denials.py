@@ -5,19 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.insight import Conflict
-from cortex_actors.rules import traits
 from cortex_actors.rules.alignment import Difference, align
 from cortex_actors.rules.clash import Clash
-from cortex_actors.rules.polarity import Sense
-from cortex_actors.rules.stopwords import STOP_WORDS
-from cortex_actors.rules.wording import stem
+from cortex_actors.text import claims
+from cortex_actors.text.lexicon import STOP_WORDS, stem
+from cortex_actors.text.polarity import Sense
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from cortex_actors.rules.alignment import Change
-    from cortex_actors.rules.lexicon import Lexicon
-    from cortex_actors.rules.reading import Part, Reading
+    from cortex_actors.text.claims import Part, Reading
+    from cortex_actors.text.lexicon import Lexicon
 
 #: Cosine from which a single value that differs counts, and words that are the same at least.
 ALIKE, FEWEST = 0.5, 2
@@ -64,7 +63,7 @@ def _apart(left: Reading, right: Reading, lexicon: Lexicon) -> bool:
     """Whether each has a word of its own that may be what it speaks of."""
     switches = {stem(word) for word in lexicon.cues["yes"] | lexicon.cues["no"]}
     one, other = (
-        {each for each in some.stems if not traits.counts(each) and each not in switches}
+        {each for each in some.stems if not claims.counts(each) and each not in switches}
         for some in (left, right)
     )
     words, others = ({each.text for each in some.wording.words} for some in (left, right))

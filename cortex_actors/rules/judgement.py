@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.domain.insight import Claim, Conflict, Decider, Judgement, Relation
 from cortex_actors.rules.conflicts import apart, clashes
-from cortex_actors.rules.lexicon import standard
-from cortex_actors.rules.reading import read
 from cortex_actors.rules.reordering import reordered
 from cortex_actors.rules.sameness import differ, same
-from cortex_actors.rules.traits import alike
+from cortex_actors.text.claims import alike, read
+from cortex_actors.text.lexicon import standard
 
 if TYPE_CHECKING:
-    from cortex_actors.rules.lexicon import Lexicon
-    from cortex_actors.rules.reading import Reading
+    from cortex_actors.text.claims import Reading
+    from cortex_actors.text.lexicon import Lexicon
 
 
 @dataclass(frozen=True, slots=True)

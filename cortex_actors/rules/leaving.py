@@ -15,7 +15,7 @@ from cortex_actors.domain.agent import shown
 from cortex_actors.domain.memory import Crumb, CrumbType, Priority, default_type
 from cortex_actors.errors import BadInput
 from cortex_actors.rules.admitting import LONGEST, admitted
-from cortex_actors.rules.crumbtext import plain, render
+from cortex_actors.text.summary import plain, render
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

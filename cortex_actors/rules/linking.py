@@ -15,15 +15,15 @@ from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
 from cortex_actors.domain.principle import Link, LinkType
 from cortex_actors.rules import judgement, needs
 from cortex_actors.rules.contradiction import opposition
-from cortex_actors.rules.lexicon import standard
-from cortex_actors.rules.reading import read
 from cortex_actors.rules.sameness import differ
 from cortex_actors.rules.scoping import wider
 from cortex_actors.rules.similarity import SUSPECT
+from cortex_actors.text.claims import read
+from cortex_actors.text.lexicon import standard
 
 if TYPE_CHECKING:
     from cortex_actors.domain.insight import Claim
-    from cortex_actors.rules.lexicon import Lexicon
+    from cortex_actors.text.lexicon import Lexicon
 
 #: Changes with what is found: links that were drawn by another version are drawn anew.
 VERSION: Final = 1

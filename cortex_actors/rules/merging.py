@@ -18,18 +18,17 @@ from typing import TYPE_CHECKING
 from cortex_actors.domain.insight import Claim, Decider, Judgement, Relation
 from cortex_actors.domain.memory import Layer, MemoryType
 from cortex_actors.rules import judgement
-from cortex_actors.rules.abstracts import sentences
-from cortex_actors.rules.lexicon import standard
-from cortex_actors.rules.reading import read
 from cortex_actors.rules.sameness import overlap, settled
 from cortex_actors.rules.uniting import says
-from cortex_actors.rules.wording import stem, wording
+from cortex_actors.text.claims import read
+from cortex_actors.text.lexicon import standard, stem, wording
+from cortex_actors.text.summary import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cortex_actors.rules.judgement import Thresholds
-    from cortex_actors.rules.lexicon import Lexicon
+    from cortex_actors.text.lexicon import Lexicon
 
 #: What may be merged: somebody's claim, and no voice of a conversation.
 MERGEABLE = frozenset({MemoryType.FACT, MemoryType.OBSERVATION})

@@ -9,16 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cortex_actors.rules.polarity import Sense, senses
-from cortex_actors.rules.reading import read, weighty
+from cortex_actors.text.claims import read, weighty
+from cortex_actors.text.polarity import Sense, senses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from cortex_actors.domain.insight import Claim
-    from cortex_actors.rules.lexicon import Lexicon
-    from cortex_actors.rules.reading import Reading
-    from cortex_actors.rules.wording import Word
+    from cortex_actors.text.claims import Reading
+    from cortex_actors.text.lexicon import Lexicon, Word
 
 #: What follows has to come first, and what follows comes later.
 _FIRST = frozenset("after once until requires require needs need depends relies nach".split())

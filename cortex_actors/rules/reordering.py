@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from cortex_actors.rules.abstracts import sentences
-from cortex_actors.rules.stopwords import STOP_WORDS
-from cortex_actors.rules.wording import stem
+from cortex_actors.text.lexicon import STOP_WORDS, stem
+from cortex_actors.text.summary import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from cortex_actors.rules.uniting import TURNING
-from cortex_actors.rules.wariness import wary
+from cortex_actors.text.suspicion import wary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cortex_actors.rules.alignment import Difference, align
-from cortex_actors.rules.polarity import Sense
+from cortex_actors.text.polarity import Sense
 
 if TYPE_CHECKING:
-    from cortex_actors.rules.lexicon import Lexicon
-    from cortex_actors.rules.reading import Reading
+    from cortex_actors.text.claims import Reading
+    from cortex_actors.text.lexicon import Lexicon
 
 #: What two statements must not differ in to be one.
 HARD = frozenset({Difference.NUMBER, Difference.SWITCH, Difference.NAME, Difference.OPPOSITE})

@@ -10,15 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from cortex_actors.rules.polarity import Sense
-from cortex_actors.rules.reading import read, weighty
+from cortex_actors.text.claims import read, weighty
+from cortex_actors.text.polarity import Sense
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from cortex_actors.domain.insight import Claim
-    from cortex_actors.rules.lexicon import Lexicon
-    from cortex_actors.rules.reading import Reading
+    from cortex_actors.text.claims import Reading
+    from cortex_actors.text.lexicon import Lexicon
 
 #: Share of the wider statement's words that the narrower one says too, before where they hold
 #: compares them: else they hold at different places and are about different things.

@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING, Final
 
 from cortex_actors.domain.insight import Claim
 from cortex_actors.rules import judgement, needs
-from cortex_actors.rules.lexicon import standard
-from cortex_actors.rules.stopwords import STOP_WORDS
-from cortex_actors.rules.wariness import wary
-from cortex_actors.rules.wording import wording
+from cortex_actors.text.lexicon import STOP_WORDS, standard, wording
+from cortex_actors.text.suspicion import wary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cortex_actors.rules.lexicon import Lexicon
+    from cortex_actors.text.lexicon import Lexicon
 
 #: Letters of the longest sentence: what a file is given of a principle is one line of so many.
 LONGEST: Final = 300

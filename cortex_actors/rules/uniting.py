@@ -11,8 +11,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from cortex_actors.rules.abstracts import sentences
 from cortex_actors.rules.reordering import moves
+from cortex_actors.text.summary import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cortex_actors.ignores import Ignores
-from cortex_actors.parsers.dialect import dialect_of
 from cortex_actors.storage.projects import FileState
+from cortex_actors.text.sections import dialect_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping

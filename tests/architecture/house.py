@@ -73,11 +73,11 @@ _DIALECT = re.compile(
 #: Today's count of what breaks a rule. A number may only fall; at the rule's goal its line goes.
 OPEN: dict[str, int] = {
     "top": 107,
-    "fragments": 323,
-    "annexes": 90,
-    "folders": 10,
-    "namesakes": 137,
-    "rings": 23,
+    "fragments": 303,
+    "annexes": 86,
+    "folders": 9,
+    "namesakes": 136,
+    "rings": 21,
     "folder rings": 2,
     "sqlite": 83,
     "mixins": 30,

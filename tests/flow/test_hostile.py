@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.formatters import fence
-from cortex_actors.rules.quarantine import hidden
 from cortex_actors.testing import settled
+from cortex_actors.text.hazards import hidden
 from tests.flow.downward import AGREED, held, organised
 from tests.flow.support import follow, grown
 from tests.formatters.hostile import attacks, breakers

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.parsers.dialect import dialect_of
 from cortex_actors.testing import eventually, settled
+from cortex_actors.text.sections import dialect_of
 from tests.flow.downward import AGREED, held, section, theirs
 from tests.flow.support import SAMPLES, follow, grown
 

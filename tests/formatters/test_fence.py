@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from cortex_actors.errors import InternalError
 from cortex_actors.formatters import fence
-from cortex_actors.parsers import markdown
 from cortex_actors.refusals import (
     BrokenSection,
     EditedSection,
@@ -22,6 +21,7 @@ from cortex_actors.refusals import (
     UnfencedSection,
     Unreadable,
 )
+from cortex_actors.text import sections
 
 _BODY = b"## Resolved Knowledge from Cortex\n\n- Use pnpm.\n"
 
@@ -76,7 +76,7 @@ class TestRoundTrip:
         behind = b"" if found is None else written[found.end :].lstrip()
         assume(not behind or behind.startswith(b"## "))
         without, with_it = (
-            [(each.heading, each.content) for each in markdown.fragments(d, path="p", project="q")]
+            [(each.heading, each.content) for each in sections.fragments(d, path="p", project="q")]
             for d in (fence.removed(data), written)
         )
         assert without == with_it

@@ -12,7 +12,7 @@ import pytest
 from cortex_actors.formatters import fence
 from cortex_actors.formatters.bullet import Options
 from cortex_actors.formatters.registry import find, names
-from cortex_actors.parsers.dialect import dialect_of
+from cortex_actors.text.sections import dialect_of
 from tests.formatters.bullets import KNOWN
 
 GOLDEN = Path(__file__).parent / "golden"

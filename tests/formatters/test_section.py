@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from cortex_actors.formatters import fence
 from cortex_actors.formatters.bullet import Bullet, Options
 from cortex_actors.formatters.registry import find
-from cortex_actors.parsers.markdown import fragments
-from cortex_actors.rules.quarantine import hidden
+from cortex_actors.text.hazards import hidden
+from cortex_actors.text.sections import fragments
 from tests.formatters.bullets import KNOWN
 from tests.formatters.hostile import TEXTS, attacks, breakers
 from tests.formatters.reading import INLINE, imported, shape, within

@@ -9,7 +9,7 @@ import pytest
 from cortex_actors.errors import NotFound
 from cortex_actors.formatters.registry import FORMATTERS
 from cortex_actors.formatters.targets import FOLDERS, PLACES, Present, Targets, targets
-from cortex_actors.parsers.dialect import dialect_of
+from cortex_actors.text.sections import dialect_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,8 +11,8 @@ from cortex_actors.domain.insight import Claim
 from cortex_actors.errors import Refused
 from cortex_actors.judging.question import Kind, Question
 from cortex_actors.judging.quoting import encoded, quoted
-from cortex_actors.rules.credentials import redact
-from cortex_actors.rules.quarantine import hidden, visible
+from cortex_actors.text.credentials import mask_secrets
+from cortex_actors.text.hazards import hidden, visible
 
 #: A key as one stands in a careless file; it opens nothing.
 SECRET = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0fG3hJ6"
@@ -37,7 +37,7 @@ class TestQuoted:
     @given(st.lists(st.text(st.characters(), max_size=40), min_size=1, max_size=3, unique=True))
     def test_any_text(self, texts: list[str]) -> None:
         """Whatever texts say, they come out of the quotation as they went in, and end none."""
-        plain = [visible(redact(text).text) for text in texts]
+        plain = [visible(mask_secrets(text).text) for text in texts]
         found = encoded({"texts": texts})
 
         assert {"texts": plain} == json.loads(found)

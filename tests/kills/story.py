@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cortex_actors.formatters import fence
-from cortex_actors.parsers.dialect import dialect_of
 from cortex_actors.storage import journal, projects
 from cortex_actors.testing import eventually, settled
+from cortex_actors.text.sections import dialect_of
 from cortex_actors.topics import FILE_CHANGED
 from tests.kills import remembering
 

@@ -18,11 +18,11 @@ from cortex_actors.memory.phrasing import Phrasing
 from cortex_actors.memory.planner import Planner
 from cortex_actors.memory.wish import Remembered, Wish
 from cortex_actors.memorysections import MemorySettings
-from cortex_actors.rules.abstracts import sentences
 from cortex_actors.rules.judgement import DEFAULTS
 from cortex_actors.storage import memories, memoryrows, schema
 from cortex_actors.storage.matrix import VectorMatrix
 from cortex_actors.storage.vicinity import Vicinity
+from cortex_actors.text.summary import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,10 +11,10 @@ import pytest
 from cortex_actors.domain.memory import CrumbType
 from cortex_actors.errors import BadInput
 from cortex_actors.memory.trail import NAME, Trail
-from cortex_actors.rules.crumbtext import render
 from cortex_actors.rules.leaving import Given
 from cortex_actors.storage import crumbs
 from cortex_actors.storage.crumbs import Wanted
+from cortex_actors.text.summary import render
 from cortex_actors.topics import CRUMB_LEFT
 from tests.pipeline.support import Office, opened
 

@@ -6,7 +6,7 @@ import os
 import tarfile
 from pathlib import Path
 
-from cortex_actors.parsers.dialect import dialect_of
+from cortex_actors.text.sections import dialect_of
 
 SAMPLES = Path(__file__).parents[2] / "data" / "projects"
 

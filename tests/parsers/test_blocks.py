@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.parsers.blocks import Kind, kinds
-from cortex_actors.parsers.lines import lines
+from cortex_actors.text.markdown import Kind, kinds, lines
 
 
 def headings(text: str) -> list[int]:

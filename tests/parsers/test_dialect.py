@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.parsers.dialect import DIALECTS, dialect_of, folder_of
+from cortex_actors.text.sections import DIALECTS, dialect_of, folder_of
 
 
 class TestDialectOf:

@@ -7,8 +7,17 @@ import random
 import pytest
 
 from cortex_actors.errors import FileTooLarge, NotText
-from cortex_actors.parsers.documents import MAX_BYTES, Document, document
-from cortex_actors.parsers.pieces import LEAST, MOST, OVERLAP, Piece, pieces, refs
+from cortex_actors.text.documents import (
+    LEAST,
+    MAX_BYTES,
+    MOST,
+    OVERLAP,
+    Document,
+    Piece,
+    document,
+    pieces,
+    refs,
+)
 
 #: A paragraph that is a piece by itself.
 LONG = "A paragraph that says enough to stand alone, because it has more than eighty characters."

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.parsers.markdown import fragments
+from cortex_actors.text.sections import fragments
 
 
 def globs(front: str) -> tuple[str, ...]:

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from cortex_actors.parsers.markdown import fragments
-from cortex_actors.parsers.statements import statements
+from cortex_actors.text.sections import fragments
+from cortex_actors.text.statements import statements
 from tests.formatters.hostile import SLOW, attacks, breakers
 
 #: A quarter of the hostile texts, each in a section of its own.

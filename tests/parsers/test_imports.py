@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.parsers.imports import imports
+from cortex_actors.text.sections import imports
 
 
 class TestImports:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cortex_actors.domain.project import StatementKind
-from cortex_actors.parsers.intent import kind_of
+from cortex_actors.text.statements import kind_of
 
 
 class TestKindOf:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.errors import BadInput
-from cortex_actors.parsers.jsonstream import collections, lines
+from cortex_actors.text.jsonstream import collections, lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

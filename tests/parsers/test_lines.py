@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortex_actors.errors import FileTooLarge, NotText
-from cortex_actors.parsers.lines import MAX_BYTES, Line, lines
+from cortex_actors.text.markdown import MAX_BYTES, Line, lines
 
 
 class TestLines:

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from cortex_actors.domain.project import Fragment, file_hash
 from cortex_actors.errors import FileTooLarge, NotText
-from cortex_actors.parsers.markdown import fragments
-from cortex_actors.parsers.sections import Role, sections
-from cortex_actors.parsers.statements import statements
+from cortex_actors.text.sections import Role, fragments, sections
+from cortex_actors.text.statements import statements
 
 #: Lines that have a meaning somewhere; put together at random they meet every rule.
 PIECES = st.sampled_from(

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.parsers.markdown import fragments
-from cortex_actors.parsers.sections import Role, sections
+from cortex_actors.text.sections import Role, fragments, sections
 
 
 def said(text: str) -> list[str]:

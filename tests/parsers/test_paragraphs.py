@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.parsers.paragraphs import Run, one_line, runs, spread
+from cortex_actors.text.outline import Run, one_line, runs, spread
 
 WIDE = "This line goes on until there is no room left for any other word of this"
 

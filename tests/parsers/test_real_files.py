@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.parsers.blocks import Kind, kinds
-from cortex_actors.parsers.lines import lines
-from cortex_actors.parsers.markdown import fragments
-from cortex_actors.parsers.sections import sections
-from cortex_actors.parsers.statements import statements
+from cortex_actors.text.markdown import Kind, kinds, lines
+from cortex_actors.text.sections import fragments, sections
+from cortex_actors.text.statements import statements
 from tests.parsers.corpus import SAMPLES, samples
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.parsers.markdown import fragments
-from cortex_actors.parsers.statements import MOST, statements
+from cortex_actors.text.sections import fragments
+from cortex_actors.text.statements import MOST, statements
 
 if TYPE_CHECKING:
     from cortex_actors.domain.project import Statement

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.parsers.tables import MOST_ROWS, rows
+from cortex_actors.text.outline import MOST_ROWS, rows
 
 
 def said(*lines: str) -> list[str]:

@@ -11,9 +11,9 @@ import pytest
 from cortex_actors.domain.insight import Claim
 from cortex_actors.domain.principle import LinkType
 from cortex_actors.pipeline.drawing import Survey, affected, drawn
-from cortex_actors.rules.lexicon import standard
 from cortex_actors.rules.linking import Subject, Thresholds
 from cortex_actors.storage.subjects import Node, Shelf
+from cortex_actors.text.lexicon import standard
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

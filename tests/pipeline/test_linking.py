@@ -9,11 +9,11 @@ import pytest
 from cortex_actors.domain.principle import LinkType
 from cortex_actors.flowsections import OrganisationSettings
 from cortex_actors.pipeline.linking import Linked, Linker
-from cortex_actors.rules import lexicon
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import contradictions, embedded, principles
 from cortex_actors.storage.contradictions import Contradiction
 from cortex_actors.testing import EPOCH
+from cortex_actors.text import lexicon
 from tests.storage.distilled import principle
 from tests.storage.linked import linked, named
 from tests.storage.support import MODEL, id_of, opened, unit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.rules.abstracts import ABSTRACT, LONGEST, abstract, sentences, summary
+from cortex_actors.text.summary import ABSTRACT, LONGEST, abstract, sentences, summary
 
 
 class TestSentences:

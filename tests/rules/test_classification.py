@@ -12,7 +12,7 @@ from cortex_actors.rules.classification import (
     classify,
     grounds,
 )
-from cortex_actors.rules.keywords import CATEGORIES, DOMAINS, TAGS
+from cortex_actors.text.lexicon import CATEGORIES, DOMAINS, TAGS
 
 
 class TestVectors:

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from cortex_actors.rules.credentials import fingerprint, redact
+from cortex_actors.text.credentials import fingerprint, mask_secrets
 from tests.rules.bait import lookalikes, planted
 
 
@@ -26,7 +26,7 @@ class TestPlanted:
         left = {
             name: line
             for name, (value, line) in bait.items()
-            if any(part in redact(line).text for part in value.splitlines())
+            if any(part in mask_secrets(line).text for part in value.splitlines())
         }
         assert {} == left, f"repeat with CORTEX_BAIT_SEED={seed}"
 
@@ -34,40 +34,42 @@ class TestPlanted:
         """A page full of them is redacted as its lines are, and keeps their number."""
         lines = [line for _, line in planted(random.Random(seed)).values()]
         page = "\n".join(lines)
-        done = redact(page)
+        done = mask_secrets(page)
         assert page.count("\n") == done.text.count("\n")
         assert len(lines) == len(done.secrets), f"repeat with CORTEX_BAIT_SEED={seed}"
-        assert "\n".join(redact(line).text for line in lines) == done.text
-        assert () == redact(done.text).secrets
+        assert "\n".join(mask_secrets(line).text for line in lines) == done.text
+        assert () == mask_secrets(done.text).secrets
 
     def test_where(self) -> None:
         """A secret tells its kind and where it stood; its text is in no representation."""
         value = "ghp_" + "a1B2c3D4e5F6" * 3
-        (secret,) = redact(f"é {value}!").secrets
+        (secret,) = mask_secrets(f"é {value}!").secrets
         assert ("github-token", 2, 2 + len(value)) == (secret.kind, secret.start, secret.end)
         assert value == secret.value
         assert value not in repr(secret)
 
     def test_marker(self) -> None:
         """What is left says what was there, whichever key it was."""
-        texts = {redact(f"key {p}{'x1Y2' * 9}").text for p in ("ghp_", "gho_")}
+        texts = {mask_secrets(f"key {p}{'x1Y2' * 9}").text for p in ("ghp_", "gho_")}
         assert {"key [secret: github-token]"} == texts
 
     def test_kind(self) -> None:
         """A key under a telling name is of its issuer's kind, with whatever goes on behind it."""
         value = "ghp_" + "a1B2c3D4e5F6" * 3
         for text in (value, f"{value}.", f"{value}$x"):
-            assert "the token is [secret: github-token]" == redact(f"the token is {text}").text
+            assert (
+                "the token is [secret: github-token]" == mask_secrets(f"the token is {text}").text
+            )
 
     def test_open_key(self) -> None:
         """A private key that is never closed goes as far as its lines do."""
         line = "MIIEpAIBAAKCAQEA" * 4
         text = f"a\n-----BEGIN RSA PRIVATE KEY-----\n{line}\n{line}\n\nRun make."
-        assert "a\n[secret: private-key]\n\n\n\nRun make." == redact(text).text
+        assert "a\n[secret: private-key]\n\n\n\nRun make." == mask_secrets(text).text
 
     def test_longest_password(self) -> None:
         """A password that holds an at sign is taken out to its end."""
-        assert "x://a:[secret: password]@h" == redact("x://a:q9@z8@h").text
+        assert "x://a:[secret: password]@h" == mask_secrets("x://a:q9@z8@h").text
 
 
 class TestLookalikes:
@@ -75,7 +77,7 @@ class TestLookalikes:
         """Of two hundred checksums, identifiers and examples not one is touched."""
         lines = lookalikes(random.Random(seed))
         assert len(lines) >= 200
-        found = [line for line in lines if redact(line).secrets]
+        found = [line for line in lines if mask_secrets(line).secrets]
         assert [] == found, f"repeat with CORTEX_BAIT_SEED={seed}"
 
     @pytest.mark.parametrize(
@@ -89,12 +91,12 @@ class TestLookalikes:
         """A value behind its own name is found, also where a sentence names it before."""
         value = text.partition("=")[2].split()[0]
 
-        assert value not in redact(text).text
+        assert value not in mask_secrets(text).text
 
     @pytest.mark.parametrize("text", ["", "\n", "\udcff\x00", "://:@", "=" * 50, "Bearer "])
     def test_odd(self, text: str) -> None:
         """Whatever the text is, it comes back."""
-        assert text == redact(text).text
+        assert text == mask_secrets(text).text
 
 
 #: What a text says, and which part of it is the secret; every sign of that has to go.
@@ -161,24 +163,24 @@ class TestChosen:
     @pytest.mark.parametrize(("line", "value"), _CHOSEN)
     def test_whole(self, line: str, value: str) -> None:
         """A password that a person chose is taken out whole, and what stands around it stays."""
-        left = redact(line.format(value)).text
+        left = mask_secrets(line.format(value)).text
         before, after = line.format("\0").split("\0")
         assert left.startswith(f"{before}[secret: ")
         assert left.endswith(f"]{after}")
-        assert 1 == len(redact(line.format(value)).secrets)
+        assert 1 == len(mask_secrets(line.format(value)).secrets)
 
     @pytest.mark.parametrize("text", _PLAIN)
     def test_none(self, text: str) -> None:
         """What stands for a password, asks for one or shows a documented key stays."""
-        assert text == redact(text).text
+        assert text == mask_secrets(text).text
 
     def test_several(self) -> None:
         """Of several secrets in one text each is taken out, and a second time finds nothing."""
         lines = [line.format(value) for line, value in _CHOSEN]
         for text in ("\n".join(lines), " and ".join(lines)):
-            done = redact(text)
+            done = mask_secrets(text)
             assert [] == [value for _, value in _CHOSEN[:4] if value in done.text]
-            assert done.text == redact(done.text).text
+            assert done.text == mask_secrets(done.text).text
 
 
 class TestCost:
@@ -209,7 +211,7 @@ class TestCost:
             times = []
             for _ in range(3):
                 began = time.process_time()
-                redact(text)
+                mask_secrets(text)
                 times.append(time.process_time() - began)
             return min(times)
 

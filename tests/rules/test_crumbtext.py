@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from cortex_actors.domain.memory import Crumb, CrumbType, Priority
 from cortex_actors.errors import BadInput
-from cortex_actors.rules.crumbtext import parse, plain, render, session_of
 from cortex_actors.testing import EPOCH
+from cortex_actors.text.summary import parse, plain, render, session_of
 
 #: 2025-06-01T08:30:00 UTC.
 AT = 1_748_766_600_000_000

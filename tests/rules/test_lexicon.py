@@ -5,7 +5,7 @@ import pytest
 from cortex_actors.domain.insight import Claim, Relation
 from cortex_actors.errors import ConfigurationError
 from cortex_actors.rules.judgement import judge, slots
-from cortex_actors.rules.lexicon import extended, standard
+from cortex_actors.text.lexicon import extended, standard
 
 OURS = """
 [words]

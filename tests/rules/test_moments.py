@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cortex_actors.errors import BadInput
-from cortex_actors.rules.moments import LATEST, moment
+from cortex_actors.text.terms import LATEST, moment
 
 SECOND = 1_000_000
 HOUR = 3_600 * SECOND

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.rules.lexicon import standard
-from cortex_actors.rules.polarity import Sense, senses
-from cortex_actors.rules.wording import wording
+from cortex_actors.text.lexicon import standard, wording
+from cortex_actors.text.polarity import Sense, senses
 
 
 def _sense(text: str, word: str) -> Sense:

@@ -2,10 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.rules.lexicon import standard
-from cortex_actors.rules.polarity import senses
-from cortex_actors.rules.quantities import ranges
-from cortex_actors.rules.wording import wording
+from cortex_actors.text.claims import ranges
+from cortex_actors.text.lexicon import standard, wording
+from cortex_actors.text.polarity import senses
 
 
 def _found(text: str) -> dict[str, tuple[float, bool]]:

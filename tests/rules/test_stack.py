@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cortex_actors.rules.lexicon import standard
 from cortex_actors.rules.stack import CHOSEN, are_chosen, is_chosen
+from cortex_actors.text.lexicon import standard
 
 
 class TestStack:

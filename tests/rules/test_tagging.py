@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cortex_actors.errors import BadInput
-from cortex_actors.rules.tagging import LONGEST, MOST, tags
+from cortex_actors.text.terms import LONGEST, MOST, tags
 
 
 class TestForm:

@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cortex_actors.errors import BadInput
-from cortex_actors.rules.stopwords import STOP_WORDS
-from cortex_actors.rules.terms import (
+from cortex_actors.text.lexicon import STOP_WORDS
+from cortex_actors.text.terms import (
     PHRASE_WORDS,
     PHRASES_LIMIT,
     WORDS_LIMIT,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cortex_actors.rules.tokenkeys import TOKEN_KEYS, plain
+from cortex_actors.text.credentials import TOKEN_KEYS, plain
 
 
 class TestPlain:

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from cortex_actors.rules.injection import LOOKED_AT
-from cortex_actors.rules.wariness import wary
+from cortex_actors.text.hazards import LOOKED_AT
+from cortex_actors.text.suspicion import wary
 
 #: What no agent of another project shall read before a person has.
 HARMFUL = (

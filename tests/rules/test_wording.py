@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.rules.wording import MOST, stem, wording
+from cortex_actors.text.lexicon import MOST, stem, wording
 
 
 def _texts(text: str) -> list[str]:

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from cortex_actors.errors import WordsDamaged
-from cortex_actors.rules.terms import terms as terms_of
 from cortex_actors.storage import passages
 from cortex_actors.storage.search import words
 from cortex_actors.storage.search.words import Lengths, Placed, near
+from cortex_actors.text.terms import terms as terms_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from cortex_actors.memorysections import MemorySettings
     from cortex_actors.rules.fusion import Fused
     from cortex_actors.rules.planning import Plan
-    from cortex_actors.rules.terms import Term
     from cortex_actors.storage.records import Records
     from cortex_actors.storage.search.dense import Asked, Neighbours
     from cortex_actors.storage.search.query import Query
     from cortex_actors.storage.search.scope import Scope
+    from cortex_actors.text.terms import Term
 
 log = logging.getLogger("cortex.search")
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.rules import terms
 from cortex_actors.rules.fusion import DENSE_ALONE, DENSE_PAIRED, WORDS_ALONE, WORDS_PAIRED
 from cortex_actors.rules.planning import Kind, Plan
 from cortex_actors.storage import blobs
@@ -21,13 +20,14 @@ from cortex_actors.storage.search import words
 from cortex_actors.storage.search.compared import exact
 from cortex_actors.storage.search.dense import Near
 from cortex_actors.storage.search.words import Placed
+from cortex_actors.text import terms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cortex_actors.rules.terms import Term
     from cortex_actors.storage.blobs import Matrix
     from cortex_actors.storage.search.ranking import Named
+    from cortex_actors.text.terms import Term
 
 #: Rows read at once: 3 MB of vectors.
 READ = 2_000

@@ -24,9 +24,9 @@ import numpy as np
 from sqlalchemy.exc import DatabaseError
 
 from cortex_actors.errors import WordsDamaged
-from cortex_actors.rules import terms
 from cortex_actors.storage import faults
 from cortex_actors.storage.tables.passage import TOKENIZE
+from cortex_actors.text import terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sqlalchemy import Connection
 
-    from cortex_actors.rules.terms import Term
+    from cortex_actors.text.terms import Term
 
 #: Texts that the words of one question stand in together, each word's counted. At 100,000 passages
 #: whose sentences of 20 words were pasted, 40,000 kept .98 of the ten best and 20,000 kept .85;

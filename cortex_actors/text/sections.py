@@ -4,6 +4,17 @@ A heading is `##` at the very start of a line, then a space or tab. What only lo
 code, comments or front matter is content. A file without H2 is split at its H1 headings when it has
 several, else at H3, else where a paragraph begins. What we wrote ourselves, and what another tool
 keeps up to date, is a section and never a fragment, else it would be read as what humans say.
+
+Markdown to fragments: what a human says in a file, section by section.
+
+Pointers to other files: `@docs/style.md`, as Claude Code and its like import them.
+
+They are recorded and never followed. A file that is pointed to may lie anywhere, in somebody's home
+folder or outside the project; one that instructs agents is found by its own name anyway.
+
+Which files instruct agents, and which parser reads them.
+
+Adding a dialect is adding one entry to `DIALECTS`.
 """
 
 from __future__ import annotations
@@ -11,15 +22,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cache
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from cortex_actors.parsers import blocks, marks
-from cortex_actors.parsers.blocks import Kind
-from cortex_actors.parsers.headings import Heading, Trail, heading, underlined
-from cortex_actors.parsers.lines import Line, lines
+from cortex_actors.domain.project import Fragment, file_hash
+from cortex_actors.text import markdown
+from cortex_actors.text.markdown import Heading, Kind, Line, Trail, heading, lines, underlined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
 
 #: Headings of a resolved section that stands without marks: as Cerno wrote it, or as somebody left
 #: ours who deleted the marks around it.
@@ -100,7 +113,7 @@ def sections(data: bytes, *, path: str) -> tuple[Section, ...]:
     Raises `FileTooLarge` and `NotText`, naming `path`; nothing else, whatever the bytes are.
     """
     text = lines(data, path=path)
-    cuts = list(_cuts(text, blocks.kinds(text)))
+    cuts = list(_cuts(text, markdown.kinds(text)))
     ends = [cut.line for cut in cuts[1:]] + [len(text)]
     return tuple(_section(text, cut, end) for cut, end in zip(cuts, ends, strict=True))
 
@@ -127,7 +140,7 @@ def _cuts(text: Sequence[Line], kinds: Sequence[Kind]) -> Iterator[_Cut]:
 
 def _begins(text: str, kind: Kind) -> bool:
     """Whether a line begins another marked section right behind one of its kind."""
-    return kind is Kind.OURS and marks.begins_ours(text)
+    return kind is Kind.OURS and markdown.begins_ours(text)
 
 
 class _Reader:
@@ -226,3 +239,164 @@ def _section(text: Sequence[Line], cut: _Cut, end: int) -> Section:
         byte_end=text[end - 1].end,
         above=cut.above,
     )
+
+
+#: Pointers of one file that are recorded.
+_MOST = 64
+
+#: Code in a line, in which nothing is a pointer.
+_CODE = re.compile(r"`[^`]*`")
+
+#: `@` and a path with the ending of a text file: `@pytest.mark.slow` is a decorator, `@acme/ui` a
+#: package and `@mary` a person.
+_PATH = re.compile(
+    r"(?<![\w@./-])@(~?[\w./-]{1,400}\.(?:mdc?|markdown|txt|rst|adoc|ya?ml|toml|json))(?![\w/-])"
+)
+
+#: A line that is nothing but a pointer needs no ending: `@README`, `@~/notes`.
+_ALONE = re.compile(r"[ \t]*@(~?[\w./-]{1,400})[ \t]*")
+
+#: A whole text that is one path: what a link becomes where links cannot be stored.
+_LINK = re.compile(r"\s*((?:\.{0,2}/)?[\w./-]{1,400}\.mdc?)\s*")
+
+
+def imports(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the paths that some lines point to, as written, each once, in their order."""
+    lines = list(texts)
+    whole = _LINK.fullmatch("\n".join(lines)) if len(lines) <= _MOST else None
+    found = [whole[1]] if whole is not None else [each for line in lines for each in _in(line)]
+    return tuple(dict.fromkeys(found))[:_MOST]
+
+
+def _in(line: str) -> list[str]:
+    """Return the paths that one line points to."""
+    if "@" not in line:
+        return []
+    alone = _ALONE.fullmatch(line)
+    return [alone[1]] if alone is not None else _PATH.findall(_CODE.sub("", line))
+
+
+def fragments(data: bytes, *, path: str, project: str) -> tuple[Fragment, ...]:
+    """Return what a human says in a file: its text sections that are not blank.
+
+    `path` is the expanded, absolute path, part of each fragment's id; `project` is the name of the
+    project the file belongs to. Raises `FileTooLarge` and `NotText`, naming `path`.
+    """
+    found = sections(data, path=path)
+    digest, globs = file_hash(data), _globs(found)
+    return tuple(
+        Fragment(
+            content=section.content,
+            source_path=path,
+            source_project=project,
+            heading=section.heading,
+            line_start=section.line_start,
+            line_end=section.line_end,
+            byte_start=section.byte_start,
+            byte_end=section.byte_end,
+            file_hash=digest,
+            above=section.above,
+            applies_to=globs,
+            imports=imports(section.content.split("\n")),
+            raw=data[section.byte_start : section.byte_end],
+        )
+        for section in found
+        if section.role is Role.TEXT and section.content
+    )
+
+
+def _globs(found: Iterable[Section]) -> tuple[str, ...]:
+    """Return the globs that the file's front matter names."""
+    for section in found:
+        if section.role is Role.FRONT_MATTER:
+            return markdown.globs(section.content)
+    return ()
+
+
+class Parser(Protocol):
+    """Turns a file's bytes into fragments; pure.
+
+    Raises `FileTooLarge` and `NotText`, naming the path.
+    """
+
+    def __call__(self, data: bytes, *, path: str, project: str) -> tuple[Fragment, ...]:
+        """Return what a human says in the file, in its order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One way to write instruction files.
+
+    Attributes:
+        agent: whose files these are, as `cortex resolve --agent` takes it.
+        where: a bare name is met in any folder of a project, a path only there from its root. A
+            path may begin with `**/`, for any folder, and hold `*` for what has no `/` in it.
+        parse: the parser.
+        private: whether the file is one person's own: what it says stays in its project.
+
+    """
+
+    agent: str
+    where: str
+    parse: Parser = fragments
+    private: bool = False
+
+
+#: Every file we read. Names are compared exactly, upper and lower case too.
+DIALECTS = (
+    Dialect("claude", "CLAUDE.md"),
+    Dialect("claude", "CLAUDE.local.md", private=True),
+    Dialect("claude", ".claude/CLAUDE.md"),
+    Dialect("claude", "**/.claude/rules/**/*.md"),
+    Dialect("agents", "AGENTS.md"),
+    Dialect("gemini", "GEMINI.md"),
+    Dialect("copilot", ".github/copilot-instructions.md"),
+    Dialect("copilot", ".github/instructions/**/*.instructions.md"),
+    Dialect("cursor", ".cursorrules"),
+    Dialect("cursor", "**/.cursor/rules/**/*.mdc"),
+    Dialect("windsurf", ".windsurfrules"),
+    Dialect("windsurf", "**/.windsurf/rules/**/*.md"),
+)
+
+#: Folders of a tool: what lies in one speaks for the folder around it.
+_OF_TOOLS = frozenset({".claude", ".cursor", ".github", ".windsurf"})
+
+_BY_PLACE = {dialect.where: dialect for dialect in DIALECTS if "*" not in dialect.where}
+
+
+def dialect_of(relative_path: str) -> Dialect | None:
+    """Return how to read a file, given its path from the project's root; None: not for us.
+
+    Every file of a project is asked about at each sweep: most are told by their name.
+    """
+    path = PurePosixPath(relative_path)
+    known = _BY_PLACE.get(str(path)) or _BY_PLACE.get(path.name)
+    if known is not None or _OF_TOOLS.isdisjoint(path.parts):
+        return known
+    matching = (each for pattern, each in _patterns() if pattern.fullmatch(str(path)))
+    return next(matching, None)
+
+
+def folder_of(relative_path: str) -> str:
+    """Return the folder that a file speaks for, from the project's root; "" for all of it.
+
+    That is the folder it lies in, and of what lies in a tool's own folder (`.cursor/rules`) the
+    folder around that.
+    """
+    parts = PurePosixPath(relative_path).parent.parts
+    inner = next((number for number, part in enumerate(parts) if part in _OF_TOOLS), len(parts))
+    return "/".join(parts[:inner])
+
+
+@cache
+def _patterns() -> tuple[tuple[re.Pattern[str], Dialect], ...]:
+    """Return the dialects that are known by a pattern of their path."""
+    return tuple(
+        (re.compile(_expression(each.where)), each) for each in DIALECTS if "*" in each.where
+    )
+
+
+def _expression(where: str) -> str:
+    """Return a path with `**/` and `*` as a regular expression."""
+    parts = re.split(r"(\*\*/|\*)", where)
+    return "".join({"**/": "(?:.+/)?", "*": "[^/]*"}.get(part, re.escape(part)) for part in parts)

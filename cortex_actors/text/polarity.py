@@ -11,8 +11,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cortex_actors.rules.lexicon import Lexicon
-    from cortex_actors.rules.wording import Word, Wording
+    from cortex_actors.text.lexicon import Lexicon, Word, Wording
 
 #: Signs that end a clause; what was forbidden before them does not reach beyond.
 _ENDS = frozenset(".;!?()\u2014\u2192\u3002\uff1b|")

@@ -1,1 +1,0 @@
-"""Instruction-file dialects in: bytes to sections and fragments; pure, linear, never surprised."""

@@ -1,0 +1,573 @@
+"""A statement as the rules understand it, read once and kept.
+
+Small things about a statement that decide a comparison: switches, order, amounts, its lead.
+
+The numbers a statement gives: of what, how many, and whether more or less would do.
+
+Known measures (`tables/measures.toml`) and versions have slots of their own. Any other number is
+kept with its unit and compared only where two statements say the same but for it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from cortex_actors.text.lexicon import STOP_WORDS, Wording, wording
+from cortex_actors.text.polarity import Sense, senses
+from cortex_actors.text.positions import Position, positions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from cortex_actors.domain.insight import Claim
+    from cortex_actors.text.lexicon import Lexicon, Measure, Word
+
+
+#: Where a range has no end.
+_ENDLESS = 1e9
+
+#: What a version's first number counts for, where versions are ordered as one number.
+_MAJOR = 1e6
+
+#: Letters beside a number in which what it measures is looked for.
+_NEAR = 60
+
+_QUANTITY = re.compile(
+    r"(?P<sign>at most |at least |up to |<=? ?|>=? ?|~ ?|max(?:imum)? |min(?:imum)? |under |below |"
+    r"over |exactly )?(?<![\w.])(?<!\d-)(?P<number>\d{1,6}(?:[.,]\d+)?)(?P<more>\+)?"
+    r"(?P<unit>[ -]?%| ?[a-z]+|-[a-z]+|)"
+)
+
+SPELT = {
+    each: number
+    for number, each in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve".split()
+    )
+}
+_SPELT_OUT = re.compile(rf"\b({'|'.join(list(SPELT)[2:])})(?= (?!of\b)[a-z]+|-space)")
+
+#: Units of a length; in parentheses they tell how long a file happens to be.
+_LINES = frozenset({"line", "lines", "loc"})
+
+#: Words beside a number that is the least.
+_LEAST = re.compile(r"minimum|at least|min\b|>=?|\d ?%?\+|above|threshold|below \d")
+
+_COUNTED = re.compile(rf"\d|{'|'.join(list(SPELT)[2:])}")
+
+_VERSION = re.compile(
+    r"(?P<thing>[a-z#.+/]{1,12}(?: [a-z]{2,6})?)[\s:`\"'=*]{0,3}"
+    r"(?:version[\s:`\"'=*]{0,3}|v)?(?:is |to |of )?"
+    r"(?P<sign>>=|<=|==|~=|\^|~|>|<|at least |at most )? ?v?(?P<number>\d{1,4}(?:\.\d{1,4}){0,3})"
+    r"(?P<more>\+|\.x| or (?:later|newer|higher|above|greater)| and (?:later|above|up))?"
+    r"(?P<to> ?(?:-|\u2013|\u2014|to|through|and) ?v?\d[\d.]*)?(?![\w%])"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """What a statement allows of one measure, ends included."""
+
+    slot: str
+    least: float
+    most: float
+    shown: str
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it names one value, or one release, and no bound."""
+        return self.most < _ENDLESS and self.least > -_ENDLESS
+
+    def refines(self, other: Range) -> bool:
+        """Whether one says 3.10 and the other only 3: a release within what is named broadly."""
+        coarse = not self.least % _MAJOR or not other.least % _MAJOR
+        return coarse and self.least // _MAJOR == other.least // _MAJOR and self.most == other.most
+
+    def meets(self, other: Range) -> bool:
+        """Whether some value is right for both."""
+        return self.least <= other.most and other.least <= self.most
+
+    def bounds(self) -> tuple[float, float]:
+        """Return both ends, which two equal ranges share."""
+        return self.least, self.most
+
+
+def ranges(said: Wording, senses: Sequence[Sense], *, lexicon: Lexicon) -> dict[str, Range]:
+    """Return slot -> what a statement allows of a known measure or version.
+
+    A measure that is given two numbers in one statement is left out: which one counts, and where,
+    cannot be told.
+    """
+    found: dict[str, Range] = {}
+    plain = _without_denied(said, senses)
+    if not _COUNTED.search(said.plain):
+        return found
+    double: set[str] = set()
+    for each in (*_measured(plain, lexicon), *_versions(plain, lexicon)):
+        if found.setdefault(each.slot, each).bounds() != each.bounds():
+            double.add(each.slot)
+    return {slot: each for slot, each in found.items() if slot not in double}
+
+
+def _without_denied(said: Wording, senses: Sequence[Sense]) -> str:
+    """Return a text without the numbers it is against: "120, not 88"."""
+    plain = said.plain
+    for word, sense in zip(said.words, senses, strict=True):
+        if sense is Sense.AGAINST and word.text[0].isdigit() and _is_named(said, word):
+            plain = plain[: word.start] + "#" * len(word.text) + plain[word.end :]
+    return plain
+
+
+def _is_named(said: Wording, word: Word) -> bool:
+    """Whether a number follows "not" at once; in "never exceed 50 lines" it is the limit."""
+    place = said.words.index(word)
+    return place > 0 and said.words[place - 1].text in {"not", "of", "than", "over"}
+
+
+def _measured(plain: str, lexicon: Lexicon) -> Iterator[Range]:
+    """Yield the known measures that a text gives a number for."""
+    digits = _SPELT_OUT.sub(lambda match: str(SPELT[match[1]]), plain)
+    for match in _QUANTITY.finditer(digits):
+        number = float(match["number"].replace(",", ""))
+        unit = match["unit"].strip(" -")
+        if unit in _LINES and digits[: match.start()].rstrip().endswith("("):
+            continue
+        near = digits[max(0, match.start() - _NEAR) : match.end() + _NEAR]
+        for measure in lexicon.measures:
+            if _fits(measure, number, unit, near):
+                most = _ENDLESS if measure.least_counts and _LEAST.search(near) else number
+                yield Range(measure.slot, number, most, match[0].strip())
+                break
+
+
+def _fits(measure: Measure, number: float, unit: str, near: str) -> bool:
+    """Whether a number with its unit is one of this measure."""
+    if not measure.least <= number <= measure.most:
+        return False
+    # Without a unit of its own, or with a word that is no unit, the number must stand alone.
+    named = unit in measure.units or unit.rstrip("s") in measure.units
+    return named and measure.about.search(near) is not None
+
+
+def _versions(plain: str, lexicon: Lexicon) -> Iterator[Range]:
+    """Yield the versions that a text names."""
+    for match in _VERSION.finditer(plain):
+        slot = _thing(match["thing"], lexicon)
+        if slot is None:
+            continue
+        number = _numeric(match["number"])
+        shown = f"{slot} {match['number']}{match['more'] or ''}"
+        sign, more = (match["sign"] or "").strip(), match["more"]
+        if match["to"]:
+            continue
+        if sign in {">=", ">", "at least"} or (more and more != ".x"):
+            yield Range(f"version of {slot}", number, _ENDLESS, shown)
+        elif sign in {"<=", "<", "at most"}:
+            yield Range(f"version of {slot}", -_ENDLESS, number, shown)
+        else:
+            yield Range(f"version of {slot}", number, _last(match["number"]), shown)
+
+
+def _thing(words: str, lexicon: Lexicon) -> str | None:
+    """Return the thing whose version follows; the longer of two names."""
+    named = words.strip(" :(*-").removesuffix(" version").strip()
+    return lexicon.versions.get(named) or lexicon.versions.get(named.rpartition(" ")[2])
+
+
+def _numeric(version: str) -> float:
+    """Return a version as one number by which versions are ordered."""
+    parts = [*map(int, version.split(".")), 0, 0][:3]
+    return parts[0] * _MAJOR + parts[1] * 1e3 + parts[2]
+
+
+def _last(version: str) -> float:
+    """Return the last release a version stands for: 3.11 is all of 3.11.x."""
+    parts = version.split(".")
+    step = {1: _MAJOR, 2: 1e3}.get(len(parts), 1)
+    return _numeric(version) + step - 1
+
+
+#: What makes "on" and "off" a switch.
+_SWITCHING = frozenset(
+    {"is", "are", "turn", "turned", "to", "switch", "switched", "default", "defaults", ":", "be"}
+)
+
+#: Words of a unit -> the unit, and how many of it one is.
+_UNITS = {
+    **dict.fromkeys(("ms", "millisecond", "milliseconds"), ("second", 0.001)),
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), ("second", 1.0)),
+    **dict.fromkeys(("min", "mins", "minut", "minute", "minutes"), ("second", 60.0)),
+    **dict.fromkeys(("h", "hr", "hour", "hours"), ("second", 3600.0)),
+    **dict.fromkeys(("day", "days"), ("second", 86400.0)),
+    **dict.fromkeys(("kb", "kib"), ("byte", 1e3)),
+    **dict.fromkeys(("mb", "mib"), ("byte", 1e6)),
+    **dict.fromkeys(("gb", "gib"), ("byte", 1e9)),
+}
+
+#: Words between a thing and its number: "port 8080", "port is set to 8080".
+_LINKS = frozenset({"is", "=", ":", "to", "of", "set", "at", "number", "limit", "be", "defaults"})
+
+#: What begins a remark on a command line.
+_REMARK = re.compile(r"\s(?:#|-|\u2013|\u2014)\s")
+
+#: Words of a label at most, and the last letter of Latin scripts.
+_LABEL, _LATIN = 4, "\u024f"
+
+#: Letters of the longest number that counts something.
+_DIGITS = 9
+
+
+def switched(words: Sequence[Word], senses: Sequence[Sense], lexicon: Lexicon) -> bool | None:
+    """Return whether a statement says that something is on; None when it says neither, or both."""
+    found = set()
+    for number, (word, sense) in enumerate(zip(words, senses, strict=True)):
+        on = word.text in lexicon.cues["yes"]
+        if not on and word.text not in lexicon.cues["no"]:
+            continue
+        before = words[number - 1].text if number else ""
+        if word.text in {"on", "off"} and before not in _SWITCHING:
+            continue
+        found.add(on is not (sense is Sense.AGAINST))
+    return found.pop() if len(found) == 1 else None
+
+
+def order(words: Sequence[Word], senses: Sequence[Sense], lexicon: Lexicon) -> int:
+    """Return -1 where something comes before another thing, 1 after it, 0 without either.
+
+    What may not be until something else has been comes after it.
+    """
+    said = {word.text for word in words if not word.code}
+    earlier = bool(said & lexicon.cues["earlier"])
+    later = bool(said & lexicon.cues["later"]) or "until" in said
+    if Sense.BARRED in senses and earlier:
+        earlier, later = False, True
+    return later - earlier
+
+
+def amounts(words: Sequence[Word]) -> dict[str, float]:
+    """Return what is counted -> how many; a thing that is counted twice is left out."""
+    found: dict[str, list[float]] = {}
+    for number, word in enumerate(words):
+        value = _value(word.text)
+        if value is None:
+            continue
+        after = words[number + 1] if number + 1 < len(words) else None
+        unit, factor = _UNITS.get(after.text if after else "", ("", 1.0))
+        thing = unit or _before(words, number) or (after.stem if after and after.is_word else "")
+        if thing:
+            found.setdefault(thing, []).append(value * factor)
+    return {thing: values[0] for thing, values in found.items() if len(values) == 1}
+
+
+def counts(word: str) -> bool:
+    """Whether a stem is a number or a unit, of which amounts are made."""
+    return _value(word) is not None or word in _UNITS or f"{word}s" in _UNITS
+
+
+def lead(parts: Sequence[Part], *, label: frozenset[str]) -> tuple[frozenset[str], bool]:
+    """Return the words of what a statement says first, and whether it is against that.
+
+    A label, "Formatting:", says nothing yet.
+    """
+    for part in parts:
+        said = part.sense in {Sense.WANTED, Sense.AGAINST} and not set(part.stems) <= label
+        if said and len(part.stems) > 1:
+            return frozenset(part.stems), part.sense is Sense.AGAINST
+    return frozenset(), False
+
+
+def label_of(words: Sequence[Word]) -> frozenset[str]:
+    """Return the words before the colon with which a statement begins: "Formatting: ruff"."""
+    for number, word in enumerate(words[: _LABEL + 1]):
+        if word.text == ":" and not word.code:
+            return frozenset(each.stem for each in words[:number] if each.is_word)
+    return frozenset()
+
+
+def command(text: str, said: Wording, lexicon: Lexicon) -> str:
+    """Return the command line that a statement is, without what is said of it; "" for none."""
+    first = said.words[0] if said.words else None
+    if first is None or first.text not in lexicon.commands or first.proper:
+        return ""
+    if first.code:
+        return " ".join(word.text for word in said.words if word.code == first.code)
+    return " ".join(_REMARK.split(text.lower(), maxsplit=1)[0].split())
+
+
+def foreign(plain: str) -> bool:
+    """Whether a text is mostly in a script other than the Latin one."""
+    letters = [letter for letter in plain if letter.isalpha()]
+    return sum(letter > _LATIN for letter in letters) * 3 > len(letters)
+
+
+def alike(left: str, right: str) -> float:
+    """Return the share of groups of three letters that two texts have in common (Jaccard)."""
+    one, other = ({text[n : n + 3] for n in range(len(text) - 2)} for text in (left, right))
+    return len(one & other) / max(1, len(one | other))
+
+
+def _before(words: Sequence[Word], number: int) -> str:
+    """Return the thing a number is said of: "port 8080", "timeout: 30"."""
+    for word in reversed(words[max(0, number - 4) : number]):
+        if word.text in _LINKS:
+            continue
+        return word.stem if word.is_word and word.text in _COUNTED_NOUNS else ""
+    return ""
+
+
+def _value(text: str) -> float | None:
+    """Return the number a word is, or None."""
+    if text in SPELT:
+        return float(SPELT[text])
+    plain = text.lstrip("~<>=").replace(",", "")
+    if not plain or len(plain) > _DIGITS or plain.count(".") > 1:
+        return None
+    return float(plain) if plain.replace(".", "").isdecimal() else None
+
+
+#: Things that are named before their number.
+_COUNTED_NOUNS = frozenset(
+    "port timeout retries retry limit size threshold ttl workers concurrency interval depth "
+    "replicas ports batch budget level".split()
+)
+
+
+#: Readings kept: a statement is compared with many neighbours, mostly one after the other.
+KEPT = 20_000
+
+#: What makes a statement hold only now and then: it is compared, and merged only with its like.
+_CONDITIONS = frozenset(
+    "if when whenever unless while once except until during wenn falls cuando si quand".split()
+)
+
+#: What takes something out again.
+_EXCEPTIONS = frozenset({"but", "except", "unless", "excluding", "aber", "außer", "pero", "mais"})
+
+#: Signs after which a statement says another thing; a prohibition goes on over commas.
+_ENDS = frozenset(".;!?()\u2014:,")
+_LIST = _ENDS - {","}
+
+#: Words that may stand before a prohibition: "you must never", "please do not".
+_ORDERING = frozenset(
+    "do does did you we one must should shall will can may please always also and to so".split()
+)
+
+#: Words after which a statement says what for, or why.
+_ASIDE = frozenset({"for", "because", "so", "since", "für", "weil", "para", "pour"})
+
+#: Words by which a statement leaves no exception.
+_ALL = frozenset({"all", "every", "each", "always", "must", "any", "everywhere", "alle", "immer"})
+
+_NUMBER = re.compile(r"v?\d[\d.,]*[%+x]?")
+_HEADING = re.compile(r"[^\w.+#-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Words in a row that a statement does one thing with.
+
+    Attributes:
+        purpose: whether they only say what for, or why: "use X for Y".
+        opens: whether a clause begins with them.
+        orders: whether they do, and nothing but "do not" or its like stands before them.
+        stems: what they say, in their order, without light words.
+        names: those of them that are code.
+        manner: those that say how something is done: "casually", "blindly".
+
+    """
+
+    sense: Sense
+    purpose: bool
+    opens: bool
+    orders: bool
+    stems: tuple[str, ...]
+    names: frozenset[str] = frozenset()
+    manner: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one statement says.
+
+    Attributes:
+        stems: every word that says something -> what the statement does with it.
+        names: code, paths and other words that are written in one way only, but for examples.
+        numbers: every number, spelt out or not.
+        conditional: whether it holds only if or when something is so.
+        excepting: whether it takes something out again.
+        universal: whether it leaves no exception.
+        permitting: whether it says that something may be.
+        denying: whether it is against something.
+        switched, order, amounts, lead, label, command, foreign: see `rules/traits.py`.
+        unfinished: whether something follows that it only announces.
+        places: dimension -> values in which it holds; a dimension that is missing is not limited.
+
+    """
+
+    wording: Wording
+    parts: tuple[Part, ...]
+    stems: Mapping[str, Sense]
+    names: frozenset[str]
+    numbers: frozenset[str]
+    positions: Mapping[str, Position]
+    ranges: Mapping[str, Range]
+    places: Mapping[str, frozenset[str]]
+    conditional: bool
+    excepting: bool
+    universal: bool
+    permitting: bool
+    denying: bool
+    switched: bool | None
+    order: int
+    amounts: Mapping[str, float]
+    lead: tuple[frozenset[str], bool]
+    label: frozenset[str]
+    command: str
+    foreign: bool
+    unfinished: bool
+
+
+@lru_cache(maxsize=KEPT)
+def read(claim: Claim, lexicon: Lexicon) -> Reading:
+    """Return what a statement says; what stands above it only tells of what it speaks."""
+    said = wording(claim.text)
+    turned = senses(said, lexicon)
+    label = frozenset(lexicon.synonyms.get(each, each) for each in label_of(said.words))
+    plain = list(_without_examples(said.words))
+    above = claim.heading or ""
+    around = f"{above} {claim.text}"
+    parts = tuple(_parts(said.words, turned, lexicon))
+    return Reading(
+        wording=said,
+        parts=parts,
+        stems=_stems(parts),
+        names=frozenset(word.text for word in plain if _is_name(word)),
+        numbers=frozenset(word.text for word in said.words if _NUMBER.fullmatch(word.text)),
+        positions=positions(said, turned, around=around, lexicon=lexicon),
+        ranges=ranges(said, turned, lexicon=lexicon),
+        places=_places(claim, said.words, lexicon),
+        excepting=any(word.text in _EXCEPTIONS for word in said.words if not word.code),
+        permitting=any(word.text in lexicon.cues["permitting"] for word in said.words),
+        denying=any(part.sense is Sense.AGAINST for part in parts),
+        switched=switched(said.words, turned, lexicon),
+        order=order(said.words, turned, lexicon),
+        amounts=amounts(said.words),
+        lead=lead(parts, label=label),
+        label=label,
+        command=command(claim.text, said, lexicon),
+        foreign=foreign(said.plain),
+        universal=any(word.text in _ALL for word in said.words if not word.code),
+        unfinished=said.plain.rstrip(" *`").endswith((":", "\uff1a")),
+        conditional=Sense.ONLY in turned
+        or any(word.text in _CONDITIONS for word in said.words if not word.code),
+    )
+
+
+def weighty(word: Word, lexicon: Lexicon) -> str | None:
+    """Return the stem a word is compared by, or None for one that says nothing by itself."""
+    if not word.is_word:
+        return None
+    found = lexicon.synonyms.get(word.stem, word.stem)
+    if word.code:
+        return found
+    holds = word.text in STOP_WORDS or word.text in _turning(lexicon)
+    return None if holds or found in lexicon.light else found
+
+
+@lru_cache(maxsize=8)
+def _turning(lexicon: Lexicon) -> frozenset[str]:
+    """Return the words that turn a statement: they are read as its sense."""
+    cues = lexicon.cues
+    return cues["against"] | cues["towards"] | cues["only"] | cues["contrast"]
+
+
+def _without_examples(words: Sequence[Word]) -> Iterator[Word]:
+    """Yield the words outside parentheses: what stands inside explains or gives examples."""
+    depth = 0
+    for word in words:
+        if not word.code and word.text in "()":
+            depth = max(0, depth + (1 if word.text == "(" else -1))
+        elif not depth:
+            yield word
+
+
+def _parts(words: Sequence[Word], turned: Sequence[Sense], lexicon: Lexicon) -> Iterator[Part]:
+    """Yield the parts of a statement."""
+    now: list[tuple[str, Word]] = []
+    sense, purpose, opens, orders = Sense.WANTED, False, True, True
+    for word, its in zip(words, turned, strict=True):
+        ends = not word.code and word.text in (_LIST if its is Sense.AGAINST else _ENDS)
+        aside = its is Sense.WANTED and word.text in _ASIDE and not word.code
+        if (its is not sense or ends or aside) and now:
+            yield _part(sense, now, purpose=purpose, opens=opens, orders=orders and opens)
+            now, opens = [], False
+        if not word.code and word.text in _LIST:
+            opens = orders = True
+        elif its is Sense.WANTED and (word.code or word.text not in _ORDERING):
+            orders = not now and word.text in lexicon.cues["against"] and orders
+        purpose = aside or (purpose and not ends and its is sense)
+        sense = its
+        stem = weighty(word, lexicon)
+        if stem is not None:
+            now.append((stem, word))
+    if now:
+        yield _part(sense, now, purpose=purpose, opens=opens, orders=orders and opens)
+
+
+def _part(
+    sense: Sense, now: Sequence[tuple[str, Word]], *, purpose: bool, opens: bool, orders: bool
+) -> Part:
+    return Part(
+        sense,
+        purpose,
+        opens,
+        orders,
+        tuple(stem for stem, _word in now),
+        frozenset(stem for stem, word in now if word.code),
+        frozenset(stem for stem, word in now if word.text.endswith("ly") and not word.code),
+    )
+
+
+def _stems(parts: Sequence[Part]) -> dict[str, Sense]:
+    """Return each stem with what the statement does with it; wanted once is wanted."""
+    found: dict[str, Sense] = {}
+    for part in parts:
+        for stem in part.stems:
+            if found.get(stem) is not Sense.WANTED:
+                found[stem] = part.sense
+    return found
+
+
+def _is_name(word: Word) -> bool:
+    """Whether a word is written in one way only."""
+    if word.code:
+        return word.is_word
+    return any(each in word.text for each in "./_@#") and word.is_word
+
+
+def _places(claim: Claim, words: Sequence[Word], lexicon: Lexicon) -> dict[str, frozenset[str]]:
+    """Return where a statement holds, by its own words and else by the nearest heading's."""
+    heading = (claim.heading or "").rpartition(" > ")[2].lower()
+    above = {each for each in _HEADING.split(heading) if each}
+    own = {word.text for number, word in enumerate(words) if _tells(words, number, lexicon)}
+    found: dict[str, frozenset[str]] = {}
+    for dimension, values in lexicon.scopes.items():
+        for some in (own,) if dimension in lexicon.place["own"] else (own, above):
+            named = frozenset(values[word] for word in some if word in values)
+            if named:
+                found[dimension] = named
+                break
+    return found
+
+
+def _tells(words: Sequence[Word], number: int, lexicon: Lexicon) -> bool:
+    """Whether a word stands where a statement says for what it holds: "for Python", "UI code"."""
+    if words[number].code:
+        return False
+    before = words[max(0, number - 3) : number]
+    after = words[number + 1].text if number + 1 < len(words) else ""
+    return after in lexicon.place["after"] or any(
+        each.text in lexicon.place["before"] for each in before
+    )

@@ -1,0 +1,681 @@
+"""The tables that rules judge by: words, families of alternatives, measures.
+
+They are data (`rules/tables/*.toml`) and a home's `rules.toml` adds to them: see `extended`.
+
+A statement's words as rules compare them: without markup, in lower case, by their stems.
+
+What stands in backticks is code: its words keep their spelling and count as names. Everything here
+is linear in the text.
+
+English words that hold a sentence together and say nothing of what it is about.
+
+They are dropped from questions, never from texts: a phrase in quotes still finds them. The list
+was chosen by grammar (articles, pronouns, auxiliaries, conjunctions, prepositions, what is left
+of a contraction when its apostrophe is gone), not by looking at any questions. Negations of
+preference ("never", "always", "without") are not in it, because rules are made of them.
+
+The keywords that say of which kind a text is, what it is about, and in which field.
+
+The tables are Cerno's. It counted substrings, so that "restore" was about REST and "important"
+about ports; here a keyword is a whole word or its plain inflection (test, tests, testing).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from cortex_actors.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+
+#: Characters of a statement that are read: a rule is said by then, and pages are not compared.
+MOST = 2_000
+
+#: What is written differently and means the same: typographic letters, marks of lists, shorter
+#: forms. In this order.
+_PLAIN = (
+    (re.compile(r"!?\[([^\]\n]{0,200})\]\([^)\s]{0,500}\)"), r"\1"),
+    (re.compile(r"</?[a-zA-Z][^<>\n]{0,100}>"), " "),
+    (re.compile("[\u2018\u2019\u02bc]"), "'"),
+    (re.compile("[\u201c\u201d\u201e\u00ab\u00bb]"), '"'),
+    (re.compile("[\u2010\u2011]|(?<=\\d) ?\u2013 ?(?=\\d)"), "-"),
+    (re.compile("\\s*[\u2012-\u2015]\\s*| -{1,2} "), " \u2014 "),
+    (re.compile("[\u2705\u2714\u2611\U0001f44d]\ufe0f?"), " do: "),
+    (re.compile("[\u274c\u2716\u2717\u2718\U0001f6ab\u26d4\U0001f44e]\ufe0f?"), " don't: "),
+    (re.compile("[\u2264]\\s*"), "at most "),
+    (re.compile("[\u2265]\\s*"), "at least "),
+    (re.compile("\u2192|=>|->"), " \u2192 "),
+    (re.compile(r"(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)"), ""),
+    (re.compile(r"(?i)\bend[ -]to[ -]end\b"), "e2e"),
+    (re.compile(r"(?i)\b(ca)n't\b"), "cannot"),
+    (re.compile(r"(?i)\b(wo)n't\b"), "will not"),
+    (re.compile(r"(?i)n't\b"), " not"),
+    (re.compile(r"(?i)\b(do|does|should|must|is|are)nt\b"), r"\1 not"),
+    (re.compile(r"(?i)\bcannot\b"), "can not"),
+)
+
+_CODE = re.compile(r"(`{1,3})(.+?)\1")
+
+#: A word: letters and digits, with the dots, dashes and signs of names, versions and options.
+_WORD = re.compile(
+    r"[@#$]?[^\W_](?:[\w.+#/@:-]*[\w+#])?|--?[a-zA-Z][\w-]*|[^\w\s]",
+)
+
+#: Endings that inflect a word, the longest first: (ending, what stands there instead).
+_ENDINGS = (
+    ("ations", ""),
+    ("ation", ""),
+    ("ating", ""),
+    ("ated", ""),
+    ("ates", ""),
+    ("ate", ""),
+    ("ingly", ""),
+    ("ments", "ment"),
+    ("ities", "ity"),
+    ("ies", "y"),
+    ("ied", "y"),
+    ("ying", "y"),
+    ("ings", ""),
+    ("sses", "ss"),
+    ("ches", "ch"),
+    ("shes", "sh"),
+    ("xes", "x"),
+    ("ing", ""),
+    ("edly", ""),
+    ("ers", "er"),
+    ("ed", ""),
+    ("ly", ""),
+    ("es", "e"),
+    ("s", ""),
+)
+
+#: Signs after which a capital says nothing.
+_OPENING = frozenset('.:!?;()\u2014|"*-')
+
+#: Letters that a stem keeps at least.
+_SHORTEST = 3
+
+#: Words whose stems are remembered: those of a language that are said often; and texts whose words
+#: are: a text is compared with several others, by more than one rule.
+_STEMS, _TEXTS = 20_000, 256
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word or sign of a text, with where it stands in the plain text."""
+
+    text: str
+    stem: str
+    start: int
+    end: int
+    #: Which of the text's backticked spans it stands in, from 1; 0 for prose.
+    code: int = 0
+    #: Whether it is written as names are: a capital within a sentence, or inside the word.
+    proper: bool = False
+
+    @property
+    def is_word(self) -> bool:
+        """Whether it is more than a sign."""
+        return len(self.text) > 1 or self.text.isalnum()
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A text without its markup but the backticks of code, and its words."""
+
+    plain: str
+    words: tuple[Word, ...]
+
+    @property
+    def spoken(self) -> tuple[Word, ...]:
+        """The words without the signs."""
+        return tuple(word for word in self.words if word.is_word)
+
+
+def wording(text: str) -> Wording:
+    """Return the words of a text, at most the first `MOST` characters of it."""
+    return _wording(text[:MOST])
+
+
+@lru_cache(maxsize=_TEXTS)
+def _wording(text: str) -> Wording:
+    """Return the words of a text."""
+    pieces, code = _pieces(text)
+    cased = "".join(pieces)
+    plain = cased.lower()
+    if len(plain) != len(cased):
+        plain = "".join(map(_lower, cased))
+    return Wording(plain, tuple(_words(plain, cased, code)))
+
+
+@lru_cache(maxsize=_STEMS)
+def stem(word: str) -> str:
+    """Return a word without its inflection: tests, tested and testing have one stem.
+
+    It is no dictionary: what matters is that forms of one word meet and different words do not.
+    """
+    if not word.isalpha() or len(word) <= _SHORTEST:
+        return word
+    for ending, instead in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST:
+            if ending in {"s", "es"} and word.endswith(("ss", "us", "is")):
+                return word
+            return _undoubled(word[: -len(ending)] + instead)
+    return _undoubled(word)
+
+
+def _undoubled(word: str) -> str:
+    """Return a stem without a final e and without a doubled consonant: writ(e), commit(t)."""
+    if len(word) > _SHORTEST and word.endswith("e"):
+        word = word[:-1]
+    if len(word) > _SHORTEST and word[-1] == word[-2] and word[-1] not in "aeiouls":
+        word = word[:-1]
+    return word
+
+
+def _pieces(text: str) -> tuple[list[str], list[tuple[int, int]]]:
+    """Return the plain pieces of a text, and the ranges of them that are code."""
+    pieces: list[str] = []
+    code: list[tuple[int, int]] = []
+    at = length = 0
+    for match in _CODE.finditer(text):
+        before = _plain(text[at : match.start()])
+        inside = f"`{' '.join(match[2].split())}`"
+        code.append((length + len(before), length + len(before) + len(inside)))
+        pieces += [before, inside]
+        length += len(before) + len(inside)
+        at = match.end()
+    pieces.append(_plain(text[at:]))
+    return pieces, code
+
+
+def _plain(text: str) -> str:
+    """Return prose without markup, one space between words."""
+    for pattern, instead in _PLAIN:
+        text = pattern.sub(instead, text)
+    return re.sub(r"\s+", " ", text)
+
+
+def _lower(letter: str) -> str:
+    """Return a letter in lower case, as one letter, so that places stay the same."""
+    small = letter.lower()
+    return small if len(small) == 1 else letter
+
+
+def _words(plain: str, cased: str, code: list[tuple[int, int]]) -> Iterator[Word]:
+    """Yield the words of a plain text with their places."""
+    number, opens = 0, True
+    for match in _WORD.finditer(plain):
+        while number < len(code) and code[number][1] <= match.start():
+            number += 1
+        inside = number < len(code) and code[number][0] <= match.start()
+        text = match[0]
+        if text == "`":
+            continue
+        known = text if inside else stem(text)
+        proper = not inside and _is_proper(cased[match.start() : match.end()], opens=opens)
+        opens = text in _OPENING
+        yield Word(
+            text, known, match.start(), match.end(), number + 1 if inside else 0, proper=proper
+        )
+
+
+def _is_proper(word: str, *, opens: bool) -> bool:
+    """Whether a word is written as a name; capitals throughout only stress it."""
+    if word.isupper() and word.isalpha():
+        return False
+    return any(map(str.isupper, word[1:])) or (word[0].isupper() and not opens)
+
+
+#: The tables of the product, in the order they are read.
+TABLES = ("words", "families", "measures")
+
+#: Changes with what the rules find in a text: what was judged by another version is judged anew.
+VERSION = 1
+
+#: What stands between two words of a phrase, and what ".." stands for: up to four words.
+_BETWEEN = r"[\s\"',:(*`]{1,4}"
+_GAP = r"[\s\"',:(*`]{1,4}(?:[^\s.;!?\u2014]{1,40}[\s\"',:(*`]{1,4}){0,4}?"
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One of the alternatives of a family, and how it is called.
+
+    Attributes:
+        names: what it is called: wanted or not as the statement has it.
+        stands: what says by itself that it is wanted, "never commit unless asked"; None without.
+
+    """
+
+    name: str
+    names: re.Pattern[str] | None
+    stands: re.Pattern[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Alternatives of which a project chooses one.
+
+    Attributes:
+        nouns: words that may follow a member without becoming what is spoken of.
+        needs: words of which one stands near, where the members' words mean many things.
+        near: whether that word stands in the same part of a sentence, or in the heading above.
+        unless: words of a clause in which a member is something else.
+        closed: whether there is no third way.
+        commands: whether running a member is choosing it.
+        compatible: pairs of members that go together.
+        phrases: whether its members are said in so many words that naming one is taking a stand.
+
+    """
+
+    slot: str
+    members: tuple[Member, ...]
+    anchors: frozenset[str]
+    nouns: frozenset[str]
+    needs: frozenset[str]
+    near: bool
+    unless: frozenset[str]
+    closed: bool
+    commands: bool
+    phrases: bool
+    compatible: frozenset[frozenset[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """Something a statement gives a number for.
+
+    Attributes:
+        least, most: between which numbers can be meant at all.
+        least_counts: whether a number said to be the least leaves room above it.
+
+    """
+
+    slot: str
+    about: re.Pattern[str]
+    units: frozenset[str]
+    least: float
+    most: float
+    least_counts: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """All tables, ready to be asked; equal tables have equal digests.
+
+    Attributes:
+        cues: kind of cue -> its words (`rules/tables/words.toml` says what each does).
+        commands: words with which a command line begins.
+        light: stems of no weight when contents are compared.
+        synonyms: stem -> the stem that stands for it.
+        antonyms: word -> its opposites.
+        distinct: word -> words that make another statement of one that has it, opposites included.
+        scopes: dimension -> word -> value.
+        place: what stands before and after a scope's words, and scopes headings do not tell.
+        versions: word -> the thing whose version a number after it is.
+
+    """
+
+    digest: str
+    cues: Mapping[str, frozenset[str]]
+    commands: frozenset[str]
+    light: frozenset[str]
+    synonyms: Mapping[str, str]
+    antonyms: Mapping[str, frozenset[str]]
+    distinct: Mapping[str, frozenset[str]]
+    scopes: Mapping[str, Mapping[str, str]]
+    place: Mapping[str, frozenset[str]]
+    families: tuple[Family, ...]
+    measures: tuple[Measure, ...]
+    versions: Mapping[str, str]
+
+    def __hash__(self) -> int:
+        """Hash by what the tables say, so that readings can be kept."""
+        return hash(self.digest)
+
+
+@cache
+def standard() -> Lexicon:
+    """Return the product's own tables."""
+    return _made(_shipped())
+
+
+def extended(written: str, *, origin: str = "rules.toml") -> Lexicon:
+    """Return the product's tables with those of a TOML text added.
+
+    Lists grow, a family of a known slot gets further members, anything new is added; nothing is
+    taken away. Raises `ConfigurationError` for a text that is no TOML or has other tables.
+    """
+    try:
+        added = tomllib.loads(written)
+        return _made(_merged(_shipped(), added))
+    except (tomllib.TOMLDecodeError, TypeError, KeyError, AttributeError, re.error) as error:
+        raise ConfigurationError(
+            f"cannot read the rules in {origin}: {error}; "
+            "compare it with the tables in docs/contradictions.md, or move it away"
+        ) from error
+
+
+def _shipped() -> dict[str, Any]:
+    """Return the tables of the wheel as one."""
+    folder = files("cortex_actors.rules") / "tables"
+    read = [tomllib.loads((folder / f"{name}.toml").read_text("utf-8")) for name in TABLES]
+    return {key: value for table in read for key, value in table.items()}
+
+
+def _merged(known: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
+    """Return two tables as one: tables by key, families by slot, lists one after the other."""
+    merged = dict(known)
+    for key, value in added.items():
+        if key not in known:
+            merged[key] = value
+        elif isinstance(value, dict):
+            merged[key] = _merged(known[key], value)
+        elif key in {"family", "measure"}:
+            merged[key] = _by_slot(known[key], value)
+        elif isinstance(value, list):
+            merged[key] = [*known[key], *value]
+        else:
+            merged[key] = value
+    return merged
+
+
+def _by_slot(known: list[dict[str, Any]], added: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return families of both; what is added to a known slot extends it."""
+    slots = {each["slot"]: each for each in known}
+    for each in added:
+        slots[each["slot"]] = _merged(slots.get(each["slot"], {}), each)
+    return list(slots.values())
+
+
+def _made(table: Mapping[str, Any]) -> Lexicon:
+    """Return tables as they are asked."""
+    cues = {kind: frozenset(words) for kind, words in table["cues"].items()}
+    turning = cues["against"] | cues["only"] | cues["inverting"] | cues["contrast"]
+    return Lexicon(
+        digest=hashlib.sha256(repr((VERSION, sorted(table.items()))).encode()).hexdigest(),
+        cues=cues,
+        commands=frozenset(table["words"]["commands"]),
+        light=frozenset(map(stem, table["words"]["light"])),
+        synonyms={
+            stem(word): stem(group[0]) for group in table["words"]["synonyms"] for word in group
+        },
+        antonyms=_opposites(table["words"]["antonyms"]),
+        distinct=_opposites([*table["words"]["antonyms"], *table["words"]["distinct"]]),
+        scopes={
+            dimension: {word: value for value, words in values.items() for word in words}
+            for dimension, values in table["scopes"].items()
+        },
+        place={key: frozenset(words) for key, words in table["place"].items()},
+        families=tuple(_family(each, turning) for each in table["family"]),
+        measures=tuple(map(_measure, table["measure"])),
+        versions={word: slot for slot, words in table["versions"].items() for word in words},
+    )
+
+
+def _opposites(pairs: Iterable[list[str]]) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for one, other in pairs:
+        found.setdefault(one, set()).add(other)
+        found.setdefault(other, set()).add(one)
+    return {word: frozenset(others) for word, others in found.items()}
+
+
+def _family(table: Mapping[str, Any], turning: frozenset[str]) -> Family:
+    members = tuple(_member(name, phrases, turning) for name, phrases in table["members"].items())
+    phrases = [each for some in table["members"].values() for each in some]
+    return Family(
+        slot=table["slot"],
+        members=members,
+        anchors=frozenset(word for each in phrases for word in _anchor(each)),
+        nouns=frozenset(table.get("nouns", ())),
+        needs=frozenset(table.get("needs", ())),
+        unless=frozenset(table.get("unless", ())),
+        near=bool(table.get("near", False)),
+        closed=bool(table.get("closed", False)),
+        commands=bool(table.get("commands", False)),
+        compatible=frozenset(map(frozenset, table.get("compatible", ()))),
+        phrases=bool(table.get("phrases", False)),
+    )
+
+
+def _member(name: str, phrases: list[str], turning: frozenset[str]) -> Member:
+    """Return a member; phrases with a word that turns the sense are stands by themselves."""
+    stands = [each for each in phrases if turning & set(re.split(r"[ |]", each))]
+    names = [each for each in phrases if each not in stands]
+    return Member(name, _any_of(names), _any_of(stands))
+
+
+def _any_of(phrases: list[str]) -> re.Pattern[str] | None:
+    """Return a pattern for whole phrases; the longest is tried first."""
+    if not phrases:
+        return None
+    pattern = "|".join(map(_phrase, sorted(phrases, key=len, reverse=True)))
+    return re.compile(rf"(?<![\w./@-])(?:{pattern})(?![\w-]|[:.]\w)")
+
+
+def _phrase(phrase: str) -> str:
+    """Return a phrase as a pattern: `a|b`, `word?` that may be missing, `words?`, `..`."""
+    pattern, between = "", ""
+    for part in phrase.split():
+        if part == "..":
+            between = _GAP
+            continue
+        piece = f"(?:{'|'.join(map(_option, part.split('|')))})"
+        if _is_optional(part):
+            pattern += f"(?:{between}{piece})?" if pattern else f"(?:{piece}{_BETWEEN})?"
+            between = between if pattern.endswith(")?") and between else ""
+        else:
+            pattern += between + piece
+            between = _BETWEEN
+    return pattern
+
+
+def _option(word: str) -> str:
+    """Return a word as a pattern; `words?` is its singular, too."""
+    bare = re.escape(word[:-1] if len(word) > 1 and word.endswith("?") else word)
+    return f"{bare}?" if _is_plural(word) else bare
+
+
+def _is_plural(word: str) -> bool:
+    return len(word) > len("s?") and word.endswith("s?")
+
+
+def _is_optional(part: str) -> bool:
+    """Whether a part of a phrase may be missing as a whole."""
+    return len(part) > 1 and part.endswith("?") and not _is_plural(part)
+
+
+def _anchor(phrase: str) -> list[str]:
+    """Return letters of which some stand wherever the phrase does; those of its longest part."""
+    parts = [each for each in phrase.split() if each != ".." and not _is_optional(each)]
+    best = max(parts, key=lambda part: min(map(len, part.split("|"))))
+    return [each[:-2] if _is_plural(each) else each for each in best.split("|")]
+
+
+def _measure(table: Mapping[str, Any]) -> Measure:
+    about = "|".join(re.escape(each) for each in sorted(table["about"], key=len, reverse=True))
+    return Measure(
+        slot=table["slot"],
+        about=re.compile(rf"(?<!\w)(?:{about})(?!\w)"),
+        units=frozenset(table["units"]),
+        least=float(table["from"]),
+        most=float(table["to"]),
+        least_counts=bool(table.get("least_counts", False)),
+    )
+
+
+#: Lower case, as a question's words are compared with it.
+STOP_WORDS = frozenset(
+    """
+    a an the
+    i me my mine myself we us our ours ourselves you your yours yourself yourselves
+    he him his himself she her hers herself it its itself they them their theirs themselves
+    this that these those who whom whose which what when where why how
+    am is are was were be been being do does did doing done have has had having
+    can could may might must shall should will would
+    and but or nor so if then than because as while until though although
+    of at by for with about against between into through during before after above below
+    to from up down in out on off over under again further once
+    here there all any both each few more most other some such no not only own same too very just
+    s t d m o y ll re ve don isn aren wasn weren doesn didn hasn haven hadn won wouldn couldn
+    shouldn mustn mightn needn ain
+    """.split()
+)
+
+
+#: What speaks for each category.
+CATEGORIES: Mapping[str, tuple[str, ...]] = {
+    "convention": (
+        *("always", "convention", "naming", "style", "format", "prefer", "use snake_case"),
+        *("use camelcase", "indentation", "consistent"),
+    ),
+    "fact": (
+        *("version", "requires", "dependency", "api", "endpoint", "schema", "table", "database"),
+        *("port", "url", "path"),
+    ),
+    "pattern": (
+        *("pattern", "architecture", "structure", "layout", "design", "module", "layer"),
+        "separation",
+    ),
+    "preference": (
+        *("prefer", "preference", "rather", "instead of", "favour", "favor", "recommended"),
+        "suggestion",
+    ),
+    "principle": (
+        *("principle", "philosophy", "approach", "strategy", "guideline", "best practice"),
+        "rule of thumb",
+    ),
+    "technique": (
+        *("how to", "technique", "pattern", "recipe", "step by step", "implementation", "method"),
+        "workflow",
+    ),
+    "warning": (
+        *("never", "don't", "do not", "avoid", "careful", "dangerous", "warning", "caution"),
+        *("must not", "forbidden", "pitfall"),
+    ),
+}
+
+#: A tag applies when any of its words occurs. Last in each are words that Cerno found by the
+#: substring and that a whole word would miss.
+TAGS: Mapping[str, tuple[str, ...]] = {
+    "api": ("api", "endpoint", "rest", "graphql", "request", "response"),
+    "concurrency": (
+        *("genserver", "process", "spawn", "task", "supervisor", "otp"),
+        *("subprocess", "multiprocessing"),
+    ),
+    "database": (
+        *("database", "query", "migration", "schema", "ecto", "repo", "sql"),
+        *("sqlite", "postgresql", "mysql", "repository"),
+    ),
+    "deployment": (
+        *("deploy", "release", "docker", "ci", "cd", "pipeline"),
+        *("deployment", "dockerfile"),
+    ),
+    "documentation": (
+        *("doc", "readme", "comment", "moduledoc"),
+        *("document", "documentation", "docstring"),
+    ),
+    "error-handling": ("error", "exception", "rescue", "catch", "raise", "try"),
+    "performance": (
+        *("performance", "optimize", "cache", "fast", "slow", "benchmark"),
+        *("optimise", "optimization", "optimisation", "faster", "slower"),
+    ),
+    "refactoring": ("refactor", "clean", "simplify", "extract", "rename"),
+    "security": (
+        *("security", "auth", "token", "password", "encrypt", "secret"),
+        *("authentication", "authenticate", "authorization", "authorisation", "authorize"),
+        *("authorise", "oauth", "encryption"),
+    ),
+    "testing": ("test", "spec", "assert", "mock", "fixture", "exunit", "pytest", "unittest"),
+}
+
+#: What speaks for each domain.
+DOMAINS: Mapping[str, tuple[str, ...]] = {
+    "architecture": ("architecture", "design", "layer", "module", "microservice"),
+    "database": ("postgres", "mysql", "sqlite", "redis", "database", "sql", "migration"),
+    "devops": ("docker", "kubernetes", "ci/cd", "deploy", "terraform"),
+    "elixir": ("elixir", "mix", "genserver", "ecto", "phoenix", "otp", "beam", "erlang", "iex"),
+    "go": ("go", "golang", "goroutine", "go mod"),
+    "javascript": ("javascript", "node", "npm", "react", "typescript", "jsx", "tsx"),
+    "python": ("python", "pip", "django", "flask", "pytest", "venv"),
+    "ruby": ("ruby", "rails", "gem", "bundler", "rspec"),
+    "rust": ("rust", "cargo", "crate", "borrow", "lifetime"),
+    "testing": ("test", "spec", "tdd", "bdd", "coverage"),
+}
+
+#: Names of tools and languages: they take a plural and nothing else, for "going" is not Go and
+#: "mixed" is not Mix.
+_NAMES = frozenset(
+    word
+    for domain in ("elixir", "go", "javascript", "python", "ruby", "rust")
+    for word in DOMAINS[domain]
+)
+
+_KEYWORD = re.compile(r"\w+")
+
+
+def occurring(text: str) -> set[str]:
+    """Return every keyword that occurs in a text, inflected or not; a line's end is a blank.
+
+    The text's words are looked up among all forms of all keywords: searching for each keyword took
+    as long as everything else that is done with a file. What is no single word is searched for.
+    """
+    text = " ".join(text.lower().replace("\u2019", "'").split())
+    found = {word for form in set(_KEYWORD.findall(text)) for word in _forms().get(form, ())}
+    found.update(word for word in _phrases() if word in text and _occurs(word, text))
+    return found
+
+
+@cache
+def _forms() -> dict[str, list[str]]:
+    """Return every form of every keyword that is one word -> the keywords it is a form of."""
+    forms: dict[str, list[str]] = {}
+    for word in _all():
+        if word.isalpha():
+            for form in {word, *_inflected(word)}:
+                forms.setdefault(form, []).append(word)
+    return forms
+
+
+@cache
+def _phrases() -> tuple[str, ...]:
+    """Return the keywords that are more, or something else, than one word."""
+    return tuple(word for word in _all() if not word.isalpha())
+
+
+def _all() -> list[str]:
+    """Return every keyword once."""
+    tables = (CATEGORIES, TAGS, DOMAINS)
+    return list(
+        dict.fromkeys(each for table in tables for words in table.values() for each in words)
+    )
+
+
+def _inflected(word: str) -> Iterator[str]:
+    """Yield the forms of a word beside itself."""
+    stem, last = word[:-1], word[-1]
+    if word in _NAMES:
+        endings: tuple[str, ...] = (f"{last}s",)
+    elif last == "e":
+        endings = ("es", "ed", "ing")
+    elif last == "y":
+        endings = ("ies", "ied", "ying")
+    else:
+        twice = (f"{last}{each}{ending}" for each in ("", last) for ending in ("ed", "ing"))
+        endings = (f"{last}s", f"{last}es", *twice)
+    return (stem + ending for ending in endings)
+
+
+def _occurs(word: str, text: str) -> bool:
+    """Whether a keyword that is no single word occurs by itself, with or without an s."""
+    return re.search(rf"(?<!\w){re.escape(word)}s?(?!\w)", text) is not None

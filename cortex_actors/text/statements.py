@@ -1,0 +1,510 @@
+"""A section to the statements it makes: list items, paragraphs, table rows and commands.
+
+A statement is what somebody elsewhere would repeat, or contradict. Each keeps what it stands under:
+headings, a label in bold type, the sentence that introduces the list, the item it is nested in. One
+that stands under `Never:` or `Don'ts` says the opposite without those words, so it gets them.
+
+What a statement does: it tells somebody to do something, says how it is, or shows it.
+
+What a statement stands under, and whether that forbids what it says.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from cortex_actors.domain.project import Statement, StatementKind
+from cortex_actors.text import outline as tables
+from cortex_actors.text.markdown import Heading, Trail, heading, lines
+from cortex_actors.text.outline import Block, Form, Run, outline, runs, spread
+from cortex_actors.text.sentences import (
+    ITEM,
+    PARAGRAPH,
+    Command,
+    commands,
+    is_command,
+    is_noise,
+    sentences,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from cortex_actors.domain.project import Fragment
+
+
+#: Words that oblige, forbid or choose, in the languages of most instruction files.
+_OBLIGES = frozenset(
+    "must should shall always never don't dont avoid prefer prefers preferred require requires "
+    "required mandatory forbidden prohibited disallowed banned ensure cannot can't recommended "
+    "acceptable remember niemals immer muss soll jamais toujours doit siempre nunca debe sempre "
+    "deve zawsze nigdy \u0432\u0441\u0435\u0433\u0434\u0430 "
+    "\u043d\u0438\u043a\u043e\u0433\u0434\u0430 \u043d\u0435\u043b\u044c\u0437\u044f".split()
+)
+
+#: The same in two words, and words that each of them has.
+_TOGETHER = re.compile(
+    r"\b(?:do not|not allowed|not optional|make sure|needs? to|ha(?:ve|s) to|may not|no longer"
+    r"|only (?:when|if|after|use)|instead of|rather than|by default|be sure)\b"
+)
+_APART = frozenset("not make need needs have has no only instead rather default sure".split())
+
+#: The same where words are not apart.
+_SIGNS = re.compile(
+    r"\u5fc5\u987b|\u7981\u6b62|\u4e0d\u8981|\u52a1\u5fc5|\u4e0d\u5f97|\u5e94\u8be5|\u8bf7|\u4f18\u5148"
+    r"|\u5fc5\u305a|\u3057\u306a\u3044|\u304f\u3060\u3055\u3044|\u3079\u304d|\u3059\u308b\u3053\u3068"
+    r"|\uc138\uc694|\uae08\uc9c0|\ud56d\uc0c1"
+)
+
+_WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
+
+#: Verbs with which people tell others what to do.
+_VERBS = frozenset(
+    "abort abstract accept act add adhere adjust adopt advance align allow analyse analyze "
+    "annotate answer append apply approach approve archive ask assert assign assume attach "
+    "audit be begin bind block break bring build bump bypass cache call cancel cap capture "
+    "catch center centralise centralize centre change check choose cite clarify clean clear "
+    "close co-locate collapse collect colocate combine comment commit compare complete "
+    "compose configure confirm connect consider consolidate construct consult continue "
+    "control convert coordinate copy correct cover create debug declare decouple default "
+    "defer define delegate delete deliver demonstrate deploy derive describe design "
+    "destructure detect determine develop disable discuss display document draft drop edit "
+    "eliminate embrace emit enable encapsulate enforce escalate establish evaluate examine "
+    "exclude execute exercise exit expect explain explore export expose extend extract fail "
+    "favor favour fetch fill filter find finish fix flag focus follow force format gate "
+    "generate get give go group guard handle hide highlight honor honour identify implement "
+    "import improve include increase indent inform inherit initialise initialize inject "
+    "insert inspect install integrate introduce invoke isolate keep label launch lazy-load "
+    "lazyload leave let leverage limit link list load localise localize locate lock log look "
+    "maintain manage mark match measure memoise memoize merge migrate minimise minimize "
+    "mirror mock modify monitor move name navigate never no normalise normalize note notify "
+    "omit open opt optimise optimize organise organize override parameterise parameterize "
+    "parse pass perform persist pick pin place plan point prefer prefix prepare present "
+    "preserve prevent prioritise prioritize proceed produce profile propagate propose protect "
+    "prove provide publish pull push put question raise re-use read rebase recheck record "
+    "redact reduce refactor refer reference refresh refuse regenerate register reject rely "
+    "remove rename render replace reply report reproduce request reserve resolve respect "
+    "respond restart restore restrict retain retry return reuse revert review revise rewrite "
+    "roll rotate route run sanitize save scan schedule scope search select send separate set "
+    "setup share ship show simplify skip solve sort specify split squash stage standardise "
+    "standardize start state stay stick stop store stream strip strive structure style "
+    "subclass submit suggest summarise summarize support suppress surface switch sync take "
+    "target tell test think throw tie track transform translate treat trigger trim trust try "
+    "understand update upgrade use utilise utilize validate verify view wait walk want watch "
+    "work wrap write".split()
+)
+
+#: What follows a verb that is no order but a name: `Build: ...`, `Test files are ...`.
+_NAMES = re.compile(r"[*_`]{0,3}\s?[:/-]| (?:is|are|files? (?:are|is|live))\b", re.IGNORECASE)
+
+#: A label in front: `**Style**: use tabs`.
+_LABEL = re.compile(r"\W*[^:.]{1,60}?[*_]{0,3}:[*_]{0,3}\s+")
+
+#: What may stand in front of the verb: a condition, or when.
+_CONDITION = re.compile(
+    r"\W*(?:(?:when|whenever|if|before|after|for|in|on|once|while|unless|until|at|to|as|during|by)\b"
+    r"[^,.]{1,160},\s+|(?:then|also|first|next|finally|please|just|instead|and|explicitly|strictly"
+    r"|consistently|proactively|generally|carefully|you|yes)\b[,:]?\s+)",
+    re.IGNORECASE,
+)
+
+_SHOWS = re.compile(
+    r"\W*(?:for example|for instance|examples?|e\.g\.?|good|bad|correct|incorrect|wrong|right"
+    r"|example(?: \w+){1,2})[*_\s]{0,4}[:,\uff1a]",
+    re.IGNORECASE,
+)
+_EXAMPLES = re.compile(
+    r"\W*(?:examples?|example \w+|good|bad|correct|incorrect|samples?)\W*", re.IGNORECASE
+)
+
+_CODE = re.compile(r"`([^`]+)`")
+_SIDE_BY_SIDE = re.compile(r"(?:`[^`]+`(?:[\s,;/|&+]|and\b|or\b)*)+")
+
+#: Characters of the words around a command, beyond which they say more than what it is for.
+_LABEL_MOST = 60
+
+
+def kind_of(text: str, under: Sequence[str] = ()) -> StatementKind:
+    """Return what a statement does, given what it stands under."""
+    if _shows_a_command(text):
+        return StatementKind.COMMAND
+    if _SHOWS.match(text) or (under and _EXAMPLES.fullmatch(under[-1])):
+        return StatementKind.EXAMPLE
+    if _obliges(_CODE.sub("", text)) or _tells(text):
+        return StatementKind.RULE
+    return StatementKind.FACT
+
+
+def _obliges(text: str) -> bool:
+    """Whether a text obliges somebody, forbids or chooses; words are looked up, not searched."""
+    plain = text.lower().replace("\u2019", "'")
+    words = set(_WORD.findall(plain))
+    if not words.isdisjoint(_OBLIGES):
+        return True
+    if not words.isdisjoint(_APART) and _TOGETHER.search(plain):
+        return True
+    return not plain.isascii() and _SIGNS.search(plain) is not None
+
+
+def _tells(text: str) -> bool:
+    """Whether a text, its label and its condition left out, begins with a verb that tells."""
+    rest = text.lstrip("*_\"'([ \u2705\u274c\u26a0\ufe0f\U0001f6ab-")
+    for front in (_LABEL, _CONDITION, _CONDITION):
+        if _begins_with_verb(rest):
+            return True
+        found = front.match(rest)
+        if found is not None:
+            rest = rest[found.end() :].lstrip("*_\"'( ")
+    return _begins_with_verb(rest)
+
+
+def _begins_with_verb(text: str) -> bool:
+    """Whether a text begins with a verb with which people tell others what to do."""
+    word = _WORD.match(text)
+    return word is not None and word[0].lower() in _VERBS and _NAMES.match(text, word.end()) is None
+
+
+def _shows_a_command(text: str) -> bool:
+    """Whether a text is a command and at most what it is for."""
+    code = _CODE.search(text)
+    if code is None or not is_command(code[1]):
+        return False
+    around = _CODE.sub("", text)
+    if text.startswith("`"):
+        behind = _SIDE_BY_SIDE.match(text)
+        rest = text[behind.end() :] if behind else ""
+        return not rest or (rest[0] in "(:-\u2013\u2014#" and not _obliges(rest))
+    before = text[: code.start()].rstrip("* _")
+    return before.endswith(":") and len(around) <= _LABEL_MOST and not _obliges(around)
+
+
+#: Characters of a text that a nested one keeps as what it stands under.
+_LEAD = 160
+
+#: Words of a label in bold type; more of them say something.
+_LABEL_WORDS = 8
+
+_BOLD = re.compile(r"(?:\*\*[^*]+\*\*|__[^_]+__)[:\uff1a]?")
+_FRONT = re.compile(r"\W{0,6}([^:.`]{2,60}?)[*_]{0,3}:[*_]{0,3}\s")
+
+#: Headings and labels that forbid what is listed below them, and nothing else.
+_FORBIDS = re.compile(
+    r"\W*(?:(?:do not|don['\u2019]?ts?|don['\u2019]t do|never(?: do)?|avoid|forbidden|prohibited"
+    r"|disallowed|banned|not allowed|bad|wrong|(?:what|things) (?:not to do|to avoid)"
+    r"|anti[- ]?patterns?|must not|no-?gos?|never ever|absolutely forbidden|hard no)"
+    r"(?: (?:do|this|these|the following|patterns?|practi[cs]es?|actions?|things|commands?|code"
+    r"|to avoid|behaviou?rs?|approach|approaches))*)\W*",
+    re.IGNORECASE,
+)
+
+#: Headings and labels that take that back.
+_ALLOWS = re.compile(
+    r"\W*(?:do|dos|do['\u2019]s|always|instead|good|right|correct|allowed|required|prefer(?:red)?"
+    r"|must|use|recommended)\b.*",
+    re.IGNORECASE,
+)
+
+#: A sentence that forbids what it introduces: its verb, or a word that wants more, is its last. One
+#: with an object of its own (`Avoid large modules:`) forbids that, and not what follows.
+_BANS = re.compile(
+    r"(?:\b(?:never|avoid|don['\u2019]?t|(?:must|should|can|wo)n['\u2019]t|can['\u2019]t|cannot|not"
+    r"|not allowed to|forbidden|prohibited)\b[*_]{0,2}(?: (?!sure)\w+)?(?: any)?"
+    r"|\b(?:never|avoid|not|n['\u2019]t)\b.{1,60}"
+    r" (?:following|these|that|to|would|as|with|for|of|by|on|in|like|from|any))"
+    r"(?: of these| following| things)?[*_ ]{0,4}[:\uff1a][*_ ]{0,4}",
+    re.IGNORECASE,
+)
+#: One that orders what it introduces.
+_ASKS = re.compile(
+    r"\b(?:must|should|shall|needs? to|ha(?:ve|s) to|required to|always)\b[*_]{0,2}(?: \w+)?"
+    r"[*_ ]{0,4}[:\uff1a][*_ ]{0,4}$",
+    re.IGNORECASE,
+)
+_LEADING_CONDITION = re.compile(
+    r"\W*(?:if|when|whenever|why|how|because|where|what|unless|since|for|note)\b", re.IGNORECASE
+)
+
+#: Characters of a sentence whose negation reaches what it introduces.
+_INTRODUCES = 100
+
+#: How a text begins that forbids by itself.
+_NEGATIVE = re.compile(
+    r"\W*(?:never|do not|don['\u2019]?t|avoid|no|not|must not|cannot|can['\u2019]t|without|stop)\b",
+    re.IGNORECASE,
+)
+
+
+class Surroundings:
+    """Headings, the label of the paragraphs below it, and the items that a list is nested in."""
+
+    def __init__(self, trail: Trail) -> None:
+        """Begin under some headings."""
+        self._trail = trail
+        self._label = ""
+        self._leads: list[tuple[int, str]] = []
+
+    def head(self, found: Heading) -> None:
+        """Come to a heading."""
+        self._trail.enter(found)
+        self._label, self._leads = "", []
+
+    def label(self, text: str) -> None:
+        """Come to a label: it stands until the next one."""
+        self._label, self._leads = text, []
+
+    def leave(self, depth: int) -> None:
+        """Leave the items that are nested as deep as that."""
+        while self._leads and self._leads[-1][0] >= depth:
+            self._leads.pop()
+
+    def lead(self, depth: int, text: str) -> None:
+        """Come to a text that what is nested deeper belongs to."""
+        self.leave(depth)
+        self._leads.append((depth, text))
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """What a statement stands under now, outermost first."""
+        inner = [self._label] if self._label else []
+        leads = (text for _, text in self._leads)
+        return (*self._trail.texts, *(_short(text) for text in (*inner, *leads)))
+
+    def worded(self, text: str) -> str:
+        """Return a list's entry with the words above it that forbid it, unless it has its own."""
+        forbids = self._forbids()
+        return f"{forbids}: {text}" if forbids and not _NEGATIVE.match(text) else text
+
+    def completed(self, text: str) -> str:
+        """Return a list's entry that tells nobody anything with the words that make it an order."""
+        lead = self._leads[-1][1] if self._leads else ""
+        asks = (
+            len(lead) <= _INTRODUCES and not _LEADING_CONDITION.match(lead) and _ASKS.search(lead)
+        )
+        return f"{bare(lead)}: {text}" if asks else text
+
+    def _forbids(self) -> str:
+        """Return what forbids an entry here, innermost first; empty if nothing does."""
+        inner = [text for _, text in self._leads if introduces(text) or is_label(text)]
+        for text in (*reversed(inner), self._label, *reversed(self._trail.texts)):
+            if text and (_FORBIDS.fullmatch(text) or _introduces_ban(text)):
+                return bare(text)
+            if text and _ALLOWS.fullmatch(text):
+                return ""
+        return ""
+
+
+def is_label(text: str) -> bool:
+    """Whether a text only names what follows: a few words in bold type, or up to a colon."""
+    if len(text.split()) > _LABEL_WORDS:
+        return False
+    return _BOLD.fullmatch(text) is not None and not text.strip("*_").endswith((".", "!"))
+
+
+def introduces(text: str) -> bool:
+    """Whether a text ends where what follows begins."""
+    return text.rstrip("*_ ").endswith((":", "\uff1a"))
+
+
+def label_of(text: str) -> str:
+    """Return the label that a text begins with, as in `**Style**: use tabs`; else an empty one."""
+    found = _FRONT.match(text)
+    return found[1].strip("*_ ") if found is not None else ""
+
+
+def bare(text: str) -> str:
+    """Return a label without its bold type and its colon."""
+    return text.strip("*_ :\uff1a")
+
+
+def _introduces_ban(text: str) -> bool:
+    """Whether a text forbids what it introduces."""
+    return (
+        introduces(text)
+        and len(text) <= _INTRODUCES
+        and not _LEADING_CONDITION.match(text)
+        and _BANS.search(text) is not None
+    )
+
+
+def _short(text: str) -> str:
+    """Return what something stands under: a label as it is, of a long text its beginning."""
+    plain = bare(text)
+    return plain if len(plain) <= _LEAD else f"{plain[: _LEAD - 1].rsplit(' ', 1)[0]}\u2026"
+
+
+#: Characters of a statement; what is longer and has no sentences is data.
+MOST = 2_000
+
+#: Words of a sentence that says something although code completes it.
+_SAYS = 5
+
+
+#: Bytes up to which a text is not cut into its sentences; the row of a table never is.
+_WHOLE = {Form.TEXT: ITEM, Form.ITEM: ITEM, Form.TABLE: 4 * MOST}
+
+
+class _Said(NamedTuple):
+    """A statement with the numbers of its lines in the section, from 0."""
+
+    first: int
+    last: int
+    text: str
+    kind: StatementKind
+    headings: tuple[str, ...]
+
+
+def statements(fragment: Fragment) -> tuple[Statement, ...]:
+    """Return what a fragment says, in its order; pure, and linear in its bytes.
+
+    The ranges are those of the file, in whole lines: two sentences of one line share it. Code that
+    is no command, names, links, trees of folders and figures make no statement.
+    """
+    text = lines(fragment.raw, path=fragment.source_path)
+    reader = _Reader(_surroundings(fragment, text[0].text))
+    found = reader.read([block for block in outline([line.text for line in text]) if block.lines])
+    return tuple(
+        Statement(
+            text=each.text,
+            kind=each.kind,
+            headings=each.headings,
+            line_start=fragment.line_start + each.first,
+            line_end=fragment.line_start + each.last,
+            byte_start=fragment.byte_start + text[each.first].start,
+            byte_end=fragment.byte_start + text[each.last].end,
+            ordinal=ordinal,
+        )
+        for ordinal, each in enumerate(found)
+    )
+
+
+def _surroundings(fragment: Fragment, first: str) -> Surroundings:
+    """Return what a fragment's first line stands under; its heading may be that line."""
+    own = heading(first)
+    if own is not None and own.text == fragment.heading:
+        return Surroundings(Trail(fragment.above, level=own.level - 1))
+    trail = Trail(fragment.above, level=1)
+    if fragment.heading:
+        trail.enter(Heading(2, fragment.heading))
+    return Surroundings(trail)
+
+
+class _Reader:
+    """Where a reader stands in a section, block by block."""
+
+    def __init__(self, around: Surroundings) -> None:
+        self._around = around
+
+    def read(self, blocks: Sequence[Block]) -> Iterator[_Said]:
+        """Yield what the blocks say."""
+        told = -1
+        for number, block in enumerate(blocks):
+            following = blocks[number + 1] if number + 1 < len(blocks) else None
+            if block.form is Form.HEADING:
+                self._around.head(Heading(block.level, block.lines[0]))
+            elif block.form is Form.CODE:
+                if told != number:
+                    yield from self._commands(block, commands(block.lines, block.language))
+            elif block.form is Form.TABLE:
+                for row, text in tables.rows(block.lines):
+                    yield from self._say(Run(row, row, text), block)
+            else:
+                yield from self._text(block, following)
+                if self._only_command(following) and introduces(block.lines[-1]):
+                    told = number + 1
+
+    def _text(self, block: Block, following: Block | None) -> Iterator[_Said]:
+        """Yield what a paragraph or a list item says."""
+        self._around.leave(block.depth)
+        parts = list(runs(block.lines, broken=block.form is Form.TEXT))
+        for number, part in enumerate(parts):
+            inner = following if number + 1 == len(parts) else None
+            if is_label(part.text) and (inner is not None or number + 1 < len(parts)):
+                self._name(block.depth, part.text)
+            elif introduces(part.text) and _belongs(inner, block):
+                self._around.lead(block.depth, part.text)
+                if inner is not None and inner.form is Form.CODE:
+                    yield from self._introduced(part, block, inner)
+            else:
+                yield from self._say(part, block)
+                if block.form is Form.ITEM:
+                    self._around.lead(block.depth, part.text)
+
+    def _name(self, depth: int, text: str) -> None:
+        """Take a text that only names what follows."""
+        if depth:
+            self._around.lead(depth, text)
+        else:
+            self._around.label(text)
+
+    def _introduced(self, part: Run, block: Block, code: Block) -> Iterator[_Said]:
+        """Yield what a sentence says that code completes: with the command, if it is one."""
+        only = self._only_command(code)
+        self._around.leave(block.depth)
+        if only is not None:
+            *before, final = sentences(part.text, whole=0)
+            yield from self._say(part._replace(text=" ".join(before)), block)
+            whole = part._replace(text=f"{final} `{only.bare}`")
+            last = code.first + _offset(code) + only.last
+            yield from (each._replace(last=last) for each in self._say(whole, block))
+        elif kind_of(part.text) is StatementKind.RULE and len(part.text.split()) >= _SAYS:
+            yield from self._say(part, block)
+        self._around.lead(block.depth, part.text)
+
+    def _only_command(self, block: Block | None) -> Command | None:
+        """Return the command that a block is, if it is one and nothing else."""
+        if block is None or block.form is not Form.CODE:
+            return None
+        found = commands(block.lines, block.language)
+        return found[0] if len(found) == 1 else None
+
+    def _commands(self, block: Block, found: Sequence[Command]) -> Iterator[_Said]:
+        """Yield the commands of a fence, each with the comment above it."""
+        offset = block.first + _offset(block)
+        above = [each.above for each in found]
+        for each in found:
+            alone = bool(each.above) and above.count(each.above) == 1
+            text = self._around.worded(f"{each.text} # {each.above}" if alone else each.text)
+            shared = [each.above] if each.above and not alone else []
+            under = (*self._around.path, *shared)
+            if len(text) <= MOST:
+                first = each.above_first if alone else each.first
+                yield _Said(first + offset, each.last + offset, text, StatementKind.COMMAND, under)
+
+    def _say(self, run: Run, block: Block) -> Iterator[_Said]:
+        """Yield the statements of a text, unless it is none."""
+        if not run.text:
+            return
+        listed = block.form is not Form.TEXT or block.depth > 0
+        pieces = sentences(run.text, whole=_WHOLE[block.form] if listed else PARAGRAPH)
+        path, label = self._around.path, ""
+        lines = block.lines[run.first : run.last + 1]
+        for number, (piece, span) in enumerate(zip(pieces, spread(lines, pieces), strict=True)):
+            text = self._worded(piece) if block.form is not Form.TEXT and not number else piece
+            under = (*path, label) if label else path
+            label = label or label_of(piece)
+            kind = kind_of(text, under)
+            if len(text) <= MOST and (kind is StatementKind.COMMAND or not is_noise(text)):
+                first, last = (block.first + run.first + line for line in span)
+                yield _Said(first, last, text, kind, under)
+
+    def _worded(self, text: str) -> str:
+        """Return a list's entry with the words above it that it cannot do without."""
+        worded = self._around.worded(text)
+        if worded != text or kind_of(text) is not StatementKind.FACT:
+            return worded
+        return self._around.completed(text)
+
+
+def _offset(code: Block) -> int:
+    """Return how many lines of a block of code stand before its first: the fence, if it has one."""
+    return int(code.last - code.first >= len(code.lines))
+
+
+def _belongs(inner: Block | None, block: Block) -> bool:
+    """Whether a block is what the text of another introduces."""
+    if inner is None or inner.form is Form.HEADING:
+        return False
+    return inner.form is not Form.TEXT and (
+        inner.form is not Form.ITEM or inner.depth > block.depth
+    )
