@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks import shelves
 from cortex_actors.domain.insight import Claim, Relation
-from cortex_actors.rules import similarity
-from cortex_actors.rules.contradiction import contradicts
-from cortex_actors.rules.judgement import judge
+from cortex_actors.rules import sameness
+from cortex_actors.rules.contradiction import contradicts, judge
 from cortex_actors.text import lexicon
 
 if TYPE_CHECKING:
@@ -92,11 +91,11 @@ def rules(tables: Lexicon | None = None) -> Callable[[Pair], tuple[Relation, str
 
 def original(pair: Pair) -> tuple[Relation, str]:
     """Judge as the original did: merge from 0.92, pairs of words between 0.5 and 0.85."""
-    if similarity.same(pair.cosine):
+    if sameness.is_alike(pair.cosine):
         return Relation.SAME, "cosine"
-    if similarity.suspect(pair.cosine) and contradicts(pair.left.text, pair.right.text):
+    if sameness.suspect(pair.cosine) and contradicts(pair.left.text, pair.right.text):
         return Relation.CONTRADICTION, "a pair of words"
-    near = pair.cosine >= similarity.SUSPECT[0]
+    near = pair.cosine >= sameness.SUSPECT[0]
     return (Relation.RELATED if near else Relation.UNRELATED), "cosine"
 
 

@@ -35,7 +35,7 @@ from benchmarks import crossover
 from benchmarks.crossover import Crossover
 from benchmarks.world import MODEL, THREADS, World, away, world
 from cortex_actors.memorysections import MemorySettings
-from cortex_actors.rules import planning
+from cortex_actors.rules import fusion
 from cortex_actors.storage.search.query import Query, Where
 from cortex_actors.storage.search.search import Search
 
@@ -137,8 +137,8 @@ async def _row(found: World, way: Way, questions: int) -> Row:
     ask = found.neighbours if way.indexed else away
     settings = MemorySettings.model_validate(way.settings)
     search = Search(found.records, cast("Neighbours", ask), model=MODEL, settings=settings)
-    before = planning.INDEX_FROM
-    planning.INDEX_FROM = 0 if way.indexed else before  # measured where it would not be asked, too
+    before = fusion.INDEX_FROM
+    fusion.INDEX_FROM = 0 if way.indexed else before  # measured where it would not be asked, too
     try:
         took, plans, agreed = [], [], []
         for _ in range(questions + 1):
@@ -151,7 +151,7 @@ async def _row(found: World, way: Way, questions: int) -> Row:
             expected = found.nearest(vector, WANTED, every=way.every)
             agreed.append(len({hit.id for hit in answer.hits} & set(expected)) / len(expected))
     finally:
-        planning.INDEX_FROM = before
+        fusion.INDEX_FROM = before
     first, *rest = took
     return Row(
         way.name,
@@ -185,13 +185,11 @@ def show(report: Report) -> None:
         print("\nrows: compared with all, index asked (ms)")
         for count, exact in found.exact.items():
             print(f"{count:>9,}  {exact:>8.2f}  {found.index[count]:>8.2f}")
-        print(f"the index is cheaper from {found.index_from} rows (used: {planning.INDEX_FROM})")
+        print(f"the index is cheaper from {found.index_from} rows (used: {fusion.INDEX_FROM})")
     print(f"\nshare of {found.rows:,} rows: gathered, compared with all (ms)")
     for share, gather in found.gather.items():
         print(f"{share:>9.0%}  {gather:>8.2f}  {found.full[share]:>8.2f}")
-    print(
-        f"gathering is cheaper up to {found.subset_share:.0%} (used: {planning.SUBSET_SHARE:.0%})"
-    )
+    print(f"gathering is cheaper up to {found.subset_share:.0%} (used: {fusion.SUBSET_SHARE:.0%})")
     for size, seconds in report.filled_s.items():
         print(f"{size:,} memories: written in {seconds:.1f} s, told in {report.told_s[size]:.1f} s")
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from cortex_actors.rules.calibrating import Suggestion
+    from cortex_actors.rules.calibration import Suggestion
 
 #: The section that holds the thresholds, and the table in it that holds those of domains.
 _SECTION, _DOMAINS = "reconciliation", "domains"

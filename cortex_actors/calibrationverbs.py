@@ -12,7 +12,7 @@ import numpy as np
 from cortex_actors import calibrated
 from cortex_actors.domain.insight import Claim
 from cortex_actors.errors import BadInput
-from cortex_actors.rules.calibrating import Decided, Label, Suggestion, suggest
+from cortex_actors.rules.calibration import Decided, Label, Suggestion, suggest
 from cortex_actors.rules.classification import classify
 from cortex_actors.storage import decided
 from cortex_actors.verbs import Verbs
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from cortex_actors.pipeline.ruling import Ruling
-    from cortex_actors.rules.calibrating import Figures, Score
+    from cortex_actors.rules.calibration import Figures, Score
 
 #: Pairs that a client may bring.
 MOST = 1_000

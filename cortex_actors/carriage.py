@@ -20,7 +20,7 @@ from cortex_actors.domain.agent import shown
 from cortex_actors.domain.memory import PROBE
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.formatters import memorycore
-from cortex_actors.rules import carriedrest
+from cortex_actors.rules import interchange
 from cortex_actors.text import jsonstream
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def _records(
                 raw = memorycore.taken(placed.collection, raw)
             if answering and not (isinstance(raw, dict) and raw.get("responding_to")):
                 continue
-            made = carriedrest.record(raw)
+            made = interchange.record(raw)
             if made.get("agent") != PROBE:
                 yield number, made
     except UnicodeDecodeError as error:

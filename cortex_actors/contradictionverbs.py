@@ -9,7 +9,7 @@ from cortex_actors import learned, topics, wants
 from cortex_actors.domain.event import Ids, ReconciliationRequested
 from cortex_actors.domain.insight import ALL, NO_DOMAIN, Conflict, ContradictionSort
 from cortex_actors.errors import BadInput
-from cortex_actors.rules.admitting import noted
+from cortex_actors.rules.admission import noted
 from cortex_actors.storage import contradictions
 from cortex_actors.storage.naming import Named, find
 from cortex_actors.verbs import SOURCE, Verbs

@@ -11,8 +11,8 @@ from cortex_actors import wants
 from cortex_actors.clock import SECOND
 from cortex_actors.domain.agent import OWNER, Caller, agent_id
 from cortex_actors.errors import BadInput
-from cortex_actors.rules import leaving
-from cortex_actors.rules.leaving import Given
+from cortex_actors.rules import admission
+from cortex_actors.rules.admission import Given
 from cortex_actors.storage import crumbs as kept
 from cortex_actors.storage.crumbs import Tally, Wanted
 from cortex_actors.text.summary import render
@@ -214,8 +214,8 @@ def _narrowed(wanted: Wanted, priority: str | None, kind: str | None) -> Wanted:
         reader=wanted.reader,
         agent=wanted.agent,
         since=wanted.since,
-        priority=leaving.priority_of(priority),
-        type=leaving.type_of(kind),
+        priority=admission.priority_of(priority),
+        type=admission.type_of(kind),
     )
 
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.clock import DAY
 from cortex_actors.domain.memory import MemoryStatus
-from cortex_actors.rules import attention
+from cortex_actors.rules import decay
 from cortex_actors.storage import memoryconflicts, memoryrows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cortex_actors.domain.memory import Layer, Memory, Realm
-    from cortex_actors.rules.attention import Decay
+    from cortex_actors.rules.decay import Decay
     from cortex_actors.storage.duplicates import Pair
     from cortex_actors.storage.idleness import Idle, RealmHealth
     from cortex_actors.storage.records import Connection
@@ -83,7 +83,7 @@ def consolidated(
         "kept_id": kept.id,
         "discarded_id": gone.id,
         "new_access_count": kept.access_count,
-        "new_attention_weight": round(attention.of(kept, now, decays), _DECIMALS),
+        "new_attention_weight": round(decay.of(kept, now, decays), _DECIMALS),
         "layer": str(kept.layer),
         "tags": list(kept.tags),
     }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors import learned
 from cortex_actors.domain.insight import PrincipleSort
-from cortex_actors.rules import fading as rules
+from cortex_actors.rules import decay as rules
 from cortex_actors.storage import derivations, fading, links, principles, revocations, shelf, trail
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from cortex_actors.rules.fading import Fading
+from cortex_actors.rules.decay import Fading
 from cortex_actors.rules.linking import Thresholds
-from cortex_actors.rules.ranking import Weights
+from cortex_actors.rules.promotion import RankWeights
 from cortex_actors.sections import Section
 
 #: Bytes of an instruction file's heading: it is one line of Markdown.
@@ -71,9 +71,9 @@ class OrganisationSettings(Section):
         return self
 
     @property
-    def weights(self) -> Weights:
+    def weights(self) -> RankWeights:
         """What each part of a rank counts."""
-        return Weights(
+        return RankWeights(
             self.rank_confidence,
             self.rank_frequency,
             self.rank_recency,

@@ -11,7 +11,7 @@ from cortex_actors.domain.event import AccumulationComplete
 from cortex_actors.domain.insight import SHOWN, Category, InsightSort
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.errors import BadInput, CortexError, Refused
-from cortex_actors.rules import prototypes
+from cortex_actors.rules import classification
 from cortex_actors.rules.classification import ClassifiedBy
 from cortex_actors.rules.promotion import Need
 from cortex_actors.storage import catalogue, merits, standing
@@ -155,10 +155,10 @@ class InsightVerbs(Verbs):
     async def _nearest(self, text: str) -> list[dict[str, Any]]:
         """Return which examples of each category a text lies near; none while nobody embeds."""
         try:
-            rows = await self._parts.embed([text, *prototypes.texts()])
+            rows = await self._parts.embed([text, *classification.texts()])
         except CortexError:
             return []
-        return [asdict(each) for each in prototypes.nearest(rows[0], rows[1:])]
+        return [asdict(each) for each in classification.nearest(rows[0], rows[1:])]
 
 
 def _is_wanted(row: dict[str, Any], reason: str | None) -> bool:

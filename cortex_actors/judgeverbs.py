@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from cortex_actors import lookup
 from cortex_actors.domain.insight import Claim, Relation
 from cortex_actors.errors import BadInput, ConfigurationError, CortexError
-from cortex_actors.rules import judgement
-from cortex_actors.rules.similarity import cosine
+from cortex_actors.rules import contradiction
+from cortex_actors.rules.sameness import cosine
 from cortex_actors.verbs import Verbs
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class JudgeVerbs(Verbs):
         if ruling.trouble:
             raise ConfigurationError(ruling.trouble)
         score, relations = await self._score(one, other), ruling.relations()
-        found = judgement.judge(
+        found = contradiction.judge(
             *pair,
             cosine=score,
             thresholds=relations.limits.default,
@@ -72,7 +72,7 @@ class JudgeVerbs(Verbs):
             "rules": asdict(found),
             "model": None if said is None else asdict(said),
             "judgement": asdict(
-                judgement.believed(said, *pair, lexicon=relations.lexicon)
+                contradiction.believed(said, *pair, lexicon=relations.lexicon)
                 if said is not None and is_open
                 else found
             ),

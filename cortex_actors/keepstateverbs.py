@@ -13,7 +13,7 @@ from cortex_actors import keepown
 from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.domain.memory import ChangeKind
 from cortex_actors.errors import BadInput, NotFound
-from cortex_actors.rules.admitting import noted
+from cortex_actors.rules.admission import noted
 from cortex_actors.storage import (
     forgetting,
     lineage,

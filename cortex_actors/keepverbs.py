@@ -15,7 +15,7 @@ from cortex_actors.domain.event import Ids
 from cortex_actors.domain.memory import ChangeKind, Layer
 from cortex_actors.errors import BadInput, Refused
 from cortex_actors.narrowing import word
-from cortex_actors.rules.layers import below, is_deeper
+from cortex_actors.rules.decay import below, is_deeper
 from cortex_actors.storage import memorylayers
 from cortex_actors.verbs import SOURCE, Verbs
 

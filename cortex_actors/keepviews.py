@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.domain.memory import MemoryStatus
-from cortex_actors.rules import attention
+from cortex_actors.rules import decay as attention
 from cortex_actors.storage import (
     agents,
     apart,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from cortex_actors.domain.memory import Layer, Memory
-    from cortex_actors.rules.attention import Decay
+    from cortex_actors.rules.decay import Decay
     from cortex_actors.storage.lineage import Node
     from cortex_actors.storage.memorychanges import Change
     from cortex_actors.storage.records import Connection

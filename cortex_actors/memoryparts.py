@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cortex_actors.bus.bus import Bus
     from cortex_actors.bus.consumer import Desk
     from cortex_actors.memorysections import MemorySettings
-    from cortex_actors.rules.judgement import Thresholds
+    from cortex_actors.rules.contradiction import Thresholds
     from cortex_actors.runtime.actor import AsyncioActor
     from cortex_actors.sections import ReconciliationSettings
     from cortex_actors.settings import Settings

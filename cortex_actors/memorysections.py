@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from pydantic import Field, model_validator
 
 from cortex_actors.domain.memory import Layer
-from cortex_actors.rules.attention import Decay
-from cortex_actors.rules.layers import Earning
+from cortex_actors.rules.decay import Decay, Earning
 from cortex_actors.rules.merging import Gates
 from cortex_actors.sections import Section
 

@@ -13,7 +13,7 @@ from cortex_actors.clock import iso
 from cortex_actors.domain.agent import agent_id, shown
 from cortex_actors.domain.memory import Layer, MemoryType, Realm
 from cortex_actors.errors import BadInput
-from cortex_actors.rules.admitting import THREAD
+from cortex_actors.rules.admission import THREAD
 from cortex_actors.storage.search.query import Past, Where
 from cortex_actors.text.terms import moment
 from cortex_actors.text.terms import tags as normalised

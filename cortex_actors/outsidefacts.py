@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from cortex_actors import outsideviews
-from cortex_actors.rules import servedscores
+from cortex_actors.rules import fusion
 from cortex_actors.storage import factkeys, fading, principles, projects, standing
 from cortex_actors.storage.search.hits import shown
 from cortex_actors.storage.search.query import Query, Where
@@ -51,7 +51,7 @@ class Sought:
     @property
     def depth(self) -> int:
         """How many statements are looked for."""
-        return min(self.limit * SPARE, servedscores.MOST)
+        return min(self.limit * SPARE, fusion.MOST)
 
 
 def sought(
@@ -85,10 +85,9 @@ def facts(
         told.setdefault(each["id"], each)
     some = list(told.values())
     scores = [
-        servedscores.EXACT if each["match"] == "exact" else _score(each["distance"])
-        for each in some
+        fusion.FULL if each["match"] == "exact" else _score(each["distance"]) for each in some
     ]
-    ordered = zip(some, servedscores.descending(scores), strict=True)
+    ordered = zip(some, fusion.descending(scores), strict=True)
     return [{**each, "score": score} for each, score in ordered]
 
 
@@ -114,7 +113,7 @@ def _statements_at(
     gone = factkeys.principles_of(connection, ids)
     query = Query(asked.query, None, "", asked.limit, where=where)
     items = dict.fromkeys((each for each in ids if each not in gone), standing.COLLECTION)
-    known = shown(connection, items, dict.fromkeys(items, servedscores.EXACT), query)
+    known = shown(connection, items, dict.fromkeys(items, fusion.FULL), query)
     return [outsideviews.statement(known[each], roots) for each in items if each in known]
 
 
@@ -153,4 +152,4 @@ def _principles(connection: Connection, ids: Iterable[str]) -> dict[str, dict[st
 
 def _score(distance: float | None) -> float:
     """Return what a fact counts that was not asked for by its key."""
-    return servedscores.of_fact(servedscores.UNMEASURED if distance is None else distance)
+    return fusion.of_fact(fusion.UNMEASURED if distance is None else distance)

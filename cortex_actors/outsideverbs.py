@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from cortex_actors import narrowing, outsidefacts, outsideviews
 from cortex_actors.domain.memory import Layer
 from cortex_actors.federation.store import LOCAL, Question
-from cortex_actors.rules import strangeness
-from cortex_actors.rules.servedscores import MOST
+from cortex_actors.rules import sameness
+from cortex_actors.rules.fusion import MOST
 from cortex_actors.storage import factkeys, memories, projects, standing
 from cortex_actors.storage.search.query import Where
 from cortex_actors.storage.search.tagged import tagged
@@ -150,7 +150,7 @@ class OutsideVerbs(Verbs):
 def _gaps(found: Recall) -> list[str]:
     """Return which parts of a search were left out, and why; how it went is nobody's business."""
     told = (*found.failed, *found.skipped)
-    return [why for _, why in told if strangeness.is_gap(why)]
+    return [why for _, why in told if sameness.is_gap(why)]
 
 
 def shut(door: Mapping[str, Any]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
-from cortex_actors.rules import servedscores
+from cortex_actors.rules import fusion
 from cortex_actors.storage import episodes, factkeys
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def found(hit: Hit, roots: Sequence[str] = ()) -> dict[str, Any]:
 def far(hit: Hit) -> float | None:
     """Return how far a hit is from the question; None where nothing measured it."""
     cosine = hit.extra.get("cosine")
-    return servedscores.distance(cosine) if isinstance(cosine, float) else None
+    return fusion.distance(cosine) if isinstance(cosine, float) else None
 
 
 def surroundings(connection: Connection, ids: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -12,8 +12,8 @@ from cortex_actors.domain.memory import Layer, MemoryType, Realm
 from cortex_actors.errors import BadInput
 from cortex_actors.memory.wish import Wish
 from cortex_actors.narrowing import word
-from cortex_actors.rules.admitting import ABSTRACT, ROLE, THREAD, admitted, filed, named
-from cortex_actors.rules.uniting import Prefer
+from cortex_actors.rules.admission import ABSTRACT, ROLE, THREAD, admitted, filed, named
+from cortex_actors.rules.merging import Prefer
 from cortex_actors.text.credentials import cleared
 from cortex_actors.text.terms import moment
 from cortex_actors.topics import MEMORY_REMEMBERED

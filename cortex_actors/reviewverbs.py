@@ -16,7 +16,7 @@ from cortex_actors.domain.event import (
 from cortex_actors.domain.principle import of_insight
 from cortex_actors.domain.project import Approval, Decision, Review, Way
 from cortex_actors.errors import Refused
-from cortex_actors.rules.admitting import noted
+from cortex_actors.rules.admission import noted
 from cortex_actors.storage import (
     alerts,
     approvals,

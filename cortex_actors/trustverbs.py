@@ -18,7 +18,7 @@ from cortex_actors.domain.event import (
 from cortex_actors.domain.project import SourceKind, innermost
 from cortex_actors.errors import CortexError, NotFound, UsageError
 from cortex_actors.pipeline import presence
-from cortex_actors.rules.admitting import noted
+from cortex_actors.rules.admission import noted
 from cortex_actors.storage import approvals, projects, resolutions, revocations, revoking
 from cortex_actors.verbs import SOURCE, Verbs
 

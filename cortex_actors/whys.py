@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors import distilled, learned
 from cortex_actors.domain.insight import InsightStatus
 from cortex_actors.domain.principle import BECOMES
-from cortex_actors.rules import promotion, weighing
+from cortex_actors.rules import promotion
 from cortex_actors.rules.classification import ClassifiedBy, classify, grounds
-from cortex_actors.rules.confidence import Evidence
-from cortex_actors.rules.promotion import Need
+from cortex_actors.rules.promotion import Evidence, Need
 from cortex_actors.storage import (
     catalogue,
     clusters,
@@ -249,7 +248,7 @@ def _confidence(found: Insight, standing: Standing, now: int) -> dict[str, Any]:
         contradicted=standing.open_contradictions > 0,
         boilerplate=suspicion.is_boilerplate(found.content),
     )
-    steps = weighing.steps(evidence, now)
+    steps = promotion.steps(evidence, now)
     return {"stored": found.confidence, "steps": [asdict(each) for each in steps]}
 
 

@@ -6,9 +6,9 @@ import pytest
 from pydantic import ValidationError
 
 from cortex_actors.flowsections import OrganisationSettings
-from cortex_actors.rules.fading import Fading
+from cortex_actors.rules.decay import Fading
 from cortex_actors.rules.linking import Thresholds
-from cortex_actors.rules.ranking import Weights
+from cortex_actors.rules.promotion import RankWeights
 
 
 class TestDefaults:
@@ -16,7 +16,7 @@ class TestDefaults:
         """Without settings the document's numbers hold, which are the rules' own."""
         chosen = OrganisationSettings()
 
-        assert (Weights(), Fading(), Thresholds()) == (
+        assert (RankWeights(), Fading(), Thresholds()) == (
             chosen.weights,
             chosen.fading,
             chosen.linking,

@@ -10,8 +10,8 @@ import pytest
 from cortex_actors import calibrated, settings
 from cortex_actors.errors import BadInput, ConfigurationError, NotFound, Refused
 from cortex_actors.home import Home
-from cortex_actors.rules.calibrating import Figures, Score, Suggestion
-from cortex_actors.rules.judgement import DEFAULTS, Thresholds
+from cortex_actors.rules.calibration import Figures, Score, Suggestion
+from cortex_actors.rules.contradiction import DEFAULTS, Thresholds
 from cortex_actors.testing import eventually, settled
 from tests.flow.support import follow, grown
 

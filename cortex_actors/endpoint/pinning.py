@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.endpoint.storereply import SHOWN
 from cortex_actors.errors import StoreDown, StoreUnusable
-from cortex_actors.rules.addresses import STDIO, admitted
-from cortex_actors.rules.reach import Reach, forbidden, reach
+from cortex_actors.rules.addresses import STDIO, Reach, admitted, forbidden, reach
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

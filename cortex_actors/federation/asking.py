@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from cortex_actors.endpoint.guard import LeftAlone
 from cortex_actors.errors import CortexError
 from cortex_actors.federation.store import LOCAL, Answer, Outcome
-from cortex_actors.rules.storefusion import Listed
+from cortex_actors.rules.fusion import Listed
 from cortex_actors.text.hazards import visible
 
 if TYPE_CHECKING:

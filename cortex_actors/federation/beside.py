@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cortex_actors.federation.spec import Knobs, Member
     from cortex_actors.federation.store import Question
     from cortex_actors.federation.wording import Wording
-    from cortex_actors.rules.storefusion import Placed
+    from cortex_actors.rules.fusion import Placed
 
 log = logging.getLogger("cortex.federation")
 

@@ -11,8 +11,7 @@ from cortex_actors.endpoint.line import Line
 from cortex_actors.errors import CortexError, StoreDown, StoreUnusable
 from cortex_actors.federation import adapters
 from cortex_actors.federation.remote import RemoteStore
-from cortex_actors.rules.addresses import STDIO
-from cortex_actors.rules.reach import reach
+from cortex_actors.rules.addresses import STDIO, reach
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

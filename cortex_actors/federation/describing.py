@@ -15,7 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 from cortex_actors.errors import BadInput
 from cortex_actors.federation.spec import Auth, Knobs, StoreSpec
 from cortex_actors.federationsections import FederationSettings, StoreSettings
-from cortex_actors.rules.storefusion import mode_of
+from cortex_actors.rules.fusion import mode_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.hit import Hit
     from cortex_actors.federation.spec import Member
     from cortex_actors.federation.store import Question
-    from cortex_actors.rules.storefusion import Placed
+    from cortex_actors.rules.fusion import Placed
 
 #: What such a hit says of where it comes from.
 SOURCE = "topic-edge"

@@ -23,7 +23,7 @@ from cortex_actors.federation.received import flagged
 from cortex_actors.federation.satellites import bare
 from cortex_actors.federation.store import LOCAL, Outcome, Question
 from cortex_actors.federation.wording import Embed, Wording, admit
-from cortex_actors.rules import packing
+from cortex_actors.rules import fusion
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.overflow import Overflow
 
@@ -135,9 +135,9 @@ def _afforded(
     hits: list[Hit], beside: list[Hit], budget: int | None
 ) -> tuple[list[Hit], list[Hit], int]:
     """Return an answer, what of the rest its budget pays for beside it, and what all that costs."""
-    spent = sum(packing.cost(hit) for hit in hits)
-    some = beside if budget is None else packing.beside(beside, budget - spent)
-    return hits, some, spent + sum(packing.cost(hit) for hit in some)
+    spent = sum(fusion.cost(hit) for hit in hits)
+    some = beside if budget is None else fusion.beside(beside, budget - spent)
+    return hits, some, spent + sum(fusion.cost(hit) for hit in some)
 
 
 async def _looked_through(hits: Sequence[Hit]) -> tuple[Hit, ...]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from cortex_actors.domain.hit import Hit
-    from cortex_actors.rules.storefusion import Placed
+    from cortex_actors.rules.fusion import Placed
 
 #: What such a hit says of where it comes from.
 SOURCE = "hop"

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cortex_actors.federation.store import LOCAL, Answer
-from cortex_actors.rules.storefusion import base_relevance
+from cortex_actors.rules.fusion import base_relevance
 from cortex_actors.storage.search.query import Query
 from cortex_actors.storage.search.scope import COLLECTIONS, ROOMS
 from cortex_actors.storage.search.tagged import rare, tagged

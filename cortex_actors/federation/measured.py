@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.domain.hit import REMOTE, Hit
 from cortex_actors.federation.reading import id_of, number
-from cortex_actors.rules.storefusion import base_relevance
+from cortex_actors.rules.fusion import base_relevance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cortex_actors.rules.packing import asks, packed
-from cortex_actors.rules.seating import Seats, seated
-from cortex_actors.rules.storefusion import across, alone
+from cortex_actors.rules.fusion import Seats, across, alone, asks, packed, seated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cortex_actors.federation.party import Party
     from cortex_actors.federation.spec import Knobs
-    from cortex_actors.rules.storefusion import Listed, Placed
+    from cortex_actors.rules.fusion import Listed, Placed
 
 #: Hits that may be asked for at once.
 HITS_LIMIT = 200

@@ -15,7 +15,7 @@ from fastapi import APIRouter
 from cortex_actors.gateways.bodies import MemorySearch, Tiers, TopicSearch  # noqa: TC001 - read at run time
 from cortex_actors.gateways.counts import Counts
 from cortex_actors.gateways.wording import asked, clean, seconds
-from cortex_actors.rules import servedscores
+from cortex_actors.rules import fusion
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -103,10 +103,10 @@ def _layers(tiers: Sequence[str]) -> list[str]:
 def _hits(found: Sequence[Mapping[str, Any]], *, inline: bool) -> list[dict[str, Any]]:
     """Return memories as hits of a search."""
     rows = [_row(each) for each in found]
-    far = [servedscores.UNMEASURED if e["distance"] is None else e["distance"] for e in found]
-    scores = servedscores.descending(
+    far = [fusion.UNMEASURED if e["distance"] is None else e["distance"] for e in found]
+    scores = fusion.descending(
         [
-            servedscores.of_memory(distance, row["tier"], evidence=each["evidence"])
+            fusion.of_memory(distance, row["tier"], evidence=each["evidence"])
             for row, each, distance in zip(rows, found, far, strict=True)
         ]
     )

@@ -10,7 +10,7 @@ import numpy as np
 from cortex_actors.memory.whole import spoken
 from cortex_actors.memory.wish import digest
 from cortex_actors.rules.merging import Ruled, Verdict, neighbour_score, ruled
-from cortex_actors.rules.similarity import cosine
+from cortex_actors.rules.sameness import cosine
 from cortex_actors.storage import apart, memories, vicinity
 
 if TYPE_CHECKING:

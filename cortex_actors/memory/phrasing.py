@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.domain.insight import Claim
 from cortex_actors.memory.whole import spoken
-from cortex_actors.rules.rewording import objection
+from cortex_actors.rules.merging import objection
 from cortex_actors.text.summary import ABSTRACT, SUMMARY, sentences
 
 if TYPE_CHECKING:
     from cortex_actors.domain.insight import Judgement
     from cortex_actors.domain.memory import Memory
     from cortex_actors.memory.ports import JudgePort
-    from cortex_actors.rules.uniting import Prefer
+    from cortex_actors.rules.merging import Prefer
 
 #: Letters of a summary that a model writes.
 LONGEST = 600

@@ -20,8 +20,7 @@ from cortex_actors.memory.ports import UNEMBEDDED
 from cortex_actors.memory.whole import spoken, whole
 from cortex_actors.memory.wish import digest
 from cortex_actors.rules import merging
-from cortex_actors.rules.merging import Verdict
-from cortex_actors.rules.uniting import Prefer, united
+from cortex_actors.rules.merging import Prefer, Verdict, united
 from cortex_actors.storage.vicinity import Scope
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
     from cortex_actors.domain.insight import Claim, Judgement
-    from cortex_actors.rules.judgement import Thresholds
+    from cortex_actors.rules.contradiction import Thresholds
     from cortex_actors.storage.blobs import Matrix
     from cortex_actors.text.lexicon import Lexicon
 

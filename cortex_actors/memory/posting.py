@@ -9,7 +9,7 @@ from cortex_actors.domain.agent import agent_id, shown
 from cortex_actors.domain.memory import Layer, MemoryType, Realm
 from cortex_actors.errors import BadInput
 from cortex_actors.memory.wish import Wish, digest
-from cortex_actors.rules.admitting import THREAD, admitted, filed, named
+from cortex_actors.rules.admission import THREAD, admitted, filed, named
 from cortex_actors.rules.merging import MERGEABLE
 from cortex_actors.storage import convergences, memories, memorystates, realms, threads
 

@@ -17,7 +17,7 @@ from cortex_actors.domain.agent import agent_id
 from cortex_actors.domain.event import Ids
 from cortex_actors.errors import BadInput
 from cortex_actors.memory.saying import Saying
-from cortex_actors.rules import leaving
+from cortex_actors.rules import admission
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.overflow import Overflow
 from cortex_actors.storage import crumbs
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.memory import Crumb
-    from cortex_actors.rules.leaving import Given
+    from cortex_actors.rules.admission import Given
     from cortex_actors.storage.records import Connection, Records
 
 #: Microseconds by which another machine's clock may be ahead of ours.
@@ -65,7 +65,7 @@ class Trail(AsyncioActor):
         """
         now = self._clock.now()
         make = partial(
-            leaving.crumb,
+            admission.crumb,
             given,
             agent=agent,
             name=f"crm_{ulid(now)}",
@@ -90,8 +90,8 @@ class Trail(AsyncioActor):
         if shown.left_at > self._clock.now() + AHEAD:
             raise BadInput(f"cannot take the crumb: it was left at {iso(shown.left_at)}, not yet")
         make = partial(
-            leaving.crumb,
-            leaving.again(shown, redact=redact),
+            admission.crumb,
+            admission.again(shown, redact=redact),
             agent=agent_id(shown.agent_id) if agent is None else agent,
             name=f"crm_{ulid(shown.left_at)}",
             at=shown.left_at,

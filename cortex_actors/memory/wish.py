@@ -9,9 +9,8 @@ from typing import Any
 from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.domain.memory import PROBE, Layer, Memory, MemoryType, Realm
 from cortex_actors.domain.project import Trust
-from cortex_actors.rules.layers import is_deeper
-from cortex_actors.rules.merging import MERGEABLE
-from cortex_actors.rules.uniting import Prefer
+from cortex_actors.rules.decay import is_deeper
+from cortex_actors.rules.merging import MERGEABLE, Prefer
 from cortex_actors.text.summary import abstract, summary
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cortex_actors.domain.insight import Claim, Conflict, Relation
-from cortex_actors.rules.judgement import judge, slots
+from cortex_actors.rules.contradiction import judge, slots
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.insight import Judgement
     from cortex_actors.domain.principle import Principle
     from cortex_actors.pipeline.page import Line, Placed
-    from cortex_actors.rules.domains import Limits
+    from cortex_actors.rules.contradiction import Limits
     from cortex_actors.storage.blobs import Matrix
     from cortex_actors.text.lexicon import Lexicon
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from cortex_actors.domain.insight import Claim
 from cortex_actors.pipeline.bench import Bench
-from cortex_actors.rules.judgement import judge
-from cortex_actors.rules.relevance import Weights, score, share
+from cortex_actors.rules.contradiction import judge
+from cortex_actors.rules.promotion import RelevanceWeights, score, share
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cortex_actors.flowsections import ResolutionSettings
     from cortex_actors.pipeline.bench import Found
     from cortex_actors.pipeline.page import Placed
-    from cortex_actors.rules.domains import Limits
+    from cortex_actors.rules.contradiction import Limits
     from cortex_actors.storage.blobs import Matrix
     from cortex_actors.text.lexicon import Lexicon
 
@@ -169,7 +169,7 @@ class Chooser:
     def _scored(self, offer: Offer, placed: Placed) -> list[Scored]:
         """Return the nearest principles, those that matter most first."""
         chosen = self.settings
-        weights = Weights(chosen.semantic, chosen.rank, chosen.domain)
+        weights = RelevanceWeights(chosen.semantic, chosen.rank, chosen.domain)
         of_file = placed.page.domains
         found = [
             Scored(

@@ -16,7 +16,7 @@ import numpy as np
 from cortex_actors.domain.principle import LinkType
 from cortex_actors.rules import linking
 from cortex_actors.rules.clustering import Pair, pair
-from cortex_actors.rules.judgement import slots
+from cortex_actors.rules.contradiction import slots
 from cortex_actors.storage.neighbours import Rows, Texts, cosine
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from cortex_actors.domain.insight import Granularity, Relation
 from cortex_actors.domain.project import Decision, StatementKind
 from cortex_actors.pipeline import weighing
-from cortex_actors.rules import judgement
+from cortex_actors.rules import contradiction
 from cortex_actors.rules.contradiction import opposition
 from cortex_actors.storage import merging, spoken
 from cortex_actors.storage.neighbours import cosine
@@ -132,7 +132,7 @@ def agree(left: Spoken, right: Spoken, *, lexicon: Lexicon | None = None) -> boo
         return True
     if left.granularity is Granularity.SECTION:
         return opposition(*sorted((left.content, right.content))) is None
-    found = judgement.judge(left.claim, right.claim, cosine=_EQUAL, lexicon=lexicon)
+    found = contradiction.judge(left.claim, right.claim, cosine=_EQUAL, lexicon=lexicon)
     return found.relation is Relation.SAME
 
 

@@ -20,7 +20,7 @@ from cortex_actors.errors import BadInput
 from cortex_actors.formatters import fence
 from cortex_actors.pipeline.admission import Where, admit, unseen, without_secrets
 from cortex_actors.rules.classification import classify
-from cortex_actors.rules.substance import says_something
+from cortex_actors.rules.sameness import says_something
 from cortex_actors.storage.embedded import embedded_text
 from cortex_actors.storage.insights import FIRST_CONFIDENCE, Finding
 from cortex_actors.text import hazards

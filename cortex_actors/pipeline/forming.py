@@ -21,9 +21,7 @@ from cortex_actors.domain.principle import (
 )
 from cortex_actors.domain.project import Decision
 from cortex_actors.pipeline import weighing
-from cortex_actors.rules.confidence import confidence
-from cortex_actors.rules.quality import quality
-from cortex_actors.rules.ranking import rank
+from cortex_actors.rules.promotion import confidence, quality, rank
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cortex_actors.domain.insight import Claim, Granularity, Relation
-from cortex_actors.rules.contradiction import contradicts
-from cortex_actors.rules.judgement import judge
+from cortex_actors.rules.contradiction import contradicts, judge
 from cortex_actors.storage import insights, sources
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from cortex_actors.errors import CortexError
-from cortex_actors.rules import prototypes
+from cortex_actors.rules import classification
 from cortex_actors.storage import classified
 from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.classified import Opinion
@@ -50,7 +50,7 @@ class SecondOpinion:
             found = await self._records.read(look)
             if found is None:
                 try:
-                    self._examples = await self._embed(prototypes.texts(), model=self._model)
+                    self._examples = await self._embed(classification.texts(), model=self._model)
                 except CortexError as error:
                     log.debug("no second opinion now: %s", error)
                     return []
@@ -70,5 +70,5 @@ class SecondOpinion:
         return [
             Opinion(name, found.category, found.cosine)
             for name, row in sorted(rows.items())
-            if examples is not None and (found := prototypes.telling(row, examples)) is not None
+            if examples is not None and (found := classification.telling(row, examples)) is not None
         ]

@@ -16,7 +16,7 @@ from cortex_actors.domain.project import StatementKind
 from cortex_actors.pipeline.admission import without_secrets
 from cortex_actors.pipeline.findings import Reader
 from cortex_actors.pipeline.vectors import UNEMBEDDED
-from cortex_actors.rules.relevance import FILE_CHARACTERS, file_domains
+from cortex_actors.rules.promotion import FILE_CHARACTERS, file_domains
 from cortex_actors.storage.embedded import embedded_text
 
 if TYPE_CHECKING:

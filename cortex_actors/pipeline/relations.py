@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from cortex_actors.domain.insight import Conflict, Decider, Granularity, Judgement, Relation
 from cortex_actors.domain.project import StatementKind
-from cortex_actors.rules import judgement
-from cortex_actors.rules.contradiction import opposition
-from cortex_actors.rules.domains import Limits
-from cortex_actors.rules.similarity import CLUSTER, MERGE, SUSPECT
-from cortex_actors.rules.stack import are_chosen
+from cortex_actors.rules import contradiction
+from cortex_actors.rules.contradiction import Limits, are_chosen, opposition
+from cortex_actors.rules.sameness import CLUSTER, MERGE, SUSPECT
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
@@ -75,7 +73,7 @@ class Relations:
         if left.granularity is Granularity.SECTION:
             return self._fitted(left, right, _of_sections(left, right, cosine))
         thresholds = self.limits.of(left.domain, right.domain)
-        found = judgement.judge(
+        found = contradiction.judge(
             left.claim, right.claim, cosine=cosine, thresholds=thresholds, lexicon=self.lexicon
         )
         least = MERGE if _are_siblings(left, right) else thresholds.judged
@@ -97,10 +95,10 @@ class Relations:
 
     def answered(self, left: Spoken, right: Spoken, found: Judgement) -> Judgement:
         """Return what a model says of an open pair, as far as it may say so."""
-        said = judgement.believed(found, left.claim, right.claim, lexicon=self.lexicon)
+        said = contradiction.believed(found, left.claim, right.claim, lexicon=self.lexicon)
         if said.relation is Relation.SAME:
             # Rows of a list, and examples, do not count as contradictions, and are not one either.
-            against = judgement.gate(left.claim, right.claim, lexicon=self.lexicon)
+            against = contradiction.gate(left.claim, right.claim, lexicon=self.lexicon)
             said = said if against is None else _related(said, f"but {against.reason}")
         return self._fitted(left, right, said)
 
@@ -109,7 +107,7 @@ class Relations:
         if text.granularity is Granularity.SECTION:
             return frozenset()
         if text.id not in self._slots:
-            self._slots[text.id] = judgement.slots(text.claim, lexicon=self.lexicon)
+            self._slots[text.id] = contradiction.slots(text.claim, lexicon=self.lexicon)
         return self._slots[text.id]
 
     def _shared(self, left: Spoken, right: Spoken) -> frozenset[str]:

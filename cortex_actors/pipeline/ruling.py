@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 from cortex_actors.errors import ConfigurationError
 from cortex_actors.pipeline.relations import EDGE, Relations
 from cortex_actors.rules.clustering import COHERENCE
-from cortex_actors.rules.domains import Limits
-from cortex_actors.rules.judgement import Thresholds
+from cortex_actors.rules.contradiction import Limits, Thresholds
 from cortex_actors.rules.promotion import Thresholds as Promotion
 from cortex_actors.text import lexicon
 

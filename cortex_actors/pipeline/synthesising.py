@@ -22,7 +22,7 @@ from cortex_actors.domain.principle import (
     principle_id,
 )
 from cortex_actors.errors import CortexError
-from cortex_actors.rules import synthesis
+from cortex_actors.rules import merging
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping, Sequence
@@ -108,7 +108,7 @@ class Synthesising:
         if said is None:
             return unit
         text = " ".join(unicodedata.normalize("NFC", said).split())
-        why = synthesis.flaw(text, [each.claim for each in sources], lexicon=lexicon)
+        why = merging.flaw(text, [each.claim for each in sources], lexicon=lexicon)
         words = _words(text)
         if why is None and (words.id in found.revoked or words.id in found.principles):
             why = "another principle has these words"

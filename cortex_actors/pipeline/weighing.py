@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.domain.insight import Category, Insight, InsightStatus
 from cortex_actors.rules import promotion
-from cortex_actors.rules.confidence import Evidence, confidence
-from cortex_actors.rules.promotion import Need, Standing, Thresholds
+from cortex_actors.rules.promotion import Evidence, Need, Standing, Thresholds, confidence
 from cortex_actors.text.suspicion import is_boilerplate, wary
 
 if TYPE_CHECKING:

@@ -2,6 +2,13 @@
 
 `problem` judges the server that keeps our own vectors, `address` takes apart where another store
 is; `rules/reach.py` judges what its name turns out to be.
+
+Which addresses of the net a store may be on, as a calculation.
+
+Stores are mostly on this machine or in this house, so private addresses cannot be forbidden. What
+is: what never is a store (many receivers, no receiver, the machine's own link, what is reserved),
+and where clouds hand out a machine's credentials. An IPv4 address that hides in an IPv6 one is
+judged as what it is.
 """
 
 from __future__ import annotations
@@ -9,15 +16,135 @@ from __future__ import annotations
 import ipaddress
 import re
 from dataclasses import dataclass
+from enum import IntEnum
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from cortex_actors.errors import StoreUnusable
-from cortex_actors.rules.reach import forbidden_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from urllib.parse import SplitResult
+
+
+#: IPv6 addresses that a gateway turns into IPv4 ones, and the bits behind those: NAT64 (RFC 6052)
+#: and 6to4 (RFC 3056).
+_TRANSLATED = ((ip_network("64:ff9b::/96"), 0), (ip_network("2002::/16"), 80))
+
+#: Where clouds answer a machine with its own credentials, beside the link-local 169.254.169.254:
+#: Alibaba, Oracle, Azure's wire server; Amazon and Google in IPv6.
+_METADATA = frozenset(
+    map(
+        ip_address,
+        ("100.100.100.200", "192.0.0.192", "168.63.129.16", "fd00:ec2::254", "fd20:ce::254"),
+    )
+)
+
+#: Names of the same; some resolve only inside, so that a check of what they resolve to is late.
+_METADATA_NAMES = frozenset(
+    {
+        "instance-data",
+        "instance-data.ec2.internal",
+        "metadata",
+        "metadata.azure.com",
+        "metadata.goog",
+        "metadata.google.internal",
+        "metadata.tencentyun.com",
+    }
+)
+
+#: Networks that nobody may be on, and what they are (RFC 6890, 8215, 4380).
+_FORBIDDEN = (
+    (ip_network("0.0.0.0/8"), "no address of a machine"),
+    (ip_network("::/128"), "no address of a machine"),
+    (ip_network("169.254.0.0/16"), "link-local, where clouds answer with credentials"),
+    (ip_network("fe80::/10"), "link-local"),
+    (ip_network("224.0.0.0/4"), "multicast"),
+    (ip_network("ff00::/8"), "multicast"),
+    (ip_network("255.255.255.255/32"), "broadcast"),
+    (ip_network("240.0.0.0/4"), "reserved"),
+    (ip_network("192.0.0.0/24"), "reserved"),
+    (ip_network("64:ff9b:1::/48"), "a translation into IPv4 that nobody can check"),
+    (ip_network("2001::/32"), "a tunnel (Teredo) into IPv4"),
+)
+
+#: What else is near: shared by a provider's customers, or by the machines of a tunnel (RFC 6598).
+_SHARED = ip_network("100.64.0.0/10")
+
+
+class Reach(IntEnum):
+    """How far away an address is: a larger number is farther."""
+
+    LOOPBACK = 0
+    PRIVATE = 1
+    PUBLIC = 2
+
+
+def forbidden(text: str) -> str:
+    """Return why nothing is ever sent to an IP address; "" when something may be.
+
+    Anything that is not an IP address is forbidden too: whoever asks has resolved the name.
+    """
+    found = _read(text)
+    if found is None:
+        return "no IP address"
+    inner = _plain(found)
+    if inner in _METADATA:
+        return "where a cloud answers with credentials"
+    if _is_translated(found) and not inner.is_global:
+        return "a near address, hidden in one that a gateway translates"
+    for network, what in _FORBIDDEN:
+        if inner.version == network.version and inner in network:
+            return what
+    if isinstance(inner, IPv6Address) and inner.is_reserved and not inner.is_loopback:
+        return "reserved"
+    return ""
+
+
+def forbidden_name(host: str) -> str:
+    """Return why a name is never looked up; "" when it may be."""
+    name = host.lower().rstrip(".")
+    return "where a cloud answers with credentials" if name in _METADATA_NAMES else ""
+
+
+def reach(text: str) -> Reach:
+    """Return how far away an IP address is; who is no address counts as far away."""
+    found = _read(text)
+    if found is None:
+        return Reach.PUBLIC
+    inner = _plain(found)
+    if inner.is_loopback:
+        return Reach.LOOPBACK
+    near = inner.is_private or (isinstance(inner, IPv4Address) and inner in _SHARED)
+    return Reach.PRIVATE if near else Reach.PUBLIC
+
+
+def _read(text: str) -> IPv4Address | IPv6Address | None:
+    """Return an address; None for what is none, or is one of a single network card."""
+    try:
+        found = ip_address(text)
+    except ValueError:
+        return None
+    return None if isinstance(found, IPv6Address) and found.scope_id else found
+
+
+def _is_translated(address: IPv4Address | IPv6Address) -> bool:
+    """Return whether a gateway makes an IPv4 address of it."""
+    return any(address in network for network, _ in _TRANSLATED)
+
+
+def _plain(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+    """Return the IPv4 address that an IPv6 one stands for, else the address itself."""
+    if isinstance(address, IPv4Address):
+        return address
+    if address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    for network, behind in _TRANSLATED:
+        if address in network:
+            return IPv4Address(int(address) >> behind & 0xFFFF_FFFF)
+    return address
+
 
 #: What an address may begin with.
 SCHEMES = ("http", "https")

@@ -146,8 +146,8 @@ def _store(entry: object) -> Listed:
         name=_text(said, "name", needed=True),
         type=_text(said, "type", needed=True),
         url=_text(said, "url", needed=True).rstrip("/"),
-        weight=_number(said.get("weight", 1.0), "`weight`", 0, 1_000),
-        floor=_number(said.get("floor", 0.0), "`floor`", 0, 1),
+        weight=_bounded_number(said.get("weight", 1.0), "`weight`", 0, 1_000),
+        floor=_bounded_number(said.get("floor", 0.0), "`floor`", 0, 1),
         enabled=said.get("enabled", True),
         options={**extra, **options},
         token=_text(said, "token"),
@@ -166,7 +166,7 @@ def _knobs(federation: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[st
         try:
             knobs.update(_knob(key, value))
         except BadInput as error:
-            strange.append((shown(key), str(error)))
+            strange.append((format_interchange(key), str(error)))
     # Off is off, whatever the budget beside it says.
     if federation.get("satellite_edges_enabled") is False:
         knobs["satellite_budget"] = 0
@@ -182,12 +182,12 @@ def _knob(key: object, value: object) -> dict[str, Any]:
     if key == "fusion_mode" and value in _MODES:
         return {"fusion_mode": value}
     if key in _WHOLE and isinstance(key, str):
-        number = _number(value, "it", *_WHOLE[key])
+        number = _bounded_number(value, "it", *_WHOLE[key])
         if number.is_integer():
             return {key: int(number)}
         raise BadInput("it is no whole number")
     if key in _NUMBERS and isinstance(key, str):
-        return {key: _number(value, "it", *_NUMBERS[key])}
+        return {key: _bounded_number(value, "it", *_NUMBERS[key])}
     if key == "fusion_mode":
         raise BadInput(f"it is none of {', '.join(_MODES)}")
     if key == "edges_enabled":
@@ -199,16 +199,16 @@ def _others(sections: Mapping[Any, Any]) -> Iterator[tuple[str, str]]:
     """Yield the other parts of a file, none of which is taken."""
     for key in sections:
         if key != "federation":
-            yield shown(key), _ELSEWHERE.get(str(key), "it means nothing here")
+            yield format_interchange(key), _ELSEWHERE.get(str(key), "it means nothing here")
 
 
 def _what(number: int, entry: object) -> str:
     """Return what an entry is called where it is left out."""
     name = entry.get("name") if isinstance(entry, Mapping) else None
-    return shown(name) if isinstance(name, str) and name.strip() else f"entry {number}"
+    return format_interchange(name) if isinstance(name, str) and name.strip() else f"entry {number}"
 
 
-def shown(key: object) -> str:
+def format_interchange(key: object) -> str:
     """Return a key or a name on one line, cut to a length."""
     text = " ".join(str(key).split())
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
@@ -225,7 +225,7 @@ def _text(said: Mapping[str, Any], key: str, *, needed: bool = False) -> str:
     return text
 
 
-def _number(value: object, what: str, least: float, most: float) -> float:
+def _bounded_number(value: object, what: str, least: float, most: float) -> float:
     """Return a number that lies between two; raises `BadInput`."""
     try:
         number = math.nan if isinstance(value, bool) else float(str(value))

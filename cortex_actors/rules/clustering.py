@@ -3,19 +3,38 @@
 Both are functions of the texts, the likenesses between them and an order, never of what came first:
 whoever looks again at a part of the graph that is connected to nothing else finds what looking at
 all of it would find.
+
+Which of two statements says for more what the other one says for less.
+
+Three things show it: where they hold (their scope, and places in their words), of which fields they
+are, and whether all that one says is said by the other, which says more. Where two of them show
+opposite ways nothing is shown.
+
+What a statement says has to come first: "after the tests pass", "before deploying", "needs X".
+
+One principle depends on another where its words name a thing that has to be there, or be done,
+before, and the other one is about that thing. Linear in the texts.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from cortex_actors.text.claims import read, weighty
+from cortex_actors.text.polarity import Sense, senses
+
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from cortex_actors.domain.insight import Claim
+    from cortex_actors.text.claims import Reading
+    from cortex_actors.text.lexicon import Lexicon, Word
+
 
 #: Least mean cosine between the members of a cluster. Below it they are a chain, in which each is
 #: near the next and the ends have nothing to do with each other: it is cut where it is weakest.
@@ -133,3 +152,254 @@ def _cluster(members: tuple[str, ...], rows: Mapping[str, NDArray[np.float32]]) 
     nearest = int(np.argmax(np.round(matrix @ total, 9)))
     centroid = (total / length).astype(np.float32)
     return Cluster(members, members[nearest], centroid, min(max(mean, -1.0), 1.0))
+
+
+#: Share of the wider statement's words that the narrower one says too, before where they hold
+#: compares them: else they hold at different places and are about different things.
+COMMON = 0.6
+
+#: Words that two have in common at least: one is in many.
+FEWEST = 2
+
+#: How many times as much the narrower one may say: what a page contains is contained by chance.
+LONGER = 3
+
+#: Words that a reason names.
+NAMED = 6
+
+#: Senses that go together: what is wanted is also wanted under a condition.
+_TOWARDS = frozenset({Sense.WANTED, Sense.ONLY, Sense.BESIDE})
+
+
+class Spoken(Protocol):
+    """What is compared."""
+
+    @property
+    def claim(self) -> Claim:
+        """What it says."""
+
+    @property
+    def domains(self) -> frozenset[str]:
+        """Of which fields it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wider:
+    """Which of the two says it for more, and why."""
+
+    is_first: bool
+    reason: str
+
+
+def wider(one: Spoken, other: Spoken, *, is_close: bool, lexicon: Lexicon) -> Wider | None:
+    """Return which of two says for more what the other says for less; None if neither does.
+
+    Fields count only for two that `is_close`: else they are merely other things.
+    """
+    left, right = read(one.claim, lexicon), read(other.claim, lexicon)
+    found = list(_shown(one, other, left, right, is_close=is_close, lexicon=lexicon))
+    return found[0] if len({each.is_first for each in found}) == 1 else None
+
+
+def _shown(
+    one: Spoken, other: Spoken, left: Reading, right: Reading, *, is_close: bool, lexicon: Lexicon
+) -> Iterator[Wider]:
+    """Yield what shows that one says it for more."""
+    shown = [
+        *_by_scope(one.claim.scope, other.claim.scope),
+        *_by_place(left, right),
+        *(_by_field(one.domains, other.domains) if is_close else ()),
+    ]
+    for each in shown:
+        if _says(left, right) if each.is_first else _says(right, left):
+            yield each
+    for is_first, some, all_ in ((True, left, right), (False, right, left)):
+        more = _beyond(some, all_, lexicon)
+        if more:
+            named = ", ".join(more[:NAMED])
+            yield Wider(is_first, f"all that one says is said by the other, which adds {named}")
+
+
+def _by_scope(one: str, other: str) -> Iterator[Wider]:
+    """Yield the one that holds everywhere in a project."""
+    if bool(one) is not bool(other):
+        yield Wider(not one, f"one holds only in {one or other}")
+
+
+def _by_place(left: Reading, right: Reading) -> Iterator[Wider]:
+    """Yield the one whose words do not limit it where the other's do."""
+    only_left = left.places.keys() - right.places.keys()
+    only_right = right.places.keys() - left.places.keys()
+    both = left.places.keys() & right.places.keys()
+    if bool(only_left) is bool(only_right) or any(
+        left.places[each] != right.places[each] for each in both
+    ):
+        return
+    limited = left if only_left else right
+    where = sorted({each for key in only_left or only_right for each in limited.places[key]})
+    yield Wider(bool(only_right), f"one holds only for {', '.join(where)}")
+
+
+def _by_field(one: frozenset[str], other: frozenset[str]) -> Iterator[Wider]:
+    """Yield the one that is of more fields, or of none in particular."""
+    first, second = _is_wider(one, other), _is_wider(other, one)
+    if first is not second:
+        narrow = other if first else one
+        yield Wider(first, f"one is about {', '.join(sorted(narrow))} alone")
+
+
+def _is_wider(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Tell whether fields hold others and more; without any it is about all of them."""
+    return bool(other) and (not one or one > other)
+
+
+def _says(wide: Reading, narrow: Reading) -> bool:
+    """Tell whether a statement says most of what another one says."""
+    common = len(wide.stems.keys() & narrow.stems.keys())
+    return common >= FEWEST and common >= COMMON * len(wide.stems)
+
+
+def _beyond(some: Reading, more: Reading, lexicon: Lexicon) -> list[str]:
+    """Return what a statement says beside all that another one says; empty if it does not."""
+    if not FEWEST <= len(some.stems) < len(more.stems) <= LONGER * len(some.stems):
+        return []
+    if not some.stems.keys() <= more.stems.keys():
+        return []
+    if any((is_ in _TOWARDS) is not (more.stems[stem] in _TOWARDS) for stem, is_ in _of(some)):
+        return []
+    beyond = more.stems.keys() - some.stems.keys()
+    said = [word.text for word in more.wording.words if weighty(word, lexicon) in beyond]
+    return list(dict.fromkeys(said))
+
+
+def _of(reading: Reading) -> Iterable[tuple[str, Sense]]:
+    """Return the stems of a statement, each with its sense."""
+    return reading.stems.items()
+
+
+#: What follows has to come first, and what follows comes later.
+_FIRST = frozenset("after once until requires require needs need depends relies nach".split())
+_LATER = frozenset("before prior vor".split())
+
+#: Words after which "needs" or "requires" asks for something to be done, and names no thing.
+_VERBAL = frozenset({"to", "be", "not"})
+
+#: Signs and words that end what is named.
+_ENDS = frozenset(".;:!?()\u2014,")
+_JOINS = frozenset("and or so then when if because unless run use".split())
+
+#: Words that only suppose what they name, and those that name what stands elsewhere.
+_SUPPOSING = frozenset("if when whenever unless whether where in case wenn falls".split())
+_POINTING = frozenset("this that these those it them they any".split())
+
+#: Words that name no thing: whatever is done is a change of something.
+_GENERAL = frozenset(
+    "change changes changing edit edits editing modification modifications modifying update updates"
+    " work task tasks file files".split()
+)
+
+#: Senses of what may not be, or not before something else has been.
+_FORBIDDING = frozenset({Sense.AGAINST, Sense.BARRED})
+
+#: Stems of what is named at most: more are a story.
+_MOST = 4
+
+#: Share of what a text says first that must be what is named: else it is about another thing.
+ABOUT = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Something that a statement puts in order.
+
+    Attributes:
+        words: the words that say so, as they stand there.
+        thing: the stems of what is named.
+        comes_first: whether what is named comes before what the statement asks for.
+
+    """
+
+    words: str
+    thing: frozenset[str]
+    comes_first: bool
+
+
+def needs(claim: Claim, lexicon: Lexicon) -> tuple[Need, ...]:
+    """Return what a statement puts in order, as it says it."""
+    said = read(claim, lexicon).wording
+    if not any(word.text in _FIRST or word.text in _LATER for word in said.words):
+        return ()
+    return tuple(_found(said.words, senses(said, lexicon), lexicon))
+
+
+def about(need: Need, other: Claim, lexicon: Lexicon) -> float:
+    """Return how far a statement asks for what another one names, 0 to 1; 0 where it does not.
+
+    Naming it by the way is not asking for it, and neither is being against it.
+    """
+    first = _first(read(other, lexicon), lexicon)
+    if not (first and need.thing <= first):
+        return 0.0
+    share = len(need.thing) / len(first)
+    return share if share >= ABOUT else 0.0
+
+
+def _found(words: Sequence[Word], turned: Sequence[Sense], lexicon: Lexicon) -> Iterator[Need]:
+    """Yield what each word names that puts something in order."""
+    is_supposed = False
+    for number, word in enumerate(words):
+        if word.code:
+            continue
+        is_supposed = word.text in _SUPPOSING or (is_supposed and word.text not in _ENDS)
+        if is_supposed or not _is_cue(words, number):
+            continue
+        is_against = not _FORBIDDING.isdisjoint(turned[max(0, number - 1) : number + 1])
+        if is_against and word.text not in _LATER | {"until"}:
+            continue
+        named = list(_named(words[number + 1 :], lexicon))
+        thing = frozenset(stem for _, stem in named if stem)
+        telling = {each for each, stem in named if stem} - _GENERAL
+        if telling and len(thing) <= _MOST and _POINTING.isdisjoint(dict(named)):
+            said = " ".join([word.text, *(each for each, _ in named)])
+            yield Need(said, thing, comes_first=word.text in _FIRST or is_against)
+
+
+def _is_cue(words: Sequence[Word], number: int) -> bool:
+    """Tell whether a word puts what follows it in order."""
+    after = words[number + 1].text if number + 1 < len(words) else ""
+    text = words[number].text
+    return text in _FIRST | _LATER and after not in _VERBAL and f"{text} {after}" != "after all"
+
+
+def _named(words: Sequence[Word], lexicon: Lexicon) -> Iterator[tuple[str, str | None]]:
+    """Yield the words of what is named, up to the end of the clause, with their stems."""
+    is_named = False
+    for word in words:
+        if not word.code and (word.text in _ENDS or (word.text in _JOINS and is_named)):
+            return
+        stem = weighty(word, lexicon)
+        is_named = is_named or stem is not None
+        yield word.text, stem
+
+
+def _first(reading: Reading, lexicon: Lexicon) -> frozenset[str]:
+    """Return the stems of what a statement asks for first; empty if it is against that.
+
+    A label says nothing yet, and neither does what is only put in order: "before committing,".
+    """
+    found: dict[str, Sense] = {}
+    is_named = False
+    words = reading.wording.words
+    for number, (word, sense) in enumerate(
+        zip(words, senses(reading.wording, lexicon), strict=True)
+    ):
+        if not word.code and word.text in _ENDS:
+            if found.keys() - reading.label:
+                break
+            found, is_named = {}, False
+            continue
+        is_named = is_named or (not word.code and _is_cue(words, number))
+        stem = weighty(word, lexicon)
+        if stem is not None and not is_named:
+            found[stem] = sense
+    return frozenset(found) if set(found.values()) <= {Sense.WANTED} else frozenset()

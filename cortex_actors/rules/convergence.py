@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from cortex_actors.domain.insight import Claim
 from cortex_actors.domain.memory import Convergence
-from cortex_actors.rules.judgement import judge
-from cortex_actors.rules.reordering import reordered
-from cortex_actors.rules.sameness import stands
+from cortex_actors.rules.contradiction import judge
+from cortex_actors.rules.sameness import reordered, stands
 from cortex_actors.text.claims import read
 from cortex_actors.text.lexicon import standard
 

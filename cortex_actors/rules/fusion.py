@@ -6,16 +6,61 @@ value and another store's number share no scale.
 
 What a place is worth (`worth`) is said here once: the lists of one search are fused by it, and the
 answers of several stores are (`storefusion`).
+
+What several stores answered, as one list.
+
+A hit is worth what its place in its own store's list is worth (reciprocal rank fusion, `fusion`),
+times the weight of the store. Nothing that a store measured decides: two stores with two embedders
+share no scale, and one that changes its embedder moves nothing as long as its order stays. There
+are two exceptions, and both can be turned off: a floor leaves out what is hardly related, and among
+hits that are worth the same the store that is surest of its first one leads (`authority`).
+
+Which hits of a fused list are in the result: so many, and of every store some.
+
+A heavy store could fill the result by itself. Every store is first given a few seats, the rest
+goes to the best; a limit of a store's share, where one is set, holds for both.
+
+A result that a reader can afford: as many hits as a budget of tokens holds.
+
+A token is reckoned as four characters, which needs no model and is near enough for a page; a hit
+costs one more than its text, for what stands around it.
+
+Which store is surest of the first hit it gave.
+
+Places say nothing of how good a hit is: the first of a store that knows the answer and the first of
+one that knows nothing are worth the same. How far a store's first hit stands off from its second,
+in that store's own measure, says which of the two it is; so does an exact match. Margins are only
+ever compared to decide between hits that are worth the same.
+
+Scores of what is served to other programs, in the measure of the stores that they know.
+
+What is near counts 1 / (1 + distance); the store of memories weighs that by how deep a memory lies
+and how often it was said, the store of facts has 1 for an exact key alone. Neither depends on how
+rare a word is.
+
+How a search finds the nearest vectors: which way is cheapest is decided here, and why.
+
+Every way gives the same answer. `exact` compares with all rows at once, `subset` with those that
+pass a filter, `index` asks the vector index for candidates, which are compared again.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from cortex_actors.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable
+
+    from cortex_actors.domain.hit import Hit
+
 
 #: Ranks by which the first places are levelled; the paper's value.
 K = 60
@@ -164,3 +209,486 @@ def _shares(
         check(name, weight)
     total = math.fsum(given.values())
     return {name: weight / total for name, weight in given.items() if weight}
+
+
+#: Base relevance from which a hit is an exact match: a store that looks up by key gives 1.
+EXACT: Final = 0.999
+
+#: Least margin that counts unless told otherwise; 0 turns authority off.
+MARGIN: Final = 0.035
+
+
+def margin(relevances: Sequence[float]) -> float | None:
+    """Return how sure a store is of its first hit, given the base relevances of its hits in order.
+
+    An exact match is as sure as can be, alone or not. A store whose only hit is none abstains
+    (None): there is nothing it could stand off from.
+    """
+    if relevances and relevances[0] >= EXACT:
+        return relevances[0]
+    return relevances[0] - relevances[1] if len(relevances) > 1 else None
+
+
+def surest(stores: Iterable[tuple[str, Sequence[float]]], least: float) -> str | None:
+    """Return the store with the largest margin, if that is at least `least`; of equals the first.
+
+    A `least` of 0 or less asks nobody.
+    """
+    found: str | None = None
+    widest = least
+    for name, relevances in stores if least > 0 else ():
+        own = margin(relevances)
+        if own is not None and (own > widest or (found is None and own == widest)):
+            found, widest = name, own
+    return found
+
+
+#: The percentile of the first place, however long the list is.
+_TOP: Final = 100.0
+
+#: Scores that are no further apart are equal. One place makes more than that (1e-5 at the hundredth
+#: with k = 60), rounding less.
+TIE: Final = 1e-9
+
+
+class Mode(StrEnum):
+    """How places become scores."""
+
+    #: weight / (k + rank)
+    RRF = "rrf"
+    #: weight x percentile: the last of four is worth a quarter of the first, the last of two half.
+    PERCENTILE = "percentile"
+    #: As `rrf`; of two that are equal, the one with the higher percentile first.
+    RRF_PCT = "rrf_pct"
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """What one store answered.
+
+    Attributes:
+        store: the name under which it takes part; its hits may name collections of it.
+        hits: in the store's own order, which is their rank whatever their scores say.
+        weight: how much its places count, 0 or more.
+        floor: least base relevance of a hit that takes part; 0 or less lets all of them.
+        capped: whether a limit of a store's share of the result is for it, too (`seating`).
+
+    """
+
+    store: str
+    hits: Sequence[Hit]
+    weight: float = 1.0
+    floor: float = 0.0
+    capped: bool = True
+
+
+class Placed(NamedTuple):
+    """One hit in the fused list; there are hundreds for each question, and tuples are made fast.
+
+    Attributes:
+        store: the list it comes from.
+        hit: as its store gave it.
+        rank: its place there, from 1, among those that the floor left.
+        score: what the formula gives, comparable within one fused list.
+        percentile: share of its store's hits, in percent, that do not stand before it.
+        share: the score as a part of the best possible one, 0 to 1.
+        capped: as its list.
+
+    """
+
+    store: str
+    hit: Hit
+    rank: int
+    score: float
+    percentile: float
+    share: float
+    capped: bool = True
+
+    @property
+    def shown(self) -> Hit:
+        """The hit as an answer has it: with its place in its store, and its score in this list."""
+        return replace(self.hit, store_rank=self.rank, score=self.share, fused_score=self.score)
+
+
+def mode_of(text: str) -> Mode:
+    """Return the mode of that name; raises `BadInput`, with those there are, for any other."""
+    try:
+        return Mode(text)
+    except ValueError:
+        valid = sorted(str(each) for each in Mode)
+        raise BadInput(f"unknown fusion_mode {text!r}; valid: {valid}") from None
+
+
+def base_relevance(distance: float | None) -> float:
+    """Return 1 / (1 + distance): 1 for the same, towards 0 for what is far.
+
+    A negative distance counts as 0, and so does none at all, which is what a store of exact keys
+    gives. One that is not a number is worth nothing.
+    """
+    if distance is None:
+        return 1.0
+    return 0.0 if math.isnan(distance) else 1.0 / (1.0 + max(distance, 0.0))
+
+
+def across(
+    lists: Sequence[Listed],
+    *,
+    k: float = K,
+    mode: Mode | str = Mode.RRF,
+    authority_margin: float = MARGIN,
+) -> list[Placed]:
+    """Return the hits of all stores, best first.
+
+    `lists` are those of the stores that answered, in the configured order: among equal scores the
+    earlier store comes first, then the better place; no measure decides between them. Then the
+    store that is surest of its first hit (by `authority_margin` at least; 0 asks nobody) has that
+    hit in front, if it is worth what the leading one is. A heavier store is never overruled.
+
+    Raises `BadInput` for a mode there is none of, and `ValueError` for a weight or a `k` that is
+    negative or not finite.
+    """
+    how = mode_of(mode)
+    if not (math.isfinite(k) and k >= 0):
+        raise ValueError(f"cannot fuse stores with k={k}: give 0 or more")
+    for each in lists:
+        check(each.store, each.weight)
+    kept = [(each, _above(each)) for each in lists]
+    heaviest = max((each.weight for each in lists), default=0.0)
+    placed = [
+        one for each, hits in kept for one in _placed(each, hits, k=k, mode=how, heaviest=heaviest)
+    ]
+    if how is Mode.RRF_PCT:
+        placed.sort(key=lambda one: (-one.score, -one.percentile))
+    else:
+        placed.sort(key=lambda one: -one.score)
+    relevances = ((each.store, [hit.base_relevance for hit in hits]) for each, hits in kept)
+    return _led(placed, surest(relevances, authority_margin))
+
+
+def alone(listed: Listed) -> list[Placed]:
+    """Return the only list there is as it came: its own order, its own scores, no floor."""
+    count = len(listed.hits)
+    return [
+        Placed(
+            listed.store,
+            hit,
+            rank,
+            hit.score,
+            _percentile(rank, count),
+            share=hit.score,
+            capped=False,
+        )
+        for rank, hit in enumerate(listed.hits, start=1)
+    ]
+
+
+def _above(listed: Listed) -> Sequence[Hit]:
+    """Return the hits that reach their store's floor."""
+    if listed.floor <= 0:
+        return listed.hits
+    return [hit for hit in listed.hits if hit.base_relevance >= listed.floor]
+
+
+def _placed(
+    listed: Listed, hits: Sequence[Hit], *, k: float, mode: Mode, heaviest: float
+) -> list[Placed]:
+    """Return a store's hits with what their places are worth, and of what that is a part."""
+    store, weight, capped, count = listed.store, listed.weight, listed.capped, len(hits)
+    by_percentile = mode is Mode.PERCENTILE
+    most = heaviest * _TOP if by_percentile else worth(1, best=k + 1, weight=heaviest)
+    found = []
+    for rank, hit in enumerate(hits, start=1):
+        if by_percentile:
+            score = _percentile(rank, count, weight)
+        else:
+            score = worth(rank, best=k + 1, weight=weight)
+        share = score / most if most else 0.0
+        found.append(Placed(store, hit, rank, score, _percentile(rank, count), share, capped))
+    return found
+
+
+def _percentile(rank: int, count: int, weight: float = 1.0) -> float:
+    """Return the share of a store's hits, in percent, that do not stand before one, weighed.
+
+    Divided last: three times a sixth of 100 has to be as much as a half of it.
+    """
+    return weight * _TOP * (count - rank + 1) / count
+
+
+def _led(placed: list[Placed], store: str | None) -> list[Placed]:
+    """Return the list with a store's first hit in front, if it is worth what leads."""
+    first = next((n for n, one in enumerate(placed) if one.store == store and one.rank == 1), None)
+    if not first or placed[first].score < placed[0].score - TIE:
+        return placed
+    return [placed[first], *placed[:first], *placed[first + 1 :]]
+
+
+#: What 100 x 0.29 lacks to be 29.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Seats:
+    """How the seats of a result are given.
+
+    Attributes:
+        limit: how many there are; None for as many as there are hits.
+        min_per_store: seats that every store is given before the rest goes to the best.
+        max_share: what part of `limit` one store may have, at least one seat; 1 is no limit.
+
+    """
+
+    limit: int | None = None
+    min_per_store: int = 1
+    max_share: float = 1.0
+
+    @property
+    def most(self) -> float:
+        """Seats that a capped store may have."""
+        if self.limit is None or self.max_share >= 1:
+            return math.inf
+        return max(math.floor(self.limit * self.max_share + _ROUNDING), 1)
+
+
+@dataclass(slots=True)
+class Seating:
+    """Gives seats to hits, in two rounds, while there are any.
+
+    Attributes:
+        fits: says of a hit that may be seated whether there is room for it, and keeps the room.
+
+    """
+
+    seats: Seats
+    fits: Callable[[Placed], bool] = field(default=lambda _: True)
+    _free: float = 0
+    _taken: list[bool] = field(default_factory=list)
+    _each: Counter[str] = field(default_factory=Counter)
+
+    def given(self, fused: Sequence[Placed]) -> list[Placed]:
+        """Return who has a seat, in the order of the fused list."""
+        self._free = math.inf if self.seats.limit is None else self.seats.limit
+        self._taken = [False] * len(fused)
+        self._each.clear()
+        self._round(fused, self.seats.min_per_store)
+        self._round(fused, math.inf)
+        return [one for one, taken in zip(fused, self._taken, strict=True) if taken]
+
+    def _round(self, fused: Sequence[Placed], most: float) -> None:
+        """Go through the list once; nobody's store gets more seats than that by it."""
+        capped = min(most, self.seats.most)
+        for number, one in enumerate(fused):
+            if self._free < 1:
+                return
+            allowed = capped if one.capped else most
+            if self._taken[number] or self._each[one.store] >= allowed or not self.fits(one):
+                continue
+            self._free -= 1
+            self._taken[number] = True
+            self._each[one.store] += 1
+
+
+def seated(fused: Sequence[Placed], seats: Seats) -> list[Placed]:
+    """Return the hits that have a seat, in the order of the fused list.
+
+    Where there are fewer seats than stores, the best stores have them. No limit, or one that is
+    not reached, leaves the list as it is, but for a limit of a store's share.
+    """
+    return Seating(seats).given(fused)
+
+
+#: Characters of a token.
+CHARACTERS: Final = 4
+
+#: Tokens of what stands around a hit: its place, its store.
+AROUND: Final = 1
+
+#: Tokens of a short hit: every store is asked for as many as could fill a budget by itself.
+SHORT: Final = 16
+
+
+@dataclass(slots=True)
+class Purse:
+    """What is left of a budget, for all and for each store.
+
+    Attributes:
+        left: tokens for all.
+        each: tokens that a store which is named may cost, but for its first hit.
+
+    """
+
+    left: int
+    each: float = math.inf
+    _spent: Counter[str] = field(default_factory=Counter)
+
+    def pays(self, hit: Hit, store: str = "") -> bool:
+        """Pay for a hit, if there is enough; tell whether there was."""
+        price, spent = cost(hit), self._spent[store]
+        if price > self.left or (store and spent and spent + price > self.each):
+            return False
+        self.left -= price
+        self._spent[store] += price
+        return True
+
+
+def tokens(text: str) -> int:
+    """Return what a text costs: a quarter of its characters, rounded up, and at least 1."""
+    return max(math.ceil(len(text) / CHARACTERS), 1)
+
+
+def cost(hit: Hit) -> int:
+    """Return what a hit costs: its text, the text it was found by if that is another, and 1."""
+    metadata = hit.extra.get("metadata")
+    via = metadata.get("matched_via") if isinstance(metadata, Mapping) else None
+    return tokens(hit.text) + sum(tokens(text) for text in _texts(via)) + AROUND
+
+
+def packed(fused: Sequence[Placed], budget: int, seats: Seats) -> list[Placed]:
+    """Return the hits that a budget pays for, in the order of the fused list.
+
+    Seats are given as without a budget: some to every store, the rest to the best, `seats.limit`
+    at most. A hit that is too dear is passed over, and the next one may have its seat. A limit of
+    a store's share is one of the budget as well.
+    """
+    purse = Purse(budget, each=budget * seats.max_share if seats.max_share < 1 else math.inf)
+    return Seating(seats, partial(_pays, purse)).given(fused)
+
+
+def beside(hits: Iterable[Hit], left: int) -> list[Hit]:
+    """Return, of what was found beside a result, what the rest of its budget pays for, in order."""
+    purse = Purse(left)
+    return [hit for hit in hits if purse.pays(hit)]
+
+
+def asks(limit: int, *, multiplier: int, budget: int | None = None) -> int:
+    """Return how many hits every store is asked for, before its own limit.
+
+    Never fewer than are wanted, and enough short ones to fill a budget.
+    """
+    short = 0 if budget is None else math.ceil(budget / SHORT)
+    return max(limit, limit * multiplier, short)
+
+
+def _pays(purse: Purse, one: Placed) -> bool:
+    """Pay for a hit out of the share of its store, or out of the whole."""
+    return purse.pays(one.hit, one.store if one.capped else "")
+
+
+def _texts(via: object) -> list[str]:
+    """Return the texts of what a store says a hit was found by."""
+    if isinstance(via, str):
+        return [via] if via else []
+    if isinstance(via, Mapping):
+        return _texts(via.get("content"))
+    if isinstance(via, Sequence):
+        return [text for each in via for text in _texts(each)]
+    return []
+
+
+#: Distance of what was not measured: as far as what has nothing in common.
+UNMEASURED: Final = 1.0
+
+#: What a tier counts (SerenMemory: what is fresh stands before what was distilled once).
+TIERS: Final[Mapping[str, float]] = {"short": 1.0, "near": 0.9, "long": 0.8}
+
+#: What a distilled memory gains with each e-fold of what it was made of (SerenMemory).
+EVIDENCE: Final = 0.15
+
+#: What an exact key counts, and the most that anything else does (SerenLoci).
+FULL, BELOW = 1.0, 0.99
+
+#: Most hits of one answer.
+MOST: Final = 200
+
+#: Digits behind the point that travel.
+DIGITS: Final = 6
+
+
+def distance(cosine: float | None) -> float:
+    """Return how far a text is by its cosine, rounded as it travels."""
+    return UNMEASURED if cosine is None else round(max(1.0 - cosine, 0.0), DIGITS)
+
+
+def of_memory(far: float, tier: str, *, evidence: int = 1) -> float:
+    """Return what a memory counts at a distance, in its tier."""
+    boost = 1.0 + math.log(max(evidence, 1)) * EVIDENCE if tier == "long" else 1.0
+    return base_relevance(far) * TIERS[tier] * boost
+
+
+def of_fact(far: float) -> float:
+    """Return what a fact counts at a distance that was not asked for by its key."""
+    return min(base_relevance(far), BELOW)
+
+
+def descending(scores: Sequence[float]) -> list[float]:
+    """Return scores that agree with their order, rounded as they travel.
+
+    The order is the search's own, which looks at words as well. What stands before something counts
+    at least as much, so each is raised to the most that comes behind it.
+    """
+    found: list[float] = []
+    least = 0.0
+    for score in reversed(scores):
+        least = max(least, score)
+        found.append(round(least, DIGITS))
+    return found[::-1]
+
+
+#: Rows of one collection from which the index is asked. Comparing with all of them in memory takes
+#: 0.14 ms for a thousand, asking the index 3.3 to 3.9 ms however many it holds: the two meet here
+#: (benchmarks/recall.py measures both).
+INDEX_FROM = 25_000
+
+#: Share of the rows up to which those that pass a filter are gathered before they are compared.
+#: Of 100,000 rows, gathering took 3.5 ms of CPU for a tenth, 11.2 for three tenths and 13.9 for
+#: four, comparing with all 13.5 (benchmarks/recall.py measures both).
+SUBSET_SHARE = 0.35
+
+#: Changes the index has not been told up to which it is asked: what waits is compared exactly, and
+#: with more of them that alone costs what the index saves.
+MOST_WAITING = 2_000
+
+
+class Kind(StrEnum):
+    """The ways."""
+
+    EXACT = "exact"
+    SUBSET = "subset"
+    INDEX = "index"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The way that was chosen, and why, as `explain` shows it."""
+
+    kind: Kind
+    why: str
+
+
+def plan(
+    total: int, allowed: int | None, *, waiting: int = 0, index_ready: bool = True, wanted: int = 10
+) -> Plan:
+    """Return how to search `total` rows.
+
+    Args:
+        total: how many there are, of what the search is about.
+        allowed: how many of them pass the filter, None without one. The index is not asked then:
+            its own filters take up to a hundred times as long.
+        waiting: changes that the index has not been told.
+        index_ready: whether the index answers.
+        wanted: neighbours that are looked for.
+
+    """
+    if allowed is not None:
+        if allowed <= total * SUBSET_SHARE:
+            return Plan(Kind.SUBSET, f"{allowed} of {total} rows pass the filter")
+        return Plan(Kind.EXACT, f"{allowed} of {total} rows pass the filter: too many to gather")
+    if total < INDEX_FROM:
+        return Plan(Kind.EXACT, f"{total} rows are compared faster than the index is asked")
+    if not index_ready:
+        return Plan(Kind.EXACT, f"the index does not answer; all {total} rows are compared")
+    if waiting > MOST_WAITING:
+        return Plan(Kind.EXACT, f"the index has not been told {waiting} changes")
+    if wanted > total // 2:
+        return Plan(Kind.EXACT, f"{wanted} of {total} rows are wanted")
+    return Plan(Kind.INDEX, f"{total} rows, and the index knows all but {waiting} changes")

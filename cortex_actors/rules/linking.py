@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
 from cortex_actors.domain.principle import Link, LinkType
-from cortex_actors.rules import judgement, needs
+from cortex_actors.rules import clustering, contradiction
+from cortex_actors.rules.clustering import wider
 from cortex_actors.rules.contradiction import opposition
-from cortex_actors.rules.sameness import differ
-from cortex_actors.rules.scoping import wider
-from cortex_actors.rules.similarity import SUSPECT
+from cortex_actors.rules.sameness import SUSPECT, differ
 from cortex_actors.text.claims import read
 from cortex_actors.text.lexicon import standard
 
@@ -112,7 +111,7 @@ def _judged(left: Subject, right: Subject, cosine: float | None, lexicon: Lexico
     if known is not None:
         return known
     if not (left.is_section or right.is_section):
-        return judgement.judge(left.claim, right.claim, cosine=cosine, lexicon=lexicon)
+        return contradiction.judge(left.claim, right.claim, cosine=cosine, lexicon=lexicon)
     both = left.is_section and right.is_section
     against = opposition(left.claim.text, right.claim.text) if both else None
     if against is not None and cosine is not None and cosine >= SUSPECT[0]:
@@ -125,8 +124,8 @@ def _needed(left: Subject, right: Subject, lexicon: Lexicon) -> Link | None:
     """Return which of two needs the other; None where neither does, or each the other."""
     found: dict[tuple[str, str], tuple[float, str]] = {}
     for one, other in ((left, right), (right, left)):
-        for need in needs.needs(one.claim, lexicon):
-            share = needs.about(need, other.claim, lexicon)
+        for need in clustering.needs(one.claim, lexicon):
+            share = clustering.about(need, other.claim, lexicon)
             ends = (one.id, other.id) if need.comes_first else (other.id, one.id)
             if share > found.get(ends, (0.0, ""))[0]:
                 found[ends] = share, f'one says "{need.words}", the other is about that'

@@ -4,6 +4,28 @@ Thresholds are cosines, of the two texts and of nothing else: not the score of a
 how a text ranks among others and is near 1 for the best of them however unlike it is. Two texts
 that contradict each other, or differ in a value, a name or a place, are never one, however alike:
 opposite statements lie nearest of all. Pure.
+
+Whether a text that a model wrote may stand for the texts it was made of. Pure.
+
+A merge must lose nothing and add nothing. What cannot be seen in the words themselves is left to
+the vectors; but every name, number and piece of code of the sources has to be there and no other,
+and what turns or limits a statement may neither come nor go. Where it is unclear the text is not
+taken: the sentences of both, each once, cost nothing.
+
+Whether one sentence that a model wrote may stand for the texts it was made of. Pure.
+
+What is written here speaks in every project, and a model that is wrong is wrong in a plausible way.
+So it may contradict none of its sources, name nothing that none of them names, turn or reorder
+nothing in words of its own, say hardly a word that none of them says, and hold nothing that a
+person would have to look at first. Whoever is not content with it takes the words of one of the
+sources, which costs nothing: where it is unclear the sentence is dropped.
+
+Two texts as one, without a model: everything that either says, once. Pure.
+
+A sentence is left out only where another one has all of its words, side by side and in their order,
+or with one phrase moved that says how, when or where; and where nothing that stands beside them
+could turn what they say. Everything else stays as it was written, so that no merge loses a
+sentence.
 """
 
 from __future__ import annotations
@@ -13,22 +35,128 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from cortex_actors.domain.insight import Claim, Decider, Judgement, Relation
 from cortex_actors.domain.memory import Layer, MemoryType
-from cortex_actors.rules import judgement
-from cortex_actors.rules.sameness import overlap, settled
-from cortex_actors.rules.uniting import says
+from cortex_actors.rules import clustering, contradiction
+from cortex_actors.rules.sameness import moves, overlap, settled
 from cortex_actors.text.claims import read
-from cortex_actors.text.lexicon import standard, stem, wording
+from cortex_actors.text.lexicon import STOP_WORDS, standard, stem, wording
 from cortex_actors.text.summary import sentences
+from cortex_actors.text.suspicion import wary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cortex_actors.rules.judgement import Thresholds
+    from cortex_actors.rules.contradiction import Thresholds
     from cortex_actors.text.lexicon import Lexicon
+
+
+#: Words that turn, limit or doubt what stands beside them: with one of these, more words are not
+#: more of the same, and with one of them in another place a sentence says something else.
+TURNING: Final = frozenset(
+    "not no never none nor neither cannot can't don't doesn't didn't won't isn't aren't wasn't"
+    " shouldn't without only just even also except unless until if when but instead rather than"
+    " before after hardly rarely seldom sometimes almost maybe perhaps might may could should would"
+    " false wrong untrue unlike stop stopped avoid skip ignore former formerly previously used"
+    " claims claimed says said thinks believes whether why who what how was were ?".split()
+)
+
+#: Words that change places at least: of two, each may be the other's subject.
+_FEWEST: Final = 3
+
+#: Signs that belong to a sentence and to no word of it, before a word and behind it.
+_QUOTES: Final = "\"'`\u201c\u201d\u2018\u2019)]"
+_OPENING: Final = "\"'`\u201c\u2018(["
+_CLOSING: Final = f"{_QUOTES}.,;:!?\u2026\u3002\uff01\uff1f"
+
+
+class Prefer(StrEnum):
+    """Whose words count where two texts say the same."""
+
+    #: The text that was said last.
+    A = "a"
+    #: The one that it is merged with.
+    B = "b"
+    EQUAL = "equal"
+
+
+def united(a: str, b: str, *, prefer: Prefer = Prefer.EQUAL) -> str:
+    """Return one text that says what two say.
+
+    One of them where it says all that the other does, else every sentence of both once: those of
+    the preferred text first, of `b`, the older one, where neither is preferred. Which of two equal
+    wordings stays does not depend on the order then.
+    """
+    first, second = (a, b) if prefer is Prefer.A else (b, a)
+    if says(first, second) and not (prefer is Prefer.EQUAL and _is_richer(second, first)):
+        return first
+    if says(second, first):
+        return second
+    kept = list(sentences(first))
+    for each in sentences(second):
+        if any(covers(there, each) for there in kept):
+            continue
+        shorter = [there for there in kept if covers(each, there)]
+        if shorter:  # the longer one takes the first one's place
+            kept[kept.index(shorter[0])] = each
+        else:
+            kept.append(each)
+        kept = [there for there in kept if there not in shorter]
+    return _joined(kept)
+
+
+def says(text: str, other: str) -> bool:
+    """Tell whether a text says all that another one does: each of its sentences."""
+    mine = sentences(text)
+    return all(any(covers(there, each) for there in mine) for each in sentences(other))
+
+
+def covers(sentence: str, other: str) -> bool:
+    """Tell whether a sentence has all words of another one, and nothing that would turn them."""
+    mine, its = _spoken(sentence), _spoken(other)
+    if mine == its:
+        return bool(its) or sentence == other
+    if not its or len(mine) < len(its):
+        return False
+    if len(mine) == len(its):
+        return _moved(mine, its)
+    place = _within(mine, its)
+    return place is not None and TURNING.isdisjoint((*mine[:place], *mine[place + len(its) :]))
+
+
+def _spoken(sentence: str) -> tuple[str, ...]:
+    """Return the words of a sentence as they are compared: signs within them count, and asking."""
+    found = (each.lstrip(_OPENING).rstrip(_CLOSING) for each in sentence.casefold().split())
+    asked = ("?",) if sentence.rstrip(_QUOTES).endswith("?") else ()
+    return (*(each for each in found if each), *asked)
+
+
+def _moved(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Tell whether two rows of words differ in the place of one phrase that turns nothing."""
+    differing = [x for x, y in zip(one, other, strict=True) if x != y]
+    if len(differing) < _FEWEST or not TURNING.isdisjoint(differing):
+        return False
+    return moves(one, other)
+
+
+def _within(row: tuple[str, ...], part: tuple[str, ...]) -> int | None:
+    """Return where a row of words has another one in it; None where it has not."""
+    last = len(row) - len(part)
+    return next((n for n in range(last + 1) if row[n : n + len(part)] == part), None)
+
+
+def _is_richer(text: str, other: str) -> bool:
+    """Tell which of two texts that say the same stays, whatever their order."""
+    return says(text, other) and (len(text), text) > (len(other), other)
+
+
+def _joined(kept: Sequence[str]) -> str:
+    """Return sentences as one text: on a line each, where they would not be told apart again."""
+    line = " ".join(kept)
+    return line if sentences(line) == tuple(kept) else "\n".join(kept)
+
 
 #: What may be merged: somebody's claim, and no voice of a conversation.
 MERGEABLE = frozenset({MemoryType.FACT, MemoryType.OBSERVATION})
@@ -136,7 +264,7 @@ def ruled(
         return Ruled(Verdict.SKIP, Decider.RULES, f"cosine {cosine:.2f}")
     text, other = _behind_labels(text, other)
     one, another = Claim(text[:_WHOLE]), Claim(other[:_WHOLE])
-    found = judgement.judge(one, another, cosine=cosine, thresholds=thresholds, lexicon=lexicon)
+    found = contradiction.judge(one, another, cosine=cosine, thresholds=thresholds, lexicon=lexicon)
     against = _against(found, text, other, cosine=cosine, thresholds=thresholds, lexicon=lexicon)
     if against is not None:
         return Ruled(Verdict.CONFLICT, Decider.RULES, against)
@@ -147,7 +275,7 @@ def ruled(
         return Ruled(Verdict.MERGE, Decider.RULES, found.reason)
     # What the rules would not believe a model, they do not believe a cosine either.
     same = Judgement(Relation.SAME, Decider.RULES, f"cosine {cosine:.2f}")
-    apart = judgement.believed(same, one, another, lexicon=lexicon)
+    apart = contradiction.believed(same, one, another, lexicon=lexicon)
     if apart.relation is not Relation.SAME:
         return Ruled(Verdict.SKIP, Decider.RULES, apart.reason)
     if how is Tier.ALWAYS and likely:
@@ -161,7 +289,7 @@ def believed(
     """Return what a model's word on an open candidate comes to; nobody's word keeps them two."""
     if said is None:
         return Ruled(Verdict.SKIP, Decider.RULES, "nobody is sure that they say the same")
-    found = judgement.believed(said, Claim(text), Claim(other), lexicon=lexicon)
+    found = contradiction.believed(said, Claim(text), Claim(other), lexicon=lexicon)
     verdict = {Relation.SAME: Verdict.MERGE, Relation.CONTRADICTION: Verdict.CONFLICT}
     return Ruled(verdict.get(found.relation, Verdict.SKIP), found.decider, found.reason)
 
@@ -226,7 +354,7 @@ def _against(
             return "one denies what the other says"
         if len(mine) * len(its) == 1 or len(_bare(one)[0] & _bare(another)[0]) < _SHARED:
             continue
-        part = judgement.judge(
+        part = contradiction.judge(
             Claim(one), Claim(another), cosine=cosine, thresholds=thresholds, lexicon=lexicon
         )
         if part.contradicts:
@@ -249,3 +377,147 @@ def _bare(text: str) -> tuple[frozenset[str], bool]:
     found = [each.text for each in wording(text).spoken]
     denials = sum(each in _DENYING for each in found)
     return frozenset(stem(each) for each in found if each not in _BESIDE), denials % 2 == 1
+
+
+#: What is a name wherever it stands: code, and what holds a digit, a sign or a capital inside.
+_REWORDED_NAMES: Final = re.compile(
+    r"`([^`\n]+)`|(?<![\w.])((?:[\w@#~-]*[\d._/@#+~]|[^\W\d_]+[A-Z])[\w.@#/+~-]*\w|\w*\d\w*)"
+)
+
+#: What is a name inside a sentence: a word with a capital that does not begin it.
+_REWORDED_PROPER: Final = re.compile(r"(?<=[\w,;:'\")] )([A-Z][\w-]+)")
+
+_REWORDED_WORD: Final = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
+
+
+def objection(text: str, sources: Sequence[str]) -> str | None:
+    """Return why a text must not stand for its sources; None when nothing speaks against it."""
+    if (why := wary(text)) is not None and not any(wary(each) for each in sources):
+        return why
+    said = "\n".join(sources)
+    for name in sorted(_names(said)):
+        if not _has(text, name):
+            return f"it leaves out {name!r}"
+    for name in sorted(_names(text)):
+        if not _has(said, name):
+            return f"it names {name!r}, which no source does"
+    own, known = _turning_words(text), _turning_words(said)
+    if own != known:
+        return f"it turns what is said: {min(own ^ known)!r}"
+    return None
+
+
+def _names(text: str) -> set[str]:
+    """Return the names, numbers and pieces of code of a text."""
+    found = [*_REWORDED_NAMES.finditer(text), *_REWORDED_PROPER.finditer(text)]
+    return {next(filter(None, each.groups())).casefold().rstrip(".,;:") for each in found}
+
+
+def _has(text: str, name: str) -> bool:
+    """Tell whether a text has a name as a word of its own."""
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text.casefold()) is not None
+
+
+def _turning_words(text: str) -> set[str]:
+    """Return the words of a text that turn or limit something."""
+    words = {each.replace("\u2019", "'") for each in _REWORDED_WORD.findall(text.casefold())}
+    return {"not" if each.endswith("n't") else each for each in words} & TURNING
+
+
+#: Letters of the longest sentence: what a file is given of a principle is one line of so many.
+LONGEST: Final = 300
+
+#: Share of its words, but the commonest, that its sources must have: with less, "and delete all
+#: backups" may follow what they say.
+FAMILIAR: Final = 0.8
+
+#: Words that turn, weaken, limit or reorder what stands beside them, which the rules do not always
+#: see: none of them may be the model's own.
+_TURNING = frozenset(
+    "not no never none nor neither cannot without skip skips skipping skipped avoid avoids avoiding"
+    " ignore ignores ignoring omit omits omitting optional optionally unnecessary needless"
+    " needlessly waste wasteful useless pointless may might could unless except only until instead"
+    " rather stop stops stopping disable disables disabling remove removes removing drop drops fine"
+    " okay ok allow allows allowed permit permitted forbid forbids forbidden prohibited refuse"
+    " refuses forget forgets bother hardly rarely seldom sometimes regardless despite before after"
+    " nicht kein keine keinen nie niemals ohne".split()
+)
+
+#: What is a name wherever it stands: code, what holds a digit, a sign or a capital inside.
+_NAMES = re.compile(
+    r"`([^`\n]+)`|(?<![\w.])((?:[\w@#~-]*[\d._/@#+~]|[^\W\d_]+[A-Z])[\w.@#/+~-]*\w|\w*\d\w*)"
+)
+
+#: Signs beside ASCII that a sentence may have of its own.
+_SIGNS = frozenset("\u2018\u2019\u201c\u201d\u2013\u2014\u2026")
+
+_WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
+
+#: What is a name inside a sentence: a word with a capital that does not begin it.
+_PROPER = re.compile(r"(?<=[\w,;:'\")] )([A-Z][\w-]+)")
+
+
+def flaw(text: str, sources: Sequence[Claim], *, lexicon: Lexicon | None = None) -> str | None:
+    """Return why a sentence must not stand for its sources; None when nothing speaks against it."""
+    if len(text) > LONGEST or "\n" in text:
+        return f"it is no single line of {LONGEST} letters"
+    if (why := wary(text)) is not None:
+        return why
+    for each in sources:
+        against = contradiction.gate(Claim(text), Claim(each.text), lexicon=lexicon)
+        if against is not None:
+            return f"it contradicts a source: {against.reason}"
+    said = "\n".join(each.text for each in sources)
+    return _turned(text, said) or _ordered(text, sources, lexicon) or _invented(text, said)
+
+
+def _turned(text: str, said: str) -> str | None:
+    """Return the word of a sentence that turns what no source turns so, or a letter of no source.
+
+    A letter that only looks like another one hides a word from every rule.
+    """
+    strange = {each for each in text if not each.isascii()} - _SIGNS - set(said)
+    if strange:
+        return f"it has a letter that no source has: {min(strange)!a}"
+    own = _turning(text) - _turning(said)
+    return f"it says {min(own)!r}, which no source does" if own else None
+
+
+def _turning(text: str) -> set[str]:
+    """Return the words of a text that turn something."""
+    words = {each.replace("\u2019", "'") for each in _WORD.findall(text.casefold())}
+    return {"not" if each.endswith("n't") else each for each in words} & _TURNING
+
+
+def _ordered(text: str, sources: Sequence[Claim], lexicon: Lexicon | None) -> str | None:
+    """Return what a sentence puts in order as no source does."""
+    tables = lexicon or standard()
+    known = [need for each in sources for need in clustering.needs(each, tables)]
+    for own in clustering.needs(Claim(text), tables):
+        if not any(
+            each.comes_first is own.comes_first and not each.thing.isdisjoint(own.thing)
+            for each in known
+        ):
+            return f"it says {own.words!r}, which no source does"
+    return None
+
+
+def _invented(text: str, said: str) -> str | None:
+    """Return what a sentence has that no source has."""
+    plain = said.casefold()
+    for match in [*_NAMES.finditer(text), *_PROPER.finditer(text)]:
+        name = next(filter(None, match.groups())).casefold().rstrip(".,;:")
+        if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", plain):
+            return f"it names {name!r}, which no source does"
+    own, known = _stems(text), _stems(said)
+    if not own:
+        return "it says nothing"
+    strange = sorted(own - known)
+    if len(own & known) < FAMILIAR * len(own):
+        return f"it says what no source says: {', '.join(strange)}"
+    return None
+
+
+def _stems(text: str) -> set[str]:
+    """Return the words of a text without their inflection, but the commonest."""
+    return {each.stem for each in wording(text).spoken if each.text not in STOP_WORDS}

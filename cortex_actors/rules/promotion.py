@@ -1,17 +1,51 @@
-"""When an insight becomes a principle, and what it still lacks where it does not."""
+"""When an insight becomes a principle, and what it still lacks where it does not.
+
+How far to believe an insight, from what is known about it now.
+
+Recomputed from the evidence at each run and never from the value of the run before: adjustments on
+a stored value compound, until two projects make certainty and three months make zero.
+
+How the confidence of an insight comes about, step by step, for whoever asks why.
+
+The steps are those of `rules/confidence.py`, which computes them at once; a test holds the last
+value of these to that.
+
+How good the sources of a principle are, from where its texts came.
+
+Cerno gives every principle 0.5 for ever. Here it is what is known of its provenance now:
+
+    0.5 * the best trust + 0.3 * min(independent voices / 4, 1) + 0.2 if a person approved it
+
+A file that people keep in a project is trusted whole, what an agent wrote a little less, what was
+read in from elsewhere little. What no file says any more has no sources, and so no quality.
+
+How much a principle matters, from what is known about it now.
+
+How much a principle matters to a file: nearness, rank and common domains (Cerno's retriever).
+
+    score = .5 * max(cosine, 0) + .3 * rank + .2 * share of the principle's domains that are its
+
+Where the file or the principle has no vector, what is left stands for all of it:
+(.3 * rank + .2 * share) / .5. The domains of a file are the three that most of its paragraphs are
+about. The weights may be others; only how they stand to each other counts.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+import re
+from collections import Counter
+from dataclasses import astuple, dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from cortex_actors.clock import DAY
 from cortex_actors.domain.insight import InsightStatus
-from cortex_actors.domain.project import Decision, StatementKind
+from cortex_actors.domain.project import Decision, StatementKind, Trust
+from cortex_actors.rules.classification import classify
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
     from cortex_actors.domain.insight import Insight
 
@@ -175,3 +209,300 @@ def _none(need: Need, actual: int) -> Requirement:
 def _is(need: Need, trouble: str | None) -> Requirement:
     """Return the check that nothing is wrong; what is wrong is said in words."""
     return Requirement(need, trouble or "no", "no", trouble is None)
+
+
+#: What a statement is believed that one file says once.
+BASE = 0.5
+
+#: Observations alone carry no further than this: one project repeating itself is one voice.
+FLOOR_LIMIT = 0.6
+
+#: Observations that would make certainty if `FLOOR_LIMIT` did not stop them before; sets the slope.
+FLOOR_SCALE = 50
+
+#: Added for each project beyond the first.
+PER_PROJECT = 0.05
+
+#: Added for having been kept: grows with the days between the first and the newest observation, up
+#: to `KEPT_DAYS`. So a rule that one project keeps for two months reaches what promotion asks for
+#: (0.7), and then waits for a person; repeating it often in one week does not.
+KEPT = 0.2
+KEPT_DAYS = 60
+
+#: What boilerplate multiplies: many files say it, and it says nothing.
+BOILERPLATE_FACTOR = 0.2
+
+#: Days without an observation after which an insight is stale, and what that multiplies.
+STALE_DAYS = 90
+STALE_FACTOR = 0.9
+
+#: What an open contradiction multiplies.
+CONTRADICTED_FACTOR = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What speaks for an insight and against it.
+
+    Attributes:
+        observations: distinct file revisions and sources that say it.
+        projects: distinct projects that say it; two folders of one name are two.
+        last_seen: UTC microseconds of the newest observation.
+        contradicted: whether a contradiction is open, or was decided against it.
+        first_seen: UTC microseconds of the oldest observation; None counts as the newest.
+        boilerplate: whether it is what tools write into every file.
+
+    """
+
+    observations: int
+    projects: int
+    last_seen: int
+    contradicted: bool = False
+    first_seen: int | None = None
+    boilerplate: bool = False
+
+
+def confidence(evidence: Evidence, now: int, *, stale_days: float = STALE_DAYS) -> float:
+    """Return how far to believe it, 0 to 1.
+
+    Starts at the base or the floor, whichever is higher; projects and having been kept add to that;
+    staleness, contradiction and boilerplate then multiply it. They come last so that no number of
+    observations makes up for them. `now` is in UTC microseconds.
+    """
+    value = max(BASE, confidence_floor(evidence.observations)) + kept_confidence(evidence)
+    value = min(value + PER_PROJECT * max(evidence.projects - 1, 0), 1.0)
+    if now - evidence.last_seen > stale_days * DAY:
+        value *= STALE_FACTOR
+    if evidence.contradicted:
+        value *= CONTRADICTED_FACTOR
+    if evidence.boilerplate:
+        value *= BOILERPLATE_FACTOR
+    return min(max(value, 0.0), 1.0)
+
+
+def confidence_floor(observations: int) -> float:
+    """Return what the number of observations alone is worth: min(ln(1 + n) / ln 50, 0.6)."""
+    return min(math.log1p(max(observations, 0)) / math.log(FLOOR_SCALE), FLOOR_LIMIT)
+
+
+def kept_confidence(evidence: Evidence) -> float:
+    """Return what it adds that observations lie apart: 0.2 x min(days / 60, 1)."""
+    first = evidence.last_seen if evidence.first_seen is None else evidence.first_seen
+    days = max(evidence.last_seen - first, 0) / DAY
+    return KEPT * min(days / KEPT_DAYS, 1.0)
+
+
+#: The least that is worth a step of its own: what two digits show.
+SHOWN = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step: what it is about, what it does, and the value after it."""
+
+    about: str
+    does: str
+    value: float
+
+
+def steps(evidence: Evidence, now: int, *, stale_days: float = STALE_DAYS) -> tuple[Step, ...]:
+    """Return the steps from the base to the confidence; what changes nothing is left out."""
+    return tuple(_steps(evidence, now, stale_days))
+
+
+def _steps(evidence: Evidence, now: int, stale_days: float) -> Iterator[Step]:
+    """Yield the steps."""
+    floor = confidence_floor(evidence.observations)
+    value = max(BASE, floor)
+    kept = kept_confidence(evidence)
+    is_long = kept >= SHOWN
+    value += 0.0 if is_long else kept
+    seen = f"seen {_times(evidence.observations)}"
+    yield Step(seen, "base" if floor <= BASE else "more than the base", value)
+    if is_long:
+        days = (evidence.last_seen - (evidence.first_seen or evidence.last_seen)) / DAY
+        value += kept
+        yield Step(f"kept for {days:.0f} days", f"+{kept:.2f}", value)
+    if more := PER_PROJECT * max(evidence.projects - 1, 0):
+        value = min(value + more, 1.0)
+        yield Step(f"said by {evidence.projects} projects", f"+{more:.2f}", value)
+    value = min(value, 1.0)
+    for holds, about, factor in _factors(evidence, now, stale_days):
+        if holds:
+            value *= factor
+            yield Step(about, f"x {factor:g}", value)
+
+
+def _factors(
+    evidence: Evidence, now: int, stale_days: float
+) -> tuple[tuple[bool, str, float], ...]:
+    """Return what multiplies a confidence, and whether it does here."""
+    days = (now - evidence.last_seen) / DAY
+    return (
+        (days > stale_days, f"not seen for {days:.0f} days", STALE_FACTOR),
+        (evidence.contradicted, "something speaks against it", CONTRADICTED_FACTOR),
+        (evidence.boilerplate, "boilerplate: tools write it", BOILERPLATE_FACTOR),
+    )
+
+
+def _times(number: int) -> str:
+    """Return how often, in words."""
+    return "once" if number == 1 else f"{number} times"
+
+
+#: How far a text is trusted by where it came from, 0 to 1.
+TRUSTED: Final = {Trust.FILE: 1.0, Trust.AGENT: 0.6, Trust.IMPORT: 0.3, Trust.REMOTE: 0.2}
+
+#: What each part counts: trust, independent voices, a person's word.
+TRUST, VOICES, PERSON = 0.5, 0.3, 0.2
+
+#: Independent voices from which on more of them make nothing better.
+MANY = 4
+
+
+def quality(trusts: Collection[str], voices: int, *, is_approved: bool = False) -> float:
+    """Return how good sources are, 0 to 1; 0 where there are none."""
+    if not trusts:
+        return 0.0
+    best = max(TRUSTED[Trust(each)] for each in trusts)
+    return TRUST * best + VOICES * min(voices / MANY, 1.0) + PERSON * is_approved
+
+
+#: Observations at which frequency counts fully: log(1 + f) / log(150) (Cerno).
+FREQUENCY_SCALE: Final = 150
+
+#: Links to other principles at which being connected counts fully (Cerno).
+LINKS_SCALE: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class RankWeights:
+    """What each part of a rank counts (Cerno's); only how they stand to each other matters."""
+
+    confidence: float = 0.35
+    frequency: float = 0.25
+    recency: float = 0.20
+    quality: float = 0.15
+    links: float = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a rank: how much of it there is, and how much of the whole it may make."""
+
+    name: str
+    #: 0 to 1.
+    value: float
+    #: 0 to 1; the weights of all parts make 1.
+    weight: float
+
+    @property
+    def points(self) -> float:
+        """What it adds to the rank."""
+        return self.value * self.weight
+
+
+RANK_DEFAULTS: Final = RankWeights()
+
+
+def rank(
+    confidence: float,
+    frequency: int,
+    *,
+    recency: float = 1.0,
+    quality: float = 0.5,
+    links: int = 0,
+    weights: RankWeights = RANK_DEFAULTS,
+) -> float:
+    """Return a principle's rank, 0 to 1.
+
+    `frequency` is its observations; confidence, recency and quality are shares from 0 to 1.
+    """
+    found = parts(
+        confidence, frequency, recency=recency, quality=quality, links=links, weights=weights
+    )
+    return min(math.fsum(each.points for each in found), 1.0)
+
+
+def parts(
+    confidence: float,
+    frequency: int,
+    *,
+    recency: float = 1.0,
+    quality: float = 0.5,
+    links: int = 0,
+    weights: RankWeights = RANK_DEFAULTS,
+) -> tuple[Part, ...]:
+    """Return what a rank is made of; the points of the parts make the rank.
+
+    Weights that do not make 1 are divided by their sum, so that a rank stays a share. Raises
+    `ZeroDivisionError` for weights of nothing, which the settings refuse.
+    """
+    often = min(math.log1p(frequency) / math.log(FREQUENCY_SCALE), 1.0)
+    linked = min(links / LINKS_SCALE, 1.0)
+    values = RankWeights(confidence, often, recency, quality, linked)
+    whole = math.fsum(astuple(weights))
+    return tuple(
+        Part(name, value, weight / whole)
+        for name, value, weight in zip(
+            RankWeights.__slots__, astuple(values), astuple(weights), strict=True
+        )
+    )
+
+
+#: Characters of a file that stand for all of it in vector space (Cerno).
+FILE_CHARACTERS: Final = 8_000
+
+#: Domains that a file is of, at most (Cerno).
+FILE_DOMAINS: Final = 3
+
+_BLANK = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
+
+
+@dataclass(frozen=True, slots=True)
+class RelevanceWeights:
+    """What counts how much; not all of rank and domain are 0, for without a model they are all."""
+
+    semantic: float = 0.5
+    rank: float = 0.3
+    domain: float = 0.2
+
+
+#: The document's.
+DOCUMENT: Final = RelevanceWeights()
+
+
+def score(
+    cosine: float | None, rank: float, *, share: float, weights: RelevanceWeights = DOCUMENT
+) -> float:
+    """Return how much a principle matters to a file, 0 to 1; `cosine` is None without vectors.
+
+    A principle that points away from the file is worth no less than one that has nothing to do
+    with it.
+    """
+    known = weights.rank * rank + weights.domain * share
+    if cosine is None:
+        return known / (weights.rank + weights.domain)
+    whole = weights.semantic + weights.rank + weights.domain
+    return (weights.semantic * max(cosine, 0.0) + known) / whole
+
+
+def share(of_principle: Collection[str], of_file: Collection[str]) -> float:
+    """Return the share of a principle's domains that are the file's; of none it is 0."""
+    if not of_principle:
+        return 0.0
+    return len(set(of_principle) & set(of_file)) / len(set(of_principle))
+
+
+def file_domains(text: str) -> tuple[str, ...]:
+    """Return the domains that most paragraphs of a file are about, ties by the alphabet."""
+    found = Counter(
+        domain for each in paragraphs(text) if (domain := classify(each).domain) is not None
+    )
+    order = sorted(found, key=lambda domain: (-found[domain], domain))
+    return tuple(order[:FILE_DOMAINS])
+
+
+def paragraphs(text: str) -> list[str]:
+    """Return the paragraphs of a text: what blank lines stand between."""
+    return [each for each in _BLANK.split(text.strip()) if each]

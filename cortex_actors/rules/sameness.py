@@ -1,15 +1,185 @@
-"""Whether two statements make one claim in two wordings."""
+"""Whether two statements make one claim in two wordings.
+
+Two statements word by word: where they differ, and whether that turns what they say.
+
+Most contradictions of one file with an older version of itself are of this kind: everything is the
+same but one number, name or path.
+
+Two texts with the same words in another order: whether they still say the same. Pure.
+
+Who does something to whom is often told by the order alone: "Anna reviews Ben's requests". So what
+both have must stand in one order, but for a phrase that says how, when or where: such a one may
+move. When in doubt the two say different things, and stay two.
+
+How alike two vectors are, and from where on that means something.
+
+Whether a question is about nothing that is known, as far as words and vectors can tell.
+
+A search by meaning always has a nearest text, however far it is. The hits are kept, and a note says
+what they are worth.
+
+Whether a section says anything of its own.
+
+Many instruction files begin with a title and nothing else, or only point to another file. As
+insights those would be the ones that most projects "agree" on.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from cortex_actors.rules.alignment import Difference, align
+import numpy as np
+
+from cortex_actors.text.claims import SPELT
+from cortex_actors.text.lexicon import STOP_WORDS, stem
 from cortex_actors.text.polarity import Sense
+from cortex_actors.text.summary import sentences
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
     from cortex_actors.text.claims import Reading
-    from cortex_actors.text.lexicon import Lexicon
+    from cortex_actors.text.lexicon import Lexicon, Word
+
+
+#: Share of words in the same order from which two statements are one with changes.
+ALIGNED = 0.55
+
+#: Words compared: what differs in pages is no single change.
+MOST = 80
+
+#: Words that may stand where the other statement has a name.
+_FEW = 4
+
+_DIGITS = re.compile(r"[<>~^]?v?\d[\d.,]*[%+x]?[a-z]{0,2}")
+_SWITCHES = frozenset({"true", "false", "yes", "no", "on", "off", "enabled", "disabled", "none"})
+_ARTICLES = frozenset({"a", "an", "the", "your", "our", "its", "their", "der", "die", "das", "ein"})
+
+
+class Difference(Enum):
+    """What kind of thing stands at one place of two statements that are else the same."""
+
+    NUMBER = auto()
+    SWITCH = auto()
+    NAME = auto()
+    #: A name on one side, some words on the other.
+    PLACE = auto()
+    #: One word for one other.
+    WORD = auto()
+    OPPOSITE = auto()
+    WORDS = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One place where two statements differ.
+
+    Attributes:
+        left, right: what stands there; one of them may be empty.
+        before: the last words before it, in the left statement.
+        tool: whether it is the beginning of a command that goes on alike: another tool for it.
+
+    """
+
+    kind: Difference
+    left: str
+    right: str
+    before: tuple[str, ...]
+    tool: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """How two statements lie beside each other."""
+
+    ratio: float
+    shared: int
+    changes: tuple[Change, ...]
+
+    @property
+    def is_close(self) -> bool:
+        """Whether they are one statement with changes."""
+        return self.ratio >= ALIGNED
+
+
+def align(left: Reading, right: Reading, *, lexicon: Lexicon) -> Alignment:
+    """Return how two statements lie beside each other."""
+    one, other = left.wording.spoken[:MOST], right.wording.spoken[:MOST]
+    matcher = SequenceMatcher(None, _keys(one, lexicon), _keys(other, lexicon), autojunk=False)
+    changes = [
+        Change(
+            _kind(one[a:b], other[c:d], lexicon),
+            " ".join(each.text for each in one[a:b]),
+            " ".join(each.text for each in other[c:d]),
+            _before(left, one, a),
+            tool=_goes_on(one, b) and _goes_on(other, d),
+        )
+        for tag, a, b, c, d in matcher.get_opcodes()
+        if tag != "equal"
+    ]
+    shared = sum(block.size for block in matcher.get_matching_blocks())
+    return Alignment(matcher.ratio(), shared, tuple(changes))
+
+
+def _keys(words: Sequence[Word], lexicon: Lexicon) -> list[str]:
+    return [lexicon.synonyms.get(each.stem, each.stem) for each in words]
+
+
+def _before(said: Reading, words: Sequence[Word], number: int) -> tuple[str, ...]:
+    """Return the three words or signs before a word of a statement, or before its code."""
+    if number >= len(words):
+        return ()
+    every = said.wording.words
+    place = every.index(words[number])
+    while place and every[place].code and every[place - 1].code == every[place].code:
+        place -= 1
+    return tuple(each.text for each in every[max(0, place - 3) : place])
+
+
+def _goes_on(words: Sequence[Word], end: int) -> bool:
+    """Whether the code in which a change ends goes on after it."""
+    return 0 < end < len(words) and words[end - 1].code == words[end].code > 0
+
+
+def _kind(left: Sequence[Word], right: Sequence[Word], lexicon: Lexicon) -> Difference:
+    """Return what kind of thing differs."""
+    if not left or not right:
+        return Difference.WORDS
+    one, other = {each.text for each in left}, {each.text for each in right}
+    if any(lexicon.antonyms.get(each, frozenset()) & other for each in one):
+        return Difference.SWITCH if one & _SWITCHES else Difference.OPPOSITE
+    if _has_number(one) and _has_number(other):
+        return Difference.NUMBER
+    if any(map(_is_name, left)) and any(map(_is_name, right)):
+        return Difference.NAME
+    if any(map(_is_name, [*left, *right])) and max(len(left), len(right)) <= _FEW:
+        return Difference.PLACE
+    left, right = _weighty(left), _weighty(right)
+    if len(left) == len(right) == 1 and not {left[0].stem, right[0].stem} & lexicon.light:
+        return Difference.WORD
+    return Difference.WORDS
+
+
+def _weighty(words: Sequence[Word]) -> Sequence[Word]:
+    """Return words without an article: "mallory" stands for "a colleague" as one word for one."""
+    return [each for each in words if each.text not in _ARTICLES]
+
+
+def _has_number(words: set[str]) -> bool:
+    return any(_DIGITS.fullmatch(each) or each in SPELT for each in words)
+
+
+def _is_name(word: Word) -> bool:
+    return word.code > 0 or word.proper or any(each in word.text for each in "./_@#")
+
 
 #: What two statements must not differ in to be one.
 HARD = frozenset({Difference.NUMBER, Difference.SWITCH, Difference.NAME, Difference.OPPOSITE})
@@ -187,3 +357,244 @@ def _covers(shared: list[str], left: Reading, right: Reading, cosine: float) -> 
         for some, others in ((one, other), (other, one))
     )
     return covered >= COVERED and less <= REST and more <= (LONG if cosine >= SURE else 2 * REST)
+
+
+#: Words with which a phrase begins that stands first or last in a sentence, and may do either.
+_LEADING: Final = frozenset(
+    "about above across after against along among around as at because before behind below beneath"
+    " beside between by during for from in inside into like near of off on onto out outside over"
+    " per since through to toward under until up upon via with within".split()
+)
+
+#: Words that say how or when, beside those with the ending of most; they may stand anywhere.
+_ADVERBS: Final = frozenset(
+    "again already always often usually here there now today still so very well later soon".split()
+)
+_ENDING: Final = "ly"
+_NO_ADVERBS: Final = frozenset("anomaly apply assembly family only reply supply".split())
+
+#: Phrases that may stand anywhere too: where another one stands tells to what it belongs.
+_ANYWHERE: Final = frozenset(
+    {
+        ("by", "default"),
+        ("by", "now"),
+        ("at", "once"),
+        ("at", "the", "moment"),
+        ("at", "runtime"),
+        ("at", "startup"),
+        ("in", "general"),
+        ("in", "practice"),
+        ("for", "now"),
+        ("of", "course"),
+        ("so", "well"),
+    }
+)
+
+#: Words of a phrase that moves at most.
+_LONGEST: Final = 6
+
+#: Words at least: of two, one tells what is done with the other, wherever they stand.
+_FEWEST: Final = 3
+
+#: Words by which what is done is told of whom it is done to.
+_BEING: Final = frozenset("be been being is are was were".split())
+
+#: Sentences of a text that are compared: of a longer one the first.
+_COMPARED: Final = 8
+
+#: Signs that belong to no word, and what is left of a possessive.
+_SIGNS: Final = "\"'`\u201c\u201d\u2018\u2019()[].,;:!?\u2026\u3002\uff01\uff1f"
+_OWNING: Final = ("'s", "\u2019s")
+
+
+def reordered(text: str, other: str) -> str | None:
+    """Return why two texts of the same words say different things, or None."""
+    mine = [(each, _row(each)) for each in sentences(text)[:_COMPARED]]
+    its = [(each, _row(each)) for each in sentences(other)[:_COMPARED]]
+    known = {row for _, row in mine} & {row for _, row in its}
+    for _, one in mine:
+        for _, another in its:
+            if one not in known and another not in known and _is_swapped(one, another):
+                return "they say the same words in another order"
+    return None
+
+
+def moves(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Tell whether two rows of words differ in the place of one phrase that may move."""
+    if len(one) != len(other):
+        return False
+    begin = next((n for n, (x, y) in enumerate(zip(one, other, strict=True)) if x != y), len(one))
+    end = len(one)
+    while end > begin and one[end - 1] == other[end - 1]:
+        end -= 1
+    left, right = tuple(one[begin:end]), tuple(other[begin:end])
+    is_whole = len(left) == len(one)
+    return any(
+        left[cut:] + left[:cut] == right
+        and (_may_move(left[:cut], is_whole) or _may_move(left[cut:], is_whole))
+        for cut in range(1, len(left))
+    )
+
+
+def _may_move(phrase: tuple[str, ...], is_whole: bool) -> bool:  # noqa: FBT001 - one plain fact
+    """Tell whether a phrase says the same elsewhere: between the ends of a sentence, or within."""
+    if phrase in _ANYWHERE or all(map(_is_adverb, phrase)):
+        return True
+    if not is_whole or len(phrase) > _LONGEST:
+        return False
+    return phrase[0] in _LEADING
+
+
+def _is_adverb(word: str) -> bool:
+    return word in _ADVERBS or (word.endswith(_ENDING) and word not in _NO_ADVERBS)
+
+
+def _is_swapped(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Tell whether two rows have the same words, and not in one order.
+
+    Where a word of one is not in the other, somebody says it otherwise, and the order is free:
+    asking for most words alone kept six of forty unseen duplicates apart.
+    """
+    mine, its = Counter(map(_bare, one)), Counter(map(_bare, other))
+    content = _content(one)
+    if content.total() < _FEWEST or content != _content(other):
+        return False
+    equal = {each for each in mine if mine[each] == its[each] and _tells(each)}
+    left = [each for each in one if _bare(each) in equal]
+    right = [each for each in other if _bare(each) in equal]
+    rows = [*map(_bare, left)], [*map(_bare, right)]
+    return rows[0] != rows[1] and not moves(left, right) and not _is_turned(mine, its, rows)
+
+
+def _is_turned(
+    mine: Counter[str], its: Counter[str], rows: tuple[Sequence[str], Sequence[str]]
+) -> bool:
+    """Tell whether two neighbours change places as another construction wants it.
+
+    "Deploys on Friday" are "Friday deploys", and what "ought to be pinned" somebody pins. Whoever
+    does it stands between the two, or behind "by", where it is told.
+    """
+    places = [n for n, (x, y) in enumerate(zip(*rows, strict=True)) if x != y]
+    if len(places) != 2 or places[1] != places[0] + 1:  # noqa: PLR2004 - two neighbours
+        return False
+    is_led = any(mine[each] != its[each] for each in _LEADING)
+    is_passive = bool(_BEING & mine.keys()) is not bool(_BEING & its.keys())
+    return (is_led or is_passive) and not ({"by"} & (mine.keys() | its.keys()))
+
+
+def _content(words: Sequence[str]) -> Counter[str]:
+    """Return the words that tell something, but for those that say how or when."""
+    return Counter(_bare(each) for each in words if not (each in STOP_WORDS or _is_adverb(each)))
+
+
+def _tells(word: str) -> bool:
+    """Tell whether the place of a word means something: not that of an article."""
+    return word not in STOP_WORDS or word in _LEADING
+
+
+def _bare(word: str) -> str:
+    """Return a word as it is compared; one that only holds a sentence together as it is."""
+    return word if word in STOP_WORDS else stem(word)
+
+
+def _row(sentence: str) -> tuple[str, ...]:
+    """Return the words of a sentence, without signs and possessives; a lone capital is a name."""
+    found = []
+    for number, each in enumerate(sentence.split()):
+        word = each.strip(_SIGNS)
+        for owning in _OWNING:
+            word = word.removesuffix(owning)
+        if word:
+            is_name = len(word) == 1 and word.isupper() and (number > 0 or word not in "AI")
+            found.append(f"{word}." if is_name else word.casefold())
+    return tuple(found)
+
+
+Vector: TypeAlias = "Sequence[float] | npt.NDArray[np.float32]"
+
+#: Cosine at which a new text is taken for one already known, if the two do not contradict.
+MERGE = 0.92
+
+#: Cosine at which two known texts are neighbours, and within a cluster duplicates.
+CLUSTER = 0.88
+
+#: Cosines, ends included, between which two texts may be about one thing and disagree.
+SUSPECT = (0.5, 0.85)
+
+
+def cosine(left: Vector, right: Vector) -> float:
+    """Return the cosine of two vectors, -1 to 1; 0 if either has no direction.
+
+    Raises `ValueError` for vectors of different length, which come from different models, and for
+    components that are not finite: both would give a number that means nothing.
+    """
+    a, b = np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
+    if a.ndim != 1 or a.shape != b.shape:
+        raise ValueError(f"cannot compare vectors of shapes {a.shape} and {b.shape}")
+    lengths = float(np.linalg.norm(a)), float(np.linalg.norm(b))
+    if not all(map(math.isfinite, lengths)):
+        raise ValueError("cannot compare vectors with components that are not finite")
+    if 0.0 in lengths:
+        return 0.0
+    # Divided one after the other: the product of two tiny lengths would be zero.
+    raw = float(np.dot(a / lengths[0], b / lengths[1]))
+    return min(max(raw, -1.0), 1.0)
+
+
+def is_alike(score: float, *, threshold: float = MERGE) -> bool:
+    """Whether two texts are alike enough to be one."""
+    return score >= threshold
+
+
+def suspect(score: float, *, band: tuple[float, float] = SUSPECT) -> bool:
+    """Whether two texts are alike enough to contradict each other, and not so alike as to agree."""
+    return band[0] <= score <= band[1]
+
+
+#: Cosine below which two texts have nothing to do with each other. Unrelated pairs of texts stay
+#: below it with all-MiniLM-L6-v2; models whose unrelated pairs lie higher only never get the note.
+UNRELATED = 0.30
+
+#: What is said of hits that share no word with the question and are not near it, either.
+NOT_KNOWN = "nothing that is known holds these words; what is shown is the nearest in meaning only"
+
+#: What is said of hits for a question of punctuation or pictures.
+NO_WORDS = "the question holds no word that could be looked for"
+_MEANING_ONLY = "what is shown is the nearest in meaning only"
+
+#: What tells how a search went, of which no part was left out.
+_REMARKS = frozenset({NOT_KNOWN, NO_WORDS, f"{NO_WORDS}; {_MEANING_ONLY}"})
+
+
+def is_strange(*, named: int, nearest: float | None) -> bool:
+    """Tell whether no text holds a word of the question and none is near it.
+
+    `named` counts the texts that hold a word, `nearest` is the best cosine; None for no texts or no
+    vector: then there is no hit that could mislead anybody.
+    """
+    return not named and nearest is not None and nearest < UNRELATED
+
+
+def without_words(*, nearest: float | None) -> str:
+    """Return what is said of a question without a word, whatever its vector is near."""
+    return NO_WORDS if nearest is None else f"{NO_WORDS}; {_MEANING_ONLY}"
+
+
+def is_gap(said: str) -> bool:
+    """Tell whether what was said of a search means that a part of it was left out."""
+    return said not in _REMARKS
+
+
+#: HTML comments, which are for maintainers.
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+
+#: Lines that name or point and say nothing: headings, rules, `@path`, a bare file name.
+_EMPTY_LINE = re.compile(
+    r"\s*(?:#{1,6}(?:\s.*)?|[-*_]{3,}|@\S+|\[[^\]]*\]\([^)]*\)|[\w./-]+\.(?:md|mdc|txt))?\s*"
+)
+
+
+def says_something(content: str) -> bool:
+    """Tell whether any line is left when headings, comments and pointers are taken away."""
+    lines = _COMMENT.sub("", content).splitlines()
+    return any(_EMPTY_LINE.fullmatch(line) is None for line in lines)

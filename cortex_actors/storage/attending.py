@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, func, select
 
 from cortex_actors.domain.memory import PROBE, Layer, MemoryStatus
-from cortex_actors.rules.attention import WHOLE, attention
+from cortex_actors.rules.decay import WHOLE, attention
 from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.schema import memories, memory_attention
@@ -21,7 +21,7 @@ from cortex_actors.storage.schema import memories, memory_attention
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from cortex_actors.rules.attention import Decay
+    from cortex_actors.rules.decay import Decay
 
 _READ = (
     "UPDATE memory_attention SET access_count = ?, accessed_at = ?, attention = ?, weighed_at = ?"

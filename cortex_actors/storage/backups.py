@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from cortex_actors.clock import DAY, SECOND
 from cortex_actors.errors import BadInput, LedgerDown, NotFound
 from cortex_actors.home import HOME_MODE, write_private
-from cortex_actors.rules.retention import HOUR, kept
+from cortex_actors.rules.decay import BACKUP_HOUR, kept_backups
 from cortex_actors.storage.copying import PART, copy
 from cortex_actors.storage.files import Halt, beside, failure, settle, stamp, stamped
 
@@ -72,7 +72,9 @@ def take(ledger: Path, folder: Path, *, at: int, halt: Halt | None = None) -> Ba
     if written is None or not _is_news(folder, written):
         return None
     target = folder / f"cortex-{stamp(at)}.db"
-    quick = any(each.at // HOUR == at // HOUR for each in listed(folder) if not each.migrated)
+    quick = any(
+        each.at // BACKUP_HOUR == at // BACKUP_HOUR for each in listed(folder) if not each.migrated
+    )
     return _taken(ledger, target, written=written, at=at, halt=halt, quick=quick)
 
 
@@ -139,11 +141,11 @@ def tidy(folder: Path, *, now: int, hourly: int, daily: int) -> list[Path]:
     would push them out; but they, too, end with the last day, so that what is forgotten is gone.
     """
     copies = [each for each in listed(folder) if not each.migrated]
-    last = now - max(hourly * HOUR, daily * DAY)
+    last = now - max(hourly * BACKUP_HOUR, daily * DAY)
     gone = []
     for manual in (False, True):
         some = [each for each in copies if each.manual is manual]
-        keep = kept([each.at for each in some], now, hourly=hourly, daily=daily)
+        keep = kept_backups([each.at for each in some], now, hourly=hourly, daily=daily)
         gone += [
             each.path
             for each in some

@@ -17,9 +17,9 @@ from sqlalchemy import Connection, insert, select, update
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import ChangeKind, Realm
 from cortex_actors.errors import BadInput, Refused
-from cortex_actors.rules import attention
-from cortex_actors.rules.judgement import DEFAULTS
-from cortex_actors.rules.layers import is_deeper
+from cortex_actors.rules import decay
+from cortex_actors.rules.contradiction import DEFAULTS
+from cortex_actors.rules.decay import is_deeper
 from cortex_actors.rules.merging import Gates, Verdict, ruled
 from cortex_actors.storage import memorychanges, memoryconflicts, memorystates
 from cortex_actors.storage.memorychanges import Change
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cortex_actors.domain.memory import Layer, Memory
-    from cortex_actors.rules.attention import Decay
+    from cortex_actors.rules.decay import Decay
 
 
 class Keep(StrEnum):
@@ -56,7 +56,7 @@ def chosen(
     if given == Keep.HIGHER_ACCESS:
         is_first = first.access_count >= second.access_count
     elif given == Keep.HIGHER_ATTENTION:
-        is_first = attention.of(first, now, decays) >= attention.of(second, now, decays)
+        is_first = decay.of(first, now, decays) >= decay.of(second, now, decays)
     elif sum(named) == 1:
         is_first = named[0]
     else:
@@ -169,7 +169,7 @@ def _give(
         mine.values(
             access_count=kept.access_count + gone.access_count,
             accessed_at=_latest(kept.accessed_at, gone.accessed_at),
-            attention=max(attention.of(each, at, decays) for each in (kept, gone)),
+            attention=max(decay.of(each, at, decays) for each in (kept, gone)),
             weighed_at=at,
         )
     )

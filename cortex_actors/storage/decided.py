@@ -11,7 +11,7 @@ import numpy as np
 from sqlalchemy import select
 
 from cortex_actors.domain.insight import Claim, Granularity
-from cortex_actors.rules.calibrating import Decided, Label
+from cortex_actors.rules.calibration import Decided, Label
 from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.embedded import stored_vectors
 from cortex_actors.storage.schema import contradictions, insights

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, bindparam, func, or_, select, update
 
 from cortex_actors.domain.principle import LinkType
-from cortex_actors.rules import fading, ranking
+from cortex_actors.rules import decay, promotion
 from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.retention import horizon
 from cortex_actors.storage.schema import (
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from cortex_actors.flowsections import OrganisationSettings
-    from cortex_actors.rules.ranking import Part, Weights
+    from cortex_actors.rules.promotion import Part, RankWeights
 
 #: Ranks nearer to each other than this are one: nobody is shown so many digits.
 CLOSE = 1e-9
@@ -39,8 +39,8 @@ CLOSE = 1e-9
 class Scales:
     """What a rank and its fading depend on beside the principle."""
 
-    weights: Weights = ranking.DEFAULTS
-    fading: fading.Fading = fading.DEFAULTS
+    weights: RankWeights = promotion.RANK_DEFAULTS
+    fading: decay.Fading = decay.DEFAULTS
 
     @classmethod
     def of(cls, chosen: OrganisationSettings) -> Scales:
@@ -67,7 +67,7 @@ class Evidence:
 
     def parts(self, now: int, scales: Scales) -> tuple[Part, ...]:
         """Return what its rank is made of at a time."""
-        return ranking.parts(
+        return promotion.parts(
             self.confidence,
             self.observed,
             recency=self.recency(now, scales),
@@ -78,7 +78,7 @@ class Evidence:
 
     def rank(self, now: int, scales: Scales) -> float:
         """Return its rank at a time."""
-        return ranking.rank(
+        return promotion.rank(
             self.confidence,
             self.observed,
             recency=self.recency(now, scales),
@@ -89,8 +89,8 @@ class Evidence:
 
     def recency(self, now: int, scales: Scales) -> float:
         """Return how fresh it is at a time."""
-        days = fading.days_since(self.seen_at, now)
-        return fading.recency(days, self.observed, fading=scales.fading)
+        days = decay.days_since(self.seen_at, now)
+        return decay.recency(days, self.observed, fading=scales.fading)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def faded(connection: Connection, now: int, scales: Scales = DEFAULTS) -> list[F
 
     `now` is in UTC microseconds, and what `today` gives for the clock.
     """
-    return list(_judged(_rows(connection), now, scales, fading.faded))
+    return list(_judged(_rows(connection), now, scales, decay.faded))
 
 
 def settle(
@@ -138,7 +138,7 @@ def settle(
 
     No run of decay: nothing goes a step further towards being pruned. `now` is as in `faded`.
     """
-    found = list(_judged(_rows(connection, list(ids)), now, scales, fading.ranked))
+    found = list(_judged(_rows(connection, list(ids)), now, scales, decay.ranked))
     write(connection, found)
     return found
 
@@ -165,13 +165,13 @@ def write(connection: Connection, found: Sequence[Faded]) -> None:
 
 
 def _judged(
-    rows: Iterable[Any], now: int, scales: Scales, judge: Callable[..., fading.Standing]
+    rows: Iterable[Any], now: int, scales: Scales, judge: Callable[..., decay.Standing]
 ) -> Iterator[Faded]:
     """Yield how principles stand now, where that is not as it is written."""
     for row in rows:
         found = _evidence(row)
-        ranked, days = found.rank(now, scales), fading.days_since(found.seen_at, now)
-        before = fading.Standing(row.status, row.strikes)
+        ranked, days = found.rank(now, scales), decay.days_since(found.seen_at, now)
+        before = decay.Standing(row.status, row.strikes)
         stands = judge(before, ranked, days=days, fading=scales.fading)
         if stands != before or abs(ranked - row.rank) >= CLOSE:
             yield Faded(row.id, ranked, stands.status, row.status, stands.strikes)

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement
 
-    from cortex_actors.rules.attention import Decay
-    from cortex_actors.rules.layers import Earning
+    from cortex_actors.rules.decay import Decay, Earning
 
 #: Decimals of a mean attention (the document's).
 _DECIMALS = 3

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, select, update
 
 from cortex_actors.domain.memory import ChangeKind, MemoryStatus
-from cortex_actors.rules.layers import is_deeper
+from cortex_actors.rules.decay import is_deeper
 from cortex_actors.storage.memorychanges import Change, note
 from cortex_actors.storage.schema import memories, memory_attention
 

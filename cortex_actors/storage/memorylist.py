@@ -14,7 +14,7 @@ from cortex_actors.domain.agent import shown
 from cortex_actors.domain.insight import MemorySort
 from cortex_actors.domain.memory import MemoryStatus
 from cortex_actors.errors import BadInput, NotFound
-from cortex_actors.rules.attention import DECAYS
+from cortex_actors.rules.decay import DECAYS
 from cortex_actors.storage import memoryrows
 from cortex_actors.storage.memories import readable
 from cortex_actors.storage.realms import unknown
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from cortex_actors.domain.memory import Layer, Memory
-    from cortex_actors.rules.attention import Decay
+    from cortex_actors.rules.decay import Decay
 
 #: What ids of memories begin with.
 _PREFIX = "mem_"

@@ -24,7 +24,7 @@ from cortex_actors.domain.principle import (
     PrincipleStatus,
     principle_id,
 )
-from cortex_actors.rules.ranking import rank
+from cortex_actors.rules.promotion import rank
 from cortex_actors.storage import approvals, derivations, links
 from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.connection import driver_of

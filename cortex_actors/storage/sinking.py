@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from sqlalchemy import ColumnElement, Connection, and_, exists, or_, select
 
 from cortex_actors.domain.memory import ChangeKind, Layer
-from cortex_actors.rules import layers
-from cortex_actors.rules.layers import Judged
+from cortex_actors.rules import decay
+from cortex_actors.rules.decay import Judged
 from cortex_actors.storage import attending, lineage, memorylayers
 from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.schema import (
@@ -27,7 +27,7 @@ from cortex_actors.storage.schema import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from cortex_actors.rules.layers import Earning
+    from cortex_actors.rules.decay import Earning
     from cortex_actors.storage.attending import Held
 
 #: The words for what leads into the cortex beside a person, and for what a person has taken back.
@@ -59,7 +59,7 @@ def judged(
     found = {
         each.id: Judged(Layer.CORTEX, CONVERGED)
         if each.id in told
-        else layers.judge(
+        else decay.judge(
             each.layer, each.access_count, age_us=now - each.created_at, earning=earning
         )
         for each in some
@@ -135,7 +135,7 @@ def _ripe(
     return {
         each.id: now
         if each.id in alike
-        else layers.ripe_at(each.layer, each.access_count, said_at=each.created_at, earning=earning)
+        else decay.ripe_at(each.layer, each.access_count, said_at=each.created_at, earning=earning)
         for each in some
     }
 

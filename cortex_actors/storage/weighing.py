@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, select
 
 from cortex_actors.domain.memory import PROBE, ChangeKind, MemoryStatus, MemoryType
-from cortex_actors.rules.attention import CLOSE, kept
+from cortex_actors.rules.decay import CLOSE, kept
 from cortex_actors.storage import attending, memorychanges, memorystates
 from cortex_actors.storage.memorychanges import Change
 from cortex_actors.storage.schema import memories
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement
 
     from cortex_actors.domain.memory import Layer
-    from cortex_actors.rules.attention import Decay
+    from cortex_actors.rules.decay import Decay
     from cortex_actors.storage.attending import Held
 
 #: How far a memory's attention must have moved to be written again (the document's).

@@ -73,10 +73,10 @@ _DIALECT = re.compile(
 #: Today's count of what breaks a rule. A number may only fall; at the rule's goal its line goes.
 OPEN: dict[str, int] = {
     "top": 107,
-    "fragments": 303,
-    "annexes": 86,
-    "folders": 9,
-    "namesakes": 136,
+    "fragments": 275,
+    "annexes": 79,
+    "folders": 8,
+    "namesakes": 135,
     "rings": 21,
     "folder rings": 2,
     "sqlite": 83,

@@ -9,7 +9,7 @@ import pytest
 
 from cortex_actors.errors import BadInput
 from cortex_actors.formatters import memorycore
-from cortex_actors.rules import carried, carriedrest
+from cortex_actors.rules import interchange
 from cortex_actors.testing import EPOCH
 
 KEY = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vX7zA9cE1gI3kM5"
@@ -54,10 +54,10 @@ class TestThereAndBack:
     @pytest.mark.parametrize("record", [MEMORY, CRUMB], ids=["memory", "crumb"])
     def test_same(self, record: dict[str, Any]) -> None:
         """What the form holds of a record comes back as it was."""
-        made = carriedrest.record(record)
+        made = interchange.record(record)
         collection, given = memorycore.given(made)
 
-        assert made == carriedrest.record(
+        assert made == interchange.record(
             memorycore.taken(collection, json.loads(json.dumps(given)))
         )
 
@@ -73,7 +73,7 @@ class TestGenerous:
             "last_accessed_ts": 1_700_000_000.5,
         }
         found = memorycore.taken("cortex_shared", {"content": "one", "metadata": metadata})
-        made = carriedrest.record(found)
+        made = interchange.record(found)
 
         assert ("village", "AZOTH", ["a", "b"], ["NOURI", "VAJRA"]) == tuple(
             made[name] for name in ("realm", "agent", "tags", "related_agents")
@@ -108,7 +108,7 @@ class TestRecords:
             ({"agent": "a b"}, "no agent's id"),
             ({"agent": None}, "no agent's id"),
             ({"text": ""}, "text is no text"),
-            ({"text": "x" * (carried.TEXT_LIMIT + 1)}, "at most 65,536"),
+            ({"text": "x" * (interchange.TEXT_LIMIT + 1)}, "at most 65,536"),
             ({"created_at": "now"}, "created_at 'now' is no moment"),
             ({"created_at": True}, "is no moment"),
             ({"attention": 3}, "not between 0 and 2"),
@@ -125,11 +125,11 @@ class TestRecords:
     def test_wrong(self, fields: dict[str, Any], said: str) -> None:
         """A record that the ledger could not keep is refused, naming the field."""
         with pytest.raises(BadInput, match=said):
-            carriedrest.record(changed(MEMORY, **fields))
+            interchange.record(changed(MEMORY, **fields))
 
     def test_secrets(self) -> None:
         """A secret is left out and counted; what nobody sees is written out."""
-        made = carriedrest.record(changed(MEMORY, text=f"The token is {KEY}\u200b."))
+        made = interchange.record(changed(MEMORY, text=f"The token is {KEY}\u200b."))
 
         assert (1, "The token is [secret: github-token]") == (
             made["redacted"],
@@ -140,7 +140,7 @@ class TestRecords:
     def test_ids(self) -> None:
         """An id of ours stays; another one becomes one of ours, the same each time."""
         ours, one, again, other = (
-            carried.foreign_id(each, "A")
+            interchange.foreign_id(each, "A")
             for each in (MEMORY["id"], "village_AZOTH_1", "village_AZOTH_1", "village_AZOTH_2")
         )
 

@@ -14,7 +14,7 @@ from cortex_actors.federation.cortex import Cortex
 from cortex_actors.federation.seren_loci import SerenLoci
 from cortex_actors.federation.seren_memory import SerenMemory
 from cortex_actors.federation.spec import StoreSpec
-from cortex_actors.rules.strangeness import NO_WORDS
+from cortex_actors.rules.sameness import NO_WORDS
 from tests.federation import seren
 from tests.gateways.doors import knock
 from tests.gateways.house import SECRET

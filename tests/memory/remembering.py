@@ -18,7 +18,7 @@ from cortex_actors.memory.phrasing import Phrasing
 from cortex_actors.memory.planner import Planner
 from cortex_actors.memory.wish import Remembered, Wish
 from cortex_actors.memorysections import MemorySettings
-from cortex_actors.rules.judgement import DEFAULTS
+from cortex_actors.rules.contradiction import DEFAULTS
 from cortex_actors.storage import memories, memoryrows, schema
 from cortex_actors.storage.matrix import VectorMatrix
 from cortex_actors.storage.vicinity import Vicinity

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.rules.uniting import Prefer
+from cortex_actors.rules.merging import Prefer
 from cortex_actors.testing import temporary_cortex
 from tests.memory.remembering import Planted, Remembering
 from tests.pipeline.support import opened

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.domain.insight import Decider, Judgement, Relation
-from cortex_actors.rules.uniting import Prefer
+from cortex_actors.rules.merging import Prefer
 from tests.memory.remembering import NoJudge, Planted, Remembering
 from tests.pipeline.support import opened
 

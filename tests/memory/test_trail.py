@@ -11,7 +11,7 @@ import pytest
 from cortex_actors.domain.memory import CrumbType
 from cortex_actors.errors import BadInput
 from cortex_actors.memory.trail import NAME, Trail
-from cortex_actors.rules.leaving import Given
+from cortex_actors.rules.admission import Given
 from cortex_actors.storage import crumbs
 from cortex_actors.storage.crumbs import Wanted
 from cortex_actors.text.summary import render

@@ -16,7 +16,7 @@ from cortex_actors.domain.insight import (
 )
 from cortex_actors.errors import EmbedderDown
 from cortex_actors.pipeline.opinion import SecondOpinion
-from cortex_actors.rules import prototypes
+from cortex_actors.rules import classification
 from cortex_actors.storage import catalogue, classified, embedded, insights, projects
 from cortex_actors.storage.insights import Finding
 from cortex_actors.testing import EPOCH
@@ -48,7 +48,7 @@ class Embedder:
         if self.asked == 1:
             raise EmbedderDown("it loads")
         assert MODEL == model
-        warnings = prototypes.EXAMPLES[Category.WARNING]
+        warnings = classification.EXAMPLES[Category.WARNING]
         return np.stack([unit(1, 0, 0) if each in warnings else unit(0, 1, 0) for each in texts])
 
 
@@ -111,7 +111,7 @@ async def test_aside(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         assert len(row) == examples.shape[1]
         seen.add(threading.current_thread())
 
-    monkeypatch.setattr(prototypes, "telling", telling)
+    monkeypatch.setattr(classification, "telling", telling)
     embedder = Embedder()
     embedder.asked = 1
     opinion = SecondOpinion(store.records, embedder, model=MODEL)

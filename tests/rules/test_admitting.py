@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cortex_actors.errors import BadInput, Refused
-from cortex_actors.rules.admitting import LONGEST, admitted, named, noted
+from cortex_actors.rules.admission import LONGEST, admitted, named, noted
 
 #: A key in the shape of an issuer's, and nobody's.
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortex_actors.domain.memory import Layer, Memory, Realm
-from cortex_actors.rules.attention import (
+from cortex_actors.rules.decay import (
     CLOSE,
     DECAYS,
     EVER,

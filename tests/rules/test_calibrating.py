@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from cortex_actors.domain.insight import Claim
-from cortex_actors.rules.calibrating import (
+from cortex_actors.rules.calibration import (
     AS_GOOD,
     LEAST_OF_EACH,
     LEAST_PAIRS,
@@ -15,8 +15,7 @@ from cortex_actors.rules.calibrating import (
     measure,
     suggest,
 )
-from cortex_actors.rules.domains import Limits
-from cortex_actors.rules.judgement import DEFAULTS
+from cortex_actors.rules.contradiction import DEFAULTS, Limits
 
 #: Thresholds that merge too late for the pairs below.
 LATE = replace(DEFAULTS, merge=0.98, cluster=0.98, judged=0.7)

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortex_actors.clock import DAY
-from cortex_actors.rules.confidence import Evidence, confidence, floor
-from cortex_actors.rules.promotion import DEFAULTS
+from cortex_actors.rules.promotion import DEFAULTS, Evidence, confidence, confidence_floor
 
 NOW = 1_000 * DAY
 
@@ -28,7 +27,7 @@ class TestFloor:
     )
     def test_vectors(self, observations: int, expected: float) -> None:
         """The floor grows with the logarithm of the observations, up to 0.6."""
-        assert expected == pytest.approx(floor(observations), abs=5e-5)
+        assert expected == pytest.approx(confidence_floor(observations), abs=5e-5)
 
 
 class TestConfidence:

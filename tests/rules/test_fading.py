@@ -7,7 +7,7 @@ import math
 import pytest
 
 from cortex_actors.clock import DAY
-from cortex_actors.rules.fading import (
+from cortex_actors.rules.decay import (
     ACTIVE,
     DECAYING,
     PRUNED,

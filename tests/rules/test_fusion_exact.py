@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cortex_actors.rules.packing import cost, packed
-from cortex_actors.rules.seating import Seats, seated
-from cortex_actors.rules.storefusion import Listed, Mode, across
+from cortex_actors.rules.fusion import Listed, Mode, Seats, across, cost, packed, seated
 from tests.rules.answering import answers, ids
 
 if TYPE_CHECKING:

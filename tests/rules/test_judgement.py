@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortex_actors.domain.insight import Claim, Conflict, Judgement, Relation
-from cortex_actors.rules.judgement import DEFAULTS, gate, judge, slots
+from cortex_actors.rules.contradiction import DEFAULTS, gate, judge, slots
 
 #: A cosine of statements about one thing.
 NEAR = 0.7

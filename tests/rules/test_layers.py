@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cortex_actors.domain.memory import Layer
-from cortex_actors.rules.attention import HOUR
-from cortex_actors.rules.layers import Earning, Judged, below, is_deeper, judge, ripe_at
+from cortex_actors.rules.decay import HOUR, Earning, Judged, below, is_deeper, judge, ripe_at
 
 #: layer, accesses, hours since it was said -> the layer earned, and why.
 VECTORS = (

@@ -8,7 +8,7 @@ import pytest
 
 from cortex_actors.domain.memory import Crumb, CrumbType, Priority
 from cortex_actors.errors import BadInput, Refused
-from cortex_actors.rules.leaving import Given, again, crumb
+from cortex_actors.rules.admission import Given, again, crumb
 from cortex_actors.testing import EPOCH
 
 #: A key as an issuer shapes it, made up for this test.

@@ -4,7 +4,7 @@ import pytest
 
 from cortex_actors.domain.insight import Claim, Relation
 from cortex_actors.errors import ConfigurationError
-from cortex_actors.rules.judgement import judge, slots
+from cortex_actors.rules.contradiction import judge, slots
 from cortex_actors.text.lexicon import extended, standard
 
 OURS = """

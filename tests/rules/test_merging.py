@@ -12,7 +12,7 @@ import pytest
 
 from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
 from cortex_actors.domain.memory import Layer
-from cortex_actors.rules.judgement import DEFAULTS
+from cortex_actors.rules.contradiction import DEFAULTS
 from cortex_actors.rules.merging import (
     Gates,
     Ruled,

@@ -10,13 +10,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cortex_actors.rules.packing import asks, beside, cost, packed, tokens
-from cortex_actors.rules.seating import Seats, seated
-from cortex_actors.rules.storefusion import Listed, across
+from cortex_actors.rules.fusion import (
+    Listed,
+    Seats,
+    across,
+    asks,
+    beside,
+    cost,
+    packed,
+    seated,
+    tokens,
+)
 from tests.rules.answering import answers, hit, ids
 
 if TYPE_CHECKING:
-    from cortex_actors.rules.storefusion import Placed
+    from cortex_actors.rules.fusion import Placed
 
 
 def priced(store: str, *prices: int, capped: bool = True) -> Listed:

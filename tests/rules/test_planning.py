@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cortex_actors.rules.planning import INDEX_FROM, MOST_WAITING, SUBSET_SHARE, Kind, plan
+from cortex_actors.rules.fusion import INDEX_FROM, MOST_WAITING, SUBSET_SHARE, Kind, plan
 
 #: More rows than the index needs to be worth asking.
 MANY = 4 * INDEX_FROM

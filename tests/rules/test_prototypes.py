@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortex_actors.domain.insight import Category
-from cortex_actors.rules.prototypes import (
+from cortex_actors.rules.classification import (
     EXAMPLES,
     LEAST,
     MARGIN,

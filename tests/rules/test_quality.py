@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cortex_actors.domain.project import Trust
-from cortex_actors.rules.quality import quality
+from cortex_actors.rules.promotion import quality
 
 
 class TestQuality:

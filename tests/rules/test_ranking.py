@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.rules.ranking import DEFAULTS, Weights, parts, rank
+from cortex_actors.rules.promotion import RANK_DEFAULTS, RankWeights, parts, rank
 
 SHARES = st.floats(0, 1)
 
@@ -51,13 +51,13 @@ class TestRank:
 class TestWeights:
     def test_proportions(self) -> None:
         """Only how the weights stand to each other counts: twice each is the same."""
-        twice = Weights(0.70, 0.50, 0.40, 0.30, 0.10)
+        twice = RankWeights(0.70, 0.50, 0.40, 0.30, 0.10)
 
         assert pytest.approx(rank(0.6, 7)) == rank(0.6, 7, weights=twice)
 
     def test_one_alone(self) -> None:
         """With one weight left a rank is that part."""
-        assert 0.25 == rank(0.25, 90, weights=Weights(0.2, 0.0, 0.0, 0.0, 0.0))
+        assert 0.25 == rank(0.25, 90, weights=RankWeights(0.2, 0.0, 0.0, 0.0, 0.0))
 
     def test_parts(self) -> None:
         """The points of the parts make the rank, in the order and with the weights of the whole."""
@@ -71,4 +71,4 @@ class TestWeights:
             each.points for each in found
         )
         assert found[0].value == 0.9
-        assert pytest.approx(DEFAULTS.confidence) == found[0].weight
+        assert pytest.approx(RANK_DEFAULTS.confidence) == found[0].weight

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.rules.reach import Reach, forbidden, forbidden_name, reach
+from cortex_actors.rules.addresses import Reach, forbidden, forbidden_name, reach
 
 #: Where the clouds answer, behind each way of hiding an IPv4 address in an IPv6 one.
 HIDDEN_METADATA = (

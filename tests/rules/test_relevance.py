@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.rules.relevance import Weights, file_domains, paragraphs, score, share
+from cortex_actors.rules.promotion import RelevanceWeights, file_domains, paragraphs, score, share
 
 PYTHON = "Run pytest in the venv, and use pip to install python packages."
 DATABASE = "Every migration of the postgres database is reviewed."
@@ -36,10 +36,10 @@ class TestScore:
 
     def test_weights(self) -> None:
         """Only how the weights stand to each other counts."""
-        document, tenfold = score(0.7, 0.4, share=0.5), Weights(5.0, 3.0, 2.0)
+        document, tenfold = score(0.7, 0.4, share=0.5), RelevanceWeights(5.0, 3.0, 2.0)
 
         assert pytest.approx(document) == score(0.7, 0.4, share=0.5, weights=tenfold)
-        assert 0.4 == score(0.7, 0.4, share=0.5, weights=Weights(0.0, 1.0, 0.0))
+        assert 0.4 == score(0.7, 0.4, share=0.5, weights=RelevanceWeights(0.0, 1.0, 0.0))
 
 
 class TestDomains:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from cortex_actors.domain.insight import Claim, Decider, Judgement, Relation
+from cortex_actors.rules.contradiction import DEFAULTS
+from cortex_actors.rules.contradiction import believed as let_stand
 from cortex_actors.rules.convergence import opposed
-from cortex_actors.rules.judgement import DEFAULTS
-from cortex_actors.rules.judgement import believed as let_stand
 from cortex_actors.rules.merging import Gates, Verdict, ruled
-from cortex_actors.rules.reordering import reordered
+from cortex_actors.rules.sameness import reordered
 
 SWAPPED = [
     ("Anna reviews Ben's pull requests", "Ben reviews Anna's pull requests"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.rules.rewording import objection
+from cortex_actors.rules.merging import objection
 
 SOURCES = ("Redis listens on port 6379.", "By default Redis listens on `6379`, not on TLS.")
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.rules import similarity
-from cortex_actors.rules.similarity import cosine
+from cortex_actors.rules import sameness
+from cortex_actors.rules.sameness import cosine
 
 VECTORS = st.lists(st.floats(-1e3, 1e3, width=32), min_size=3, max_size=3)
 
@@ -50,13 +50,13 @@ class TestCosine:
 class TestThresholds:
     def test_same(self) -> None:
         """A score at the threshold is enough."""
-        assert similarity.same(0.92)
-        assert not similarity.same(0.9199)
-        assert similarity.same(0.88, threshold=similarity.CLUSTER)
+        assert sameness.is_alike(0.92)
+        assert not sameness.is_alike(0.9199)
+        assert sameness.is_alike(0.88, threshold=sameness.CLUSTER)
 
     @pytest.mark.parametrize(
         ("score", "expected"), [(0.5, True), (0.85, True), (0.4999, False), (0.8501, False)]
     )
     def test_suspect(self, score: float, expected: bool) -> None:
         """Both ends of the suspect band belong to it."""
-        assert expected is similarity.suspect(score)
+        assert expected is sameness.suspect(score)

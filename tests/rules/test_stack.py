@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cortex_actors.rules.stack import CHOSEN, are_chosen, is_chosen
+from cortex_actors.rules.contradiction import CHOSEN, are_chosen, is_chosen
 from cortex_actors.text.lexicon import standard
 
 

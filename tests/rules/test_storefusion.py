@@ -11,15 +11,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cortex_actors.errors import BadInput
-from cortex_actors.rules.fusion import Ranked, fuse
-from cortex_actors.rules.storefusion import Listed, Mode, across, alone, base_relevance, mode_of
+from cortex_actors.rules.fusion import (
+    Listed,
+    Mode,
+    Ranked,
+    across,
+    alone,
+    base_relevance,
+    fuse,
+    mode_of,
+)
 from tests.rules.answering import answers, hit, ids, listed
 
 if TYPE_CHECKING:
     from random import Random
 
     from cortex_actors.domain.hit import Hit
-    from cortex_actors.rules.storefusion import Placed
+    from cortex_actors.rules.fusion import Placed
 
 MODES = st.sampled_from(Mode)
 

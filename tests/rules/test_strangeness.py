@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.rules.strangeness import (
+from cortex_actors.rules.sameness import (
     NO_WORDS,
     NOT_KNOWN,
     UNRELATED,

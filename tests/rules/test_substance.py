@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.rules.substance import says_something
+from cortex_actors.rules.sameness import says_something
 
 
 class TestSaysSomething:

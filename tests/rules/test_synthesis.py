@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cortex_actors.domain.insight import Claim
-from cortex_actors.rules.synthesis import LONGEST, flaw
+from cortex_actors.rules.merging import LONGEST, flaw
 
 SOURCES = (
     Claim("Run the whole test suite with `make test` before you commit."),

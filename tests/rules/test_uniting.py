@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.rules.uniting import Prefer, covers, says, united
+from cortex_actors.rules.merging import Prefer, covers, says, united
 from cortex_actors.text.summary import sentences
 
 REDIS, AGAIN = "Redis listens on port 6379 by default", "Redis by default listens on port 6379"

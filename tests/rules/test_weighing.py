@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortex_actors.clock import DAY
-from cortex_actors.rules.confidence import BASE, Evidence, confidence
-from cortex_actors.rules.weighing import steps
+from cortex_actors.rules.promotion import BASE, Evidence, confidence, steps
 
 NOW = 1_000 * DAY
 

@@ -13,7 +13,7 @@ import pytest
 from cortex_actors.clock import SECOND
 from cortex_actors.errors import BadInput, DiskFault, LedgerDown
 from cortex_actors.lookup import kept
-from cortex_actors.rules.retention import HOUR
+from cortex_actors.rules.decay import BACKUP_HOUR
 from cortex_actors.schedule import upkeep
 from cortex_actors.schedule.jobs import RETRY, SOON
 from cortex_actors.schedule.scheduler import Scheduler
@@ -290,7 +290,7 @@ class TestPrune:
         units = [3, 2, 1, 0]
         monkeypatch.setattr(retention, "prune", lambda *_: units.pop(0))
         async with scheduled(tmp_path) as watched:
-            watched.clock.advance(HOUR / SECOND)
+            watched.clock.advance(BACKUP_HOUR / SECOND)
             for _ in range(3):
                 await eventually(lambda: 0 < watched.clock.due < 2 * upkeep.PAUSE)
                 watched.clock.advance(upkeep.PAUSE)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from cortex_actors.domain.memory import PROBE, Layer, MemoryStatus
-from cortex_actors.rules import attention, layers
-from cortex_actors.rules.attention import CLOSE, DECAYS, HOUR, Decay, kept
+from cortex_actors.rules import decay
+from cortex_actors.rules.decay import CLOSE, DECAYS, HOUR, Decay, kept
 from cortex_actors.storage import attending, memories, memoryrows, memorystates
 from cortex_actors.storage.attending import Reading
 from cortex_actors.storage.schema import memories as rows
@@ -80,7 +80,7 @@ class TestFormula:
         query = select(rows.c.id).where(present(least, now, other))
 
         found = set(tables.read(lambda c: list(c.execute(query).scalars())))
-        assert found == {each.id for each in some if attention.of(each, now, other) >= least}
+        assert found == {each.id for each in some if decay.of(each, now, other) >= least}
 
     @pytest.mark.parametrize("least", [0.1, 0.2, 0.3, 0.5, 0.6, 1.0, 1.1, 1.5])
     def test_round_numbers(self, scene: tuple[Tables, list[Memory]], least: float) -> None:
@@ -89,7 +89,7 @@ class TestFormula:
         query = select(rows.c.id).where(present(least, EPOCH, DECAYS))
 
         found = set(tables.read(lambda c: list(c.execute(query).scalars())))
-        assert found == {each.id for each in some if attention.of(each, EPOCH) >= least}
+        assert found == {each.id for each in some if decay.of(each, EPOCH) >= least}
 
     @pytest.mark.slow
     @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -107,14 +107,10 @@ class TestFormula:
 
 
 def _has_faded(memory: Memory, at: int, decays: dict[Layer, Decay]) -> bool:
-    if (
-        memory.layer not in decays
-        or memory.pinned_at is not None
-        or at < attention.touched_at(memory)
-    ):
+    if memory.layer not in decays or memory.pinned_at is not None or at < decay.touched_at(memory):
         return False
     most = kept(memory.layer, memory.access_count, decays) + CLOSE
-    return attention.of(memory, at, decays) <= most
+    return decay.of(memory, at, decays) <= most
 
 
 class TestRead:
@@ -167,7 +163,7 @@ class TestRipe:
     def test_waits_for_nothing(self, tables: Tables) -> None:
         """What waits for nothing is not found."""
         tables.write(lambda c: memories.save(c, [memory("a")]))
-        until = layers.ripe_at(Layer.LONG_TERM, 99, said_at=EPOCH)
+        until = decay.ripe_at(Layer.LONG_TERM, 99, said_at=EPOCH)
         tables.write(lambda c: attending.wait(c, {mem("a"): until}))
 
         assert [] == tables.read(lambda c: attending.ripe(c, EPOCH * 2, 10))

@@ -14,7 +14,7 @@ import pytest
 
 from cortex_actors.clock import SECOND, SystemClock
 from cortex_actors.errors import BadInput, LedgerDown, NotFound, StorageFull
-from cortex_actors.rules.retention import HOUR
+from cortex_actors.rules.decay import BACKUP_HOUR
 from cortex_actors.storage import backups, copying
 from cortex_actors.storage.copying import copy, problem
 from cortex_actors.storage.files import Halt, stamp
@@ -79,10 +79,11 @@ class TestTake:
         for path in (filed.path, filed.home.root):
             os.utime(path, ns=(EPOCH * 1_000, EPOCH * 1_000))
         taken = [
-            backups.take(filed.path, filed.home.backups, at=EPOCH + each * HOUR) for each in (1, 2)
+            backups.take(filed.path, filed.home.backups, at=EPOCH + each * BACKUP_HOUR)
+            for each in (1, 2)
         ]
         filed.say(1)
-        taken.append(backups.take(filed.path, filed.home.backups, at=EPOCH + 3 * HOUR))
+        taken.append(backups.take(filed.path, filed.home.backups, at=EPOCH + 3 * BACKUP_HOUR))
 
         assert [True, False, True] == [each is not None for each in taken]
 
@@ -108,7 +109,7 @@ class TestTake:
         for minutes in (0, 4, 8, 64, 68):
             filed.say(1)
             backups.take(filed.path, filed.home.backups, at=EPOCH + minutes * 60 * SECOND)
-        backups.take_now(filed.path, filed.home.backups, at=EPOCH + HOUR)
+        backups.take_now(filed.path, filed.home.backups, at=EPOCH + BACKUP_HOUR)
 
         assert [False, True, True, False, True, False] == looked
 
@@ -228,7 +229,7 @@ class TestTidy:
         """Of many hourly copies the last hours and days stay; those of migrations do not count."""
         backups.prepare(filed.home.backups)
         for each in range(100):
-            name = f"cortex-{stamp(EPOCH - each * HOUR)}.db"
+            name = f"cortex-{stamp(EPOCH - each * BACKUP_HOUR)}.db"
             (filed.home.backups / name).write_bytes(b"copy")
         (filed.home.backups / "before-v1-20200101T000000Z.db").write_bytes(b"copy")
         gone = backups.tidy(filed.home.backups, now=EPOCH, hourly=24, daily=3)
@@ -260,7 +261,7 @@ class TestTidy:
         """It goes after the days of which copies are kept, unless there is no newer one."""
         backups.prepare(filed.home.backups)
         for kind, days in (("manual", age), ("cortex", others)):
-            name = f"{kind}-{stamp(EPOCH - days * 24 * HOUR)}.db"
+            name = f"{kind}-{stamp(EPOCH - days * 24 * BACKUP_HOUR)}.db"
             (filed.home.backups / name).write_bytes(b"copy")
         gone = backups.tidy(filed.home.backups, now=EPOCH, hourly=24, daily=7)
 
@@ -269,7 +270,7 @@ class TestTidy:
     def test_migrations(self, filed: Filed) -> None:
         """Of the copies from before migrations the last three stay."""
         for each in range(5):
-            backups.before_migration(filed.path, version=each + 1, at=EPOCH + each * HOUR)
+            backups.before_migration(filed.path, version=each + 1, at=EPOCH + each * BACKUP_HOUR)
         names = [each.path.name[:9] for each in backups.listed(filed.home.backups)]
 
         assert ["before-v5", "before-v4", "before-v3"] == names
@@ -279,7 +280,7 @@ class TestTidy:
         folder = filed.home.backups
         ages = [backups.age(folder, EPOCH)]
         backups.take(filed.path, folder, at=EPOCH)
-        ages += [backups.age(folder, EPOCH + HOUR), backups.age(folder, EPOCH - HOUR)]
+        ages += [backups.age(folder, EPOCH + BACKUP_HOUR), backups.age(folder, EPOCH - BACKUP_HOUR)]
 
         assert ages[0] is None
         assert [3_600, 0] == [round(each or 0) for each in ages[1:]]

@@ -10,7 +10,7 @@ import pytest
 
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import Memory, MemoryType, Realm
-from cortex_actors.rules import carriedrest
+from cortex_actors.rules import interchange
 from cortex_actors.storage import (
     agents,
     arriving,
@@ -59,7 +59,7 @@ def left(tables: Tables, wanted: Wanted | None = None, *, limit: int = 2) -> lis
 
 def arrived(tables: Tables, records: list[dict[str, Any]]) -> arriving.Arrived:
     """Let records arrive, checked as those of a file are."""
-    made = [carriedrest.record(each) for each in records]
+    made = [interchange.record(each) for each in records]
     done = tables.write(lambda c: arriving.arrive(c, made, at=EPOCH))
     tables.write(lambda c: arriving.answer(c, made))
     return done
@@ -220,7 +220,7 @@ def _texts(records: list[dict[str, Any]]) -> list[str]:
 
 def test_crumbs(tables: Tables, other: Tables) -> None:
     """Crumbs go along, and come once."""
-    made = carriedrest.record(
+    made = interchange.record(
         {"kind": "crumb", "agent": "azoth", "left_at": EPOCH, "summary": "x", "unfinished": ["y"]}
     )
     tables.write(lambda c: arriving.arrive(c, [made], at=EPOCH))

@@ -6,7 +6,7 @@ import pytest
 
 from cortex_actors.domain.memory import Layer, Realm
 from cortex_actors.errors import BadInput
-from cortex_actors.rules.attention import DECAYS, HOUR
+from cortex_actors.rules.decay import DECAYS, HOUR
 from cortex_actors.storage import consolidating
 from cortex_actors.testing import EPOCH
 from tests.storage.things import mem, memory

@@ -13,7 +13,7 @@ from cortex_actors.domain.insight import (
     insight_id,
     statement_hash,
 )
-from cortex_actors.rules.calibrating import Label
+from cortex_actors.rules.calibration import Label
 from cortex_actors.storage import (
     catalogue,
     classified,

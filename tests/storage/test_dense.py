@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from cortex_actors.rules import planning
+from cortex_actors.rules import fusion
 from cortex_actors.storage.matrix import VectorMatrix
 from cortex_actors.storage.search.dense import Dense
 from tests.storage.searched import Index, ask, expected, filled
@@ -18,7 +18,7 @@ SEEDS = (1, 2)
 @pytest.fixture
 def index(ledger: Vectored, monkeypatch: pytest.MonkeyPatch) -> Index:
     """Give an index that is worth asking from ten rows on."""
-    monkeypatch.setattr(planning, "INDEX_FROM", 10)
+    monkeypatch.setattr(fusion, "INDEX_FROM", 10)
     return Index(ledger)
 
 

@@ -12,7 +12,7 @@ from cortex_actors.domain.event import Custom, Event
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.principle import Derivation, Link, LinkType
 from cortex_actors.flowsections import OrganisationSettings
-from cortex_actors.rules.ranking import Weights
+from cortex_actors.rules.promotion import RankWeights
 from cortex_actors.storage import fading, links, principles
 from cortex_actors.storage.append import store as store_events
 from cortex_actors.storage.fading import Scales
@@ -127,7 +127,7 @@ class TestRank:
         (found,) = await known.write(lambda c: fading.settle(c, one, EPOCH, Scales.of(chosen)))
 
         assert 0.7 == found.rank
-        assert Weights(0.35, 0, 0, 0, 0) == Scales.of(chosen).weights
+        assert RankWeights(0.35, 0, 0, 0, 0) == Scales.of(chosen).weights
 
 
 class TestPruning:

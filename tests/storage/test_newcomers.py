@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 
-from cortex_actors.rules import carried
+from cortex_actors.rules import interchange
 from cortex_actors.storage import convergences, newcomers
 from cortex_actors.storage.schema import agents, memories
 from cortex_actors.testing import EPOCH
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def record(name: str, at: int = 0, **said: Any) -> dict[str, Any]:
     """Return a record as a file's is, once it was looked at."""
     found = {"id": mem(name), "agent": "A", "text": name, "created_at": EPOCH + at, "type": "fact"}
-    return carried.memory(found | said)
+    return interchange.memory(found | said)
 
 
 def came(tables: Tables, *some: dict[str, Any]) -> tuple[list[str], list[str]]:

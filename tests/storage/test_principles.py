@@ -17,7 +17,7 @@ from cortex_actors.domain.principle import (
     PrincipleStatus,
 )
 from cortex_actors.domain.project import Decision, Review, SourceKind
-from cortex_actors.rules.ranking import rank
+from cortex_actors.rules.promotion import rank
 from cortex_actors.storage import (
     derivations,
     embedded,

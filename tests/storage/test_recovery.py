@@ -16,7 +16,7 @@ from cortex_actors.clock import SECOND
 from cortex_actors.errors import LedgerDown, StorageFull
 from cortex_actors.home import Home
 from cortex_actors.lookup import kept
-from cortex_actors.rules.retention import HOUR
+from cortex_actors.rules.decay import BACKUP_HOUR
 from cortex_actors.storage import backups, check, copying, recovery, reports, restoring
 from cortex_actors.storage.copying import problem
 from cortex_actors.storage.files import Halt
@@ -84,7 +84,7 @@ class TestDamage:
 
     def test_newest_is_damaged(self, filed: Filed) -> None:
         """A backup that does not pass the checks is passed over for an older one, and named."""
-        newer = backups.take(filed.path, filed.home.backups, at=EPOCH + HOUR)
+        newer = backups.take(filed.path, filed.home.backups, at=EPOCH + BACKUP_HOUR)
         assert newer is not None
         newer.path.write_bytes(newer.path.read_bytes()[: 9 * PAGE])
         filed.path.write_bytes(b"x" * PAGE)
@@ -97,7 +97,7 @@ class TestDamage:
     def test_found_again(self, filed: Filed) -> None:
         """A recovered ledger is fenced against old owners, has no index, and passes the check."""
         filed.run("INSERT INTO index_state VALUES (1, 3, 'abc', 'm', 5)")
-        backups.take_now(filed.path, filed.home.backups, at=EPOCH + HOUR)
+        backups.take_now(filed.path, filed.home.backups, at=EPOCH + BACKUP_HOUR)
         filed.run("UPDATE owner SET epoch = 40")
         damaged(filed, "index leaf")
         recovered(filed)

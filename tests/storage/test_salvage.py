@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.clock import SECOND
-from cortex_actors.rules.retention import HOUR
+from cortex_actors.rules.decay import BACKUP_HOUR
 from cortex_actors.storage import backups, check, reports
 from cortex_actors.storage.relist import relist
 from cortex_actors.testing import EPOCH
@@ -52,7 +52,7 @@ class TestReport:
             {"at": EPOCH + SECOND, "topic": "file:changed", "event": "evt_lost"},
             {"at": EPOCH + SECOND, "topic": "file:changed", "event": event_id(3)},
             {"at": EPOCH + SECOND, "topic": "actor:crashed", "event": "evt_not_durable"},
-            {"at": EPOCH - HOUR, "topic": "file:changed", "event": "evt_long_ago"},
+            {"at": EPOCH - BACKUP_HOUR, "topic": "file:changed", "event": "evt_long_ago"},
             {"at": EPOCH + SECOND, "text": "no event"},
         ]
         text = "\n".join(json.dumps(each) for each in lines)
@@ -72,7 +72,7 @@ class TestReport:
         assert found is not None
         assert ("file is not a database", AFTER) == (found["reason"], found["salvaged"] // 2)
         assert f"0 missing; see {found['report']}" in reports.sentence(found)
-        assert reports.latest(filed.home.backups, filed.clock.now() + 8 * 24 * HOUR) is None
+        assert reports.latest(filed.home.backups, filed.clock.now() + 8 * 24 * BACKUP_HOUR) is None
 
     def test_spoiled(self, filed: Filed) -> None:
         """A report that cannot be read is named, whatever lies in it."""

@@ -6,7 +6,7 @@ import pytest
 
 from cortex_actors.domain.memory import Realm
 from cortex_actors.errors import BadInput
-from cortex_actors.rules.strangeness import NOT_KNOWN
+from cortex_actors.rules.sameness import NOT_KNOWN
 from cortex_actors.storage import standing
 from tests.storage.room import HERE, Room
 from tests.storage.support import HARBOR

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.errors import ActorAway, DeadlineExceeded, IndexDown
-from cortex_actors.rules import planning
+from cortex_actors.rules import fusion
 from cortex_actors.storage import embedded
 from cortex_actors.storage.search.query import Where
 from cortex_actors.testing import eventually
@@ -68,7 +68,7 @@ class TestIndex:
     @pytest.fixture
     def many(self, tables: Tables, monkeypatch: pytest.MonkeyPatch) -> Room:
         """Give a room whose index is worth asking."""
-        monkeypatch.setattr(planning, "INDEX_FROM", 50)
+        monkeypatch.setattr(fusion, "INDEX_FROM", 50)
         room = Room(tables)
         texts = [f"number {n}" for n in range(600)]
         room.says(*texts)

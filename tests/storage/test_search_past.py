@@ -7,7 +7,7 @@ import pytest
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import ChangeKind, Realm
 from cortex_actors.errors import BadInput
-from cortex_actors.rules.strangeness import NOT_KNOWN
+from cortex_actors.rules.sameness import NOT_KNOWN
 from cortex_actors.storage import memorychanges, memorystates, memoryundo
 from cortex_actors.storage.memorychanges import Change
 from cortex_actors.storage.search.query import Past, Where

@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import select
 
 from cortex_actors.domain.memory import Layer, Memory
-from cortex_actors.rules import attention
-from cortex_actors.rules.attention import DECAYS, HOUR, Decay
+from cortex_actors.rules import decay
+from cortex_actors.rules.decay import DECAYS, HOUR, Decay
 from cortex_actors.storage import memories
 from cortex_actors.storage.schema import memories as rows
 from cortex_actors.storage.search.presence import present
@@ -63,7 +63,7 @@ class TestPresent:
         for _ in range(3):
             now = EPOCH + chance.randrange(-50 * HOUR, 500 * HOUR)
             decays = chance.choice([DECAYS, OTHERS])
-            weights = {each.id: attention.of(each, now, decays) for each in some}
+            weights = {each.id: decay.of(each, now, decays) for each in some}
             for least in (chance.uniform(0, 1.5), chance.choice(list(weights.values()))):
                 expected = {name for name, weight in weights.items() if weight >= least}
                 assert expected == selected(tables, least, now, decays), (seed, now, least)

@@ -10,7 +10,7 @@ from cortex_actors.bus.bus import Bus
 from cortex_actors.clock import DAY
 from cortex_actors.domain.memory import PROBE, ChangeKind, Layer, MemoryStatus, MemoryType
 from cortex_actors.memorysections import MemorySettings
-from cortex_actors.rules.attention import HOUR
+from cortex_actors.rules.decay import HOUR
 from cortex_actors.storage import (
     attending,
     memories,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 
 from cortex_actors.domain.memory import Place
-from cortex_actors.rules.planning import SUBSET_SHARE
+from cortex_actors.rules.fusion import SUBSET_SHARE
 from cortex_actors.storage import blobs
 from cortex_actors.storage.heldrows import ALONE, PAIRED, Part
 

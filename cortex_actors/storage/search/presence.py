@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import ColumnElement, and_, case, false, func, or_, select
 
 from cortex_actors.domain.memory import Layer
-from cortex_actors.rules.attention import COUNTED, WHOLE, fresh_for, window
+from cortex_actors.rules.decay import COUNTED, WHOLE, fresh_for, window
 from cortex_actors.storage.schema import memories, memory_attention
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cortex_actors.rules.attention import Decay
+    from cortex_actors.rules.decay import Decay
 
 #: Later than any memory was ever touched.
 _NEVER = 2**62

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cortex_actors.rules.attention import DECAYS
+from cortex_actors.rules.decay import DECAYS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cortex_actors.domain.hit import Hit
     from cortex_actors.domain.memory import Layer, MemoryType, Realm
-    from cortex_actors.rules.attention import Decay
-    from cortex_actors.rules.planning import Plan
+    from cortex_actors.rules.decay import Decay
+    from cortex_actors.rules.fusion import Plan
     from cortex_actors.storage.blobs import Matrix
 
 

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, and_, or_, select, text
 from cortex_actors.clock import iso
 from cortex_actors.domain.hit import Hit
 from cortex_actors.domain.memory import PROBE, Memory, MemoryStatus, Realm
-from cortex_actors.rules import attention
+from cortex_actors.rules import decay as attention
 from cortex_actors.storage import agents, memories, memoryconflicts, memoryrows
 from cortex_actors.storage.schema import beliefs
 from cortex_actors.storage.schema import memories as rows

@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 
 from cortex_actors.domain.memory import Place
-from cortex_actors.rules.attention import DECAYS
+from cortex_actors.rules.decay import DECAYS
 from cortex_actors.storage import (
     crumbs,
     embedded,
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cortex_actors.domain.memory import Layer
-    from cortex_actors.rules.attention import Decay
+    from cortex_actors.rules.decay import Decay
 
 #: Selects `passages.id`.
 Ids: TypeAlias = "Select[tuple[int]] | CompoundSelect[tuple[int]]"

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.errors import CortexError, WordsDamaged
-from cortex_actors.rules import strangeness
+from cortex_actors.rules import sameness
 from cortex_actors.rules.fusion import DENSE_ALONE, DENSE_PAIRED, WORDS_ALONE, WORDS_PAIRED
 from cortex_actors.storage import embedded, memories, passages, principles
 from cortex_actors.storage.matrix import VectorMatrix
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.hit import Hit
     from cortex_actors.memorysections import MemorySettings
-    from cortex_actors.rules.fusion import Fused
-    from cortex_actors.rules.planning import Plan
+    from cortex_actors.rules.fusion import Fused, Plan
     from cortex_actors.storage.records import Records
     from cortex_actors.storage.search.dense import Asked, Neighbours
     from cortex_actors.storage.search.query import Query
@@ -233,9 +232,9 @@ class Search:
         nearest = _nearest(lists)
         named = sum(len(lists.said.get(name, ())) for name in (WORDS_ALONE, WORDS_PAIRED))
         if not terms:
-            run.skipped.append((WORDS, strangeness.without_words(nearest=nearest)))
-        elif strangeness.is_strange(named=named, nearest=nearest):
-            run.skipped.append((WORDS, strangeness.NOT_KNOWN))
+            run.skipped.append((WORDS, sameness.without_words(nearest=nearest)))
+        elif sameness.is_strange(named=named, nearest=nearest):
+            run.skipped.append((WORDS, sameness.NOT_KNOWN))
 
     def _told(
         self,

@@ -13,8 +13,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.rules.fusion import DENSE_ALONE, DENSE_PAIRED, WORDS_ALONE, WORDS_PAIRED
-from cortex_actors.rules.planning import Kind, Plan
+from cortex_actors.rules.fusion import (
+    DENSE_ALONE,
+    DENSE_PAIRED,
+    WORDS_ALONE,
+    WORDS_PAIRED,
+    Kind,
+    Plan,
+)
 from cortex_actors.storage import blobs
 from cortex_actors.storage.search import words
 from cortex_actors.storage.search.compared import exact
