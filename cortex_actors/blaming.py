@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors import trails
 from cortex_actors.errors import BadInput, CortexError, NotFound
-from cortex_actors.formatters import fence
 from cortex_actors.pipeline import reading
+from cortex_actors.render import fence
 from cortex_actors.storage import catalogue, principles, resolutions, shelf
 from cortex_actors.storage.catalogue import Wanted
 from cortex_actors.text.markdown import MAX_BYTES

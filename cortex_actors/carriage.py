@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cortex_actors.domain.agent import shown
 from cortex_actors.domain.memory import PROBE
 from cortex_actors.errors import BadInput, NotFound
-from cortex_actors.formatters import memorycore
+from cortex_actors.render import memorycore
 from cortex_actors.rules import interchange
 from cortex_actors.text import jsonstream
 

@@ -14,8 +14,8 @@ from cortex_actors.domain.event import Nothing, OrganisationComplete
 from cortex_actors.domain.principle import Edits, Unwritten, Wish
 from cortex_actors.domain.project import Approval, Decision, Way, innermost
 from cortex_actors.errors import BadInput, UnknownProject
-from cortex_actors.formatters import registry
 from cortex_actors.refusals import FolderMissing
+from cortex_actors.render import section
 from cortex_actors.storage import approvals, principles, projects, resolutions
 from cortex_actors.verbs import SOURCE, Verbs
 from cortex_actors.wants import chosen
@@ -72,7 +72,7 @@ class ResolveVerbs(Verbs):
         """
         if (path is None) is not everything:
             raise BadInput("say what to resolve: a path, or everything, and not both")
-        has_no_file = agent is not None and not registry.find(agent).places
+        has_no_file = agent is not None and not section.find(agent).places
         wish = Wish(
             "",
             agent,

@@ -14,10 +14,8 @@ from cortex_actors.client import Client
 from cortex_actors.domain.insight import ALL, SHOWN, Decider
 from cortex_actors.domain.principle import Link, LinkType, PrincipleStatus
 from cortex_actors.errors import BadInput, UsageError
-from cortex_actors.formatters.dot import dot
-from cortex_actors.formatters.graph import Graph, box
-from cortex_actors.formatters.svg import svg
 from cortex_actors.logrecord import visible
+from cortex_actors.render.graph import Graph, box, dot, svg
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -17,8 +17,8 @@ from cortex_actors.cli.section import show_section
 from cortex_actors.client import Client
 from cortex_actors.domain.principle import Edits
 from cortex_actors.errors import Refused, UsageError
-from cortex_actors.formatters import registry
 from cortex_actors.logrecord import visible
+from cortex_actors.render import section
 
 if TYPE_CHECKING:
     from cortex_actors.client import Answer
@@ -46,7 +46,7 @@ PathArgument = Annotated[
 ]
 AgentOption = Annotated[
     str | None,
-    typer.Option("--agent", "-a", help=f"One of {', '.join(registry.names())} (who has a file)."),
+    typer.Option("--agent", "-a", help=f"One of {', '.join(section.names())} (who has a file)."),
 ]
 
 
@@ -198,7 +198,7 @@ def _absolute(path: str | None) -> str:
     """Return what the daemon is asked for: a path of the caller's whole, or a project's name."""
     given = path or "."
     is_path = path is None or "/" in given or given in {".", ".."} or Path(given).exists()
-    is_file = registry.of_place(given) is not None
+    is_file = section.of_place(given) is not None
     return str(Path(given).absolute()) if is_path or is_file else given
 
 

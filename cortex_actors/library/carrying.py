@@ -13,10 +13,10 @@ from typing import IO, TYPE_CHECKING, Any, Final
 from cortex_actors.carriage import END, FORMAT, VERSION
 from cortex_actors.clock import SystemClock, iso
 from cortex_actors.errors import BadInput, CortexError, HomeUnwritable
-from cortex_actors.formatters import memorycore
 from cortex_actors.library.operations import Operations
 from cortex_actors.library.reading import LONG
 from cortex_actors.library.reports import Exported, Imported
+from cortex_actors.render import memorycore
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

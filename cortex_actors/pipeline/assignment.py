@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cortex_actors.errors import CortexError
-from cortex_actors.formatters import fence, registry
-from cortex_actors.formatters.targets import PLACES
+from cortex_actors.render import fence, section
+from cortex_actors.render.targets import PLACES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cortex_actors.domain.principle import Wish
     from cortex_actors.domain.project import Project
-    from cortex_actors.formatters.formatter import Formatter
-    from cortex_actors.formatters.targets import Present, Target
     from cortex_actors.pipeline.vectors import Embed
+    from cortex_actors.render.section import Formatter
+    from cortex_actors.render.targets import Present, Target
 
 #: The agent whose reader sees none of the files that a principle may stand in already.
 APART = "chatgpt"
@@ -98,5 +98,5 @@ class Assignment:
             said = fence.removed(data)
         except CortexError:
             return True
-        tops = {each.top.strip() for each in registry.FORMATTERS}
+        tops = {each.top.strip() for each in section.FORMATTERS}
         return said.decode("utf-8", "replace").strip() not in tops | {""}

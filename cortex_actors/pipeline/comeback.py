@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from cortex_actors.domain.principle import Given
 from cortex_actors.domain.project import Decision
 from cortex_actors.errors import CortexError, Refused
-from cortex_actors.formatters import fence
-from cortex_actors.formatters.neutral import neutral
+from cortex_actors.render import fence
+from cortex_actors.render.section import neutral
 from cortex_actors.storage import approvals, principles, revocations, writes
 from cortex_actors.writing.journal import State
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from difflib import unified_diff
 
 from cortex_actors.domain.principle import Edits
-from cortex_actors.formatters import fence
-from cortex_actors.formatters.edits import moved_out
 from cortex_actors.refusals import EditedSection
+from cortex_actors.render import fence
+from cortex_actors.render.fence import moved_out
 
 #: Lines of a diff around what differs.
 AROUND = 2

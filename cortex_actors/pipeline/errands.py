@@ -11,7 +11,6 @@ from weakref import ref
 from cortex_actors.clock import ulid
 from cortex_actors.domain.principle import Ending, Unwritten, Wish
 from cortex_actors.errors import BadInput
-from cortex_actors.formatters import fence, registry
 from cortex_actors.pipeline import comeback
 from cortex_actors.pipeline.assignment import Assignment
 from cortex_actors.pipeline.choosing import Offer
@@ -20,6 +19,7 @@ from cortex_actors.pipeline.planning import named_by, plan, refusal
 from cortex_actors.pipeline.presence import present, read
 from cortex_actors.pipeline.resolved import Finished, failed, finished
 from cortex_actors.refusals import NotWritten
+from cortex_actors.render import fence, section
 from cortex_actors.storage import projects, resolutions
 from cortex_actors.writing.target import Target
 
@@ -89,7 +89,7 @@ class Errands:
         embed = self._resolving.shared()
         jobs = [Assignment(project, e.formatter, e, wish, there, embed) for e in found.write]
         if wish.text_only and not jobs:
-            reader = registry.find(wish.agent) if wish.agent else named_by(project, wish).formatter
+            reader = section.find(wish.agent) if wish.agent else named_by(project, wish).formatter
             return Found((Assignment(project, reader, None, wish, there),))
         left = [Unwritten(e.path, e.agent, refusal(project, e)) for e in found.left]
         return Found(tuple(jobs), tuple(left))

@@ -17,8 +17,8 @@ from cortex_actors.domain.insight import (
 )
 from cortex_actors.domain.project import AlertKind
 from cortex_actors.errors import BadInput
-from cortex_actors.formatters import fence
 from cortex_actors.pipeline.admission import Where, admit, unseen, without_secrets
+from cortex_actors.render import fence
 from cortex_actors.rules.classification import classify
 from cortex_actors.rules.sameness import says_something
 from cortex_actors.storage.embedded import embedded_text

@@ -7,16 +7,16 @@ import posixpath
 from typing import TYPE_CHECKING
 
 from cortex_actors.errors import BadInput
-from cortex_actors.formatters import registry
-from cortex_actors.formatters.targets import PLACES, Left, Target, Targets, targets
+from cortex_actors.render import section
+from cortex_actors.render.targets import PLACES, Left, Target, Targets, targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from cortex_actors.domain.principle import Wish
     from cortex_actors.domain.project import Project
-    from cortex_actors.formatters.formatter import Formatter
-    from cortex_actors.formatters.targets import Present
+    from cortex_actors.render.section import Formatter
+    from cortex_actors.render.targets import Present
 
 
 def plan(project: Project, wish: Wish, present: Iterable[Present]) -> Targets:
@@ -50,8 +50,8 @@ def refusal(project: Project, left: Left) -> str:
 
 def _formatter(path: str, relative: str, agent: str | None) -> Formatter:
     """Return who writes a file; raises `NotFound` and `BadInput`."""
-    wanted = None if agent is None else registry.find(agent)
-    found = registry.of_place(relative)
+    wanted = None if agent is None else section.find(agent)
+    found = section.of_place(relative)
     if found is None:
         message = f"cannot resolve into {path}: {_nobodys(path, relative)}"
         raise BadInput(message)
@@ -66,7 +66,7 @@ def _formatter(path: str, relative: str, agent: str | None) -> Formatter:
 
 def _nobodys(path: str, relative: str) -> str:
     """Return why a file is written for nobody, and what to do about it."""
-    if registry.of_place(posixpath.basename(relative)) is None:
+    if section.of_place(posixpath.basename(relative)) is None:
         return f"no agent reads it; there are {', '.join(PLACES)}"
     folder = posixpath.dirname(path)
     return f"it is not at its project's root; follow its folder by itself: cortex init {folder}"

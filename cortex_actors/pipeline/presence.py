@@ -11,9 +11,9 @@ import stat
 from typing import TYPE_CHECKING
 
 from cortex_actors.errors import BadInput
-from cortex_actors.formatters import fence
-from cortex_actors.formatters.targets import FOLDERS, PLACES, Present
 from cortex_actors.refusals import NotWritten
+from cortex_actors.render import fence
+from cortex_actors.render.targets import FOLDERS, PLACES, Present
 from cortex_actors.text.markdown import MAX_BYTES, lines
 
 if TYPE_CHECKING:

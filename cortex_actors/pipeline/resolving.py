@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from cortex_actors.domain.principle import Ending, Resolved
 from cortex_actors.errors import BadInput, WriteFailed
-from cortex_actors.formatters import fence
 from cortex_actors.pipeline.assignment import APART
 from cortex_actors.pipeline.choosing import Chooser, Offer
 from cortex_actors.pipeline.drafting import difference, drafted, edited
@@ -23,6 +22,7 @@ from cortex_actors.pipeline.presence import read
 from cortex_actors.pipeline.section import Section
 from cortex_actors.pipeline.sharing import Shared
 from cortex_actors.refusals import EditedSection, KeepsChanging, Missing, NotWritten
+from cortex_actors.render import fence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.domain.principle import Given
 from cortex_actors.errors import BadInput
-from cortex_actors.formatters import fence
-from cortex_actors.formatters.bullet import Bullet, Options
 from cortex_actors.pipeline.offers import named
 from cortex_actors.pipeline.page import Page, joined, page_of
+from cortex_actors.render import fence
+from cortex_actors.render.section import Bullet, Options
 from cortex_actors.text.sections import dialect_of
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from cortex_actors.formatters.fence import revision
+from cortex_actors.render.fence import revision
 from cortex_actors.writing.journal import State
 from cortex_actors.writing.swap import PART, Swap, Swapped
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cortex_actors.errors import CortexError
-from cortex_actors.formatters.fence import revision
 from cortex_actors.refusals import NoExchange
+from cortex_actors.render.fence import revision
 from cortex_actors.writing.attributes import carry
 from cortex_actors.writing.exchange import UNABLE, exchange
 from cortex_actors.writing.failures import told

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cortex_actors.formatters.edits import restored
-from cortex_actors.formatters.fence import find, removed
 from cortex_actors.refusals import EditedSection
+from cortex_actors.render.fence import find, removed, restored
 from cortex_actors.writing.journal import sha256
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from cortex_actors.clock import ulid
 from cortex_actors.errors import CortexError, WriteFailed
-from cortex_actors.formatters.fence import revision
 from cortex_actors.refusals import FolderMissing, KeepsChanging, NothingToUndo, NotWritten
+from cortex_actors.render.fence import revision
 from cortex_actors.writing import grace, recovery, rest
 from cortex_actors.writing.admission import admit_disk
 from cortex_actors.writing.failures import told

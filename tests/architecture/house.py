@@ -73,8 +73,8 @@ _DIALECT = re.compile(
 #: Today's count of what breaks a rule. A number may only fall; at the rule's goal its line goes.
 OPEN: dict[str, int] = {
     "top": 107,
-    "fragments": 275,
-    "annexes": 79,
+    "fragments": 269,
+    "annexes": 78,
     "folders": 8,
     "namesakes": 135,
     "rings": 21,

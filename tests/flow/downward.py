@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.formatters import fence
+from cortex_actors.render import fence
 from cortex_actors.testing import settled
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.formatters import fence
+from cortex_actors.render import fence
 from cortex_actors.testing import settled
 from cortex_actors.text.hazards import hidden
 from tests.flow.downward import AGREED, held, organised

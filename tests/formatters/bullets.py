@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cortex_actors.formatters.bullet import Bullet
+from cortex_actors.render.section import Bullet
 
 #: One of every kind that looks different in a file.
 KNOWN = (

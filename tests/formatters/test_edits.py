@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.formatters import fence
-from cortex_actors.formatters.edits import moved_out, restored
 from cortex_actors.refusals import OpenBlock
+from cortex_actors.render import fence
+from cortex_actors.render.fence import moved_out, restored
 
 _BODY = b"## Resolved\n\n- Use pnpm.\n- Use uv.\n"
 

@@ -9,7 +9,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cortex_actors.errors import InternalError
-from cortex_actors.formatters import fence
 from cortex_actors.refusals import (
     BrokenSection,
     EditedSection,
@@ -21,6 +20,7 @@ from cortex_actors.refusals import (
     UnfencedSection,
     Unreadable,
 )
+from cortex_actors.render import fence
 from cortex_actors.text import sections
 
 _BODY = b"## Resolved Knowledge from Cortex\n\n- Use pnpm.\n"

@@ -10,8 +10,7 @@ import pytest
 from cortex_actors.embedding.models import PACKAGED, locate
 from cortex_actors.embedding.tokens import Tokens
 from cortex_actors.errors import NotFound
-from cortex_actors.formatters.bullet import Bullet, Options
-from cortex_actors.formatters.registry import FORMATTERS, find, names, of_place
+from cortex_actors.render.section import FORMATTERS, Bullet, Options, find, names, of_place
 from tests.formatters.bullets import KNOWN, many
 
 

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cortex_actors.formatters import fence
-from cortex_actors.formatters.bullet import Options
-from cortex_actors.formatters.registry import find, names
+from cortex_actors.render import fence
+from cortex_actors.render.section import Options, find, names
 from cortex_actors.text.sections import dialect_of
 from tests.formatters.bullets import KNOWN
 

@@ -13,10 +13,21 @@ from hypothesis import strategies as st
 
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.principle import Link, LinkType
-from cortex_actors.formatters.dot import dot
-from cortex_actors.formatters.graph import COLUMNS, LINES, Graph, box, plain, width, wrapped
-from cortex_actors.formatters.layout import GAP, Layout, layout
-from cortex_actors.formatters.svg import BOX, svg
+from cortex_actors.render.graph import (
+    BOX,
+    COLUMNS,
+    GAP,
+    LINES,
+    Graph,
+    Layout,
+    box,
+    dot,
+    layout,
+    plain,
+    svg,
+    width,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cortex_actors.errors import BadInput
-from cortex_actors.formatters import memorycore
+from cortex_actors.render import memorycore
 from cortex_actors.rules import interchange
 from cortex_actors.testing import EPOCH
 

@@ -7,7 +7,7 @@ import time
 import pytest
 from hypothesis import example, given
 
-from cortex_actors.formatters.neutral import MOST, neutral
+from cortex_actors.render.section import MOST, neutral
 from cortex_actors.text.hazards import hidden
 from tests.formatters.hostile import SLOW, TEXTS, attacks, breakers
 from tests.formatters.reading import INLINE, imported, shape, within

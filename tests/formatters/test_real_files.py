@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.formatters import fence
-from cortex_actors.formatters.registry import find
 from cortex_actors.refusals import OpenBlock
+from cortex_actors.render import fence
+from cortex_actors.render.section import find
 from tests.formatters.bullets import KNOWN
 from tests.formatters.reading import blocks, shape
 from tests.parsers.corpus import unpacked

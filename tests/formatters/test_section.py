@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cortex_actors.formatters import fence
-from cortex_actors.formatters.bullet import Bullet, Options
-from cortex_actors.formatters.registry import find
+from cortex_actors.render import fence
+from cortex_actors.render.section import Bullet, Options, find
 from cortex_actors.text.hazards import hidden
 from cortex_actors.text.sections import fragments
 from tests.formatters.bullets import KNOWN

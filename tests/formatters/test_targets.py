@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.errors import NotFound
-from cortex_actors.formatters.registry import FORMATTERS
-from cortex_actors.formatters.targets import FOLDERS, PLACES, Present, Targets, targets
+from cortex_actors.render.section import FORMATTERS
+from cortex_actors.render.targets import FOLDERS, PLACES, Present, Targets, targets
 from cortex_actors.text.sections import dialect_of
 
 if TYPE_CHECKING:

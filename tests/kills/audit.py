@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cortex_actors import topics
-from cortex_actors.formatters import fence
+from cortex_actors.render import fence
 from tests.kills.story import WRITING
 from tests.kills.units import units
 from tests.simulation import audit as simulated

@@ -17,7 +17,7 @@ from cortex_actors.errors import (
     DeadlineExceeded,
     LedgerDown,
 )
-from cortex_actors.formatters import fence
+from cortex_actors.render import fence
 from tests.kills.audit import Said
 from tests.kills.story import is_read
 

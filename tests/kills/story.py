@@ -15,7 +15,7 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cortex_actors.formatters import fence
+from cortex_actors.render import fence
 from cortex_actors.storage import journal, projects
 from cortex_actors.testing import eventually, settled
 from cortex_actors.text.sections import dialect_of

@@ -6,8 +6,8 @@ import pytest
 
 from cortex_actors.domain.project import SourceKind
 from cortex_actors.errors import Refused
-from cortex_actors.formatters import fence
 from cortex_actors.pipeline import comeback
+from cortex_actors.render import fence
 from cortex_actors.storage import projects, writes
 from cortex_actors.storage.revocations import begin
 from cortex_actors.writing.journal import Entry, State

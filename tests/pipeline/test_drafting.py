@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from cortex_actors.domain.principle import Edits
-from cortex_actors.formatters import fence
 from cortex_actors.pipeline.drafting import difference, drafted, edited
 from cortex_actors.refusals import EditedSection, UnfencedSection
+from cortex_actors.render import fence
 
 HUMAN = b"# Atlas\n\nUse tabs.\n"
 OURS = "## Resolved Knowledge from Cortex\n\n- Run pytest.\n"

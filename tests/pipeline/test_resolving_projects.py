@@ -10,8 +10,8 @@ import pytest
 
 from cortex_actors.domain.principle import Ending
 from cortex_actors.errors import BadInput, EmbedderDown
-from cortex_actors.formatters import fence
 from cortex_actors.pipeline.sharing import Shared
+from cortex_actors.render import fence
 from tests.pipeline.resolving import HUMAN, PYTEST, TABS, Resolving
 from tests.pipeline.support import MODEL, Embedder
 

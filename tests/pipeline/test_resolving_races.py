@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.domain.principle import Edits, Ending
-from cortex_actors.formatters import fence
 from cortex_actors.pipeline import offers
 from cortex_actors.pipeline.errands import Errands
 from cortex_actors.pipeline.presence import present
+from cortex_actors.render import fence
 from cortex_actors.storage import resolutions
 from cortex_actors.testing import eventually
 from tests.pipeline.resolving import EVAL, HUMAN, PYTEST, Resolving

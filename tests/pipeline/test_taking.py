@@ -11,7 +11,7 @@ import pytest
 from cortex_actors.domain.event import AccumulationComplete, ScanRequested
 from cortex_actors.domain.insight import insight_id, section_hash
 from cortex_actors.domain.project import SourceKind
-from cortex_actors.formatters import fence
+from cortex_actors.render import fence
 from cortex_actors.storage import alerts, projects, revocations, revoking
 from cortex_actors.testing import eventually
 from cortex_actors.topics import ACCUMULATION_COMPLETE, FILE_CHANGED, SCAN_REQUESTED

@@ -18,7 +18,7 @@ from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.formatters import fence
+from cortex_actors.render import fence
 from cortex_actors.writing import attributes, place, swap
 from cortex_actors.writing.exchange import exchange
 from cortex_actors.writing.rest import Pace

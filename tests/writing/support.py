@@ -11,7 +11,7 @@ from sqlalchemy import StaticPool, create_engine
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.project import Project
-from cortex_actors.formatters import fence
+from cortex_actors.render import fence
 from cortex_actors.storage.connection import driver_of, writing
 from cortex_actors.storage.schema import metadata
 from cortex_actors.storage.writes import Writes

@@ -12,8 +12,8 @@ import pytest
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import WriteFailed
-from cortex_actors.formatters import fence
 from cortex_actors.refusals import BeingSaved
+from cortex_actors.render import fence
 from cortex_actors.testing import eventually
 from cortex_actors.writing import grace, swap
 from cortex_actors.writing.exchange import exchange

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.formatters import fence
+from cortex_actors.render import fence
 from tests.power.strace import scratch
 from tests.writing.dying import LATER, PACE, SCENARIOS, TEXTS, lives
 from tests.writing.support import BODY, Desk, desk_in, section

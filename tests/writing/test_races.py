@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.errors import Refused
-from cortex_actors.formatters import fence
 from cortex_actors.refusals import FolderMoved, Missing
+from cortex_actors.render import fence
 from cortex_actors.writing import swap
 from cortex_actors.writing.exchange import exchange
 from cortex_actors.writing.journal import Entry, State, sha256

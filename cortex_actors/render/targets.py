@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cortex_actors.errors import BadInput
-from cortex_actors.formatters.registry import FORMATTERS, find
+from cortex_actors.render.section import FORMATTERS, find
 from cortex_actors.text.markdown import Kind, heading, kinds, lines
 from cortex_actors.text.sections import imports
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from cortex_actors.formatters.formatter import Formatter
+    from cortex_actors.render.section import Formatter
 
 #: What to look at in a project's root: the files, and the folders of rules that tell whether a
 #: project uses a tool.

@@ -14,6 +14,8 @@ A section that is new stands at the end, behind one blank line. A file without a
 none behind the section either: by that the section can be taken out again without a trace.
 
 Each function raises a refusal (`refusals.py`) that names `path` rather than guess.
+
+What a human did inside our section, and what a file had there before: neither is thrown away.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ from cortex_actors.text.markdown import MAX_BYTES, Kind, Line, kinds, lines
 from cortex_actors.text.sections import Role, sections
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Iterable, Sequence
+
 
 #: The form of the section that this version writes.
 VERSION = 1
@@ -302,3 +305,66 @@ def _opened(found: Sequence[Line]) -> int:
     """Return the last line, from 1, that is neither code nor in a comment: it opens one."""
     what = kinds(found)
     return max((n for n, kind in enumerate(what, start=1) if kind is not Kind.OPAQUE), default=1)
+
+
+def moved_out(data: bytes, written: bytes, *, path: str = NAMELESS) -> bytes:
+    """Return a file whose edits inside our section stand above it, as the human's text.
+
+    Edits are the lines that are not in `written`, the section as it was written, with the empty
+    ones between them; of one that is not known (empty) that is every line. The section itself is
+    as it was written again. Lines of ours that were deleted or moved are not remembered. Raises
+    `OpenBlock` where an edit opens a block that would swallow the section below it.
+    """
+    fence = find(data, path=path)
+    if fence is None:
+        return data
+    ours = {line.strip() for line in unix(written).split(b"\n")}
+    edits = [*fence.strays, *fence.body.split(b"\n")]
+    theirs = _theirs(edits, ours)
+    at, eol = joint(data, fence), fence.eol
+    section = section_of(unix(written), eol, data[fence.start : fence.end])
+    if not theirs:
+        return data[: fence.start] + section + data[fence.end :]
+    text = between(data[:at], eol) + eol.join(theirs)
+    if data[at : fence.start] != eol * 2:
+        text += eol if data[at : fence.start] else eol * 2
+    moved = data[:at] + text + data[at : fence.start] + section + data[fence.end :]
+    if not _is_marked(moved):
+        raise OpenBlock.of(path, line=len(unix(data[: fence.start]).split(b"\n")))
+    return moved
+
+
+def _is_marked(data: bytes) -> bool:
+    """Tell whether a file has a section that is found."""
+    try:
+        return find(data) is not None
+    except BrokenSection:
+        return False
+
+
+def _theirs(lines: Iterable[bytes], ours: Container[bytes]) -> list[bytes]:
+    """Return the lines that are not ours, and the empty ones between two of them."""
+    found: list[bytes] = []
+    gap: list[bytes] = []
+    inside = False
+    for line in lines:
+        if not line.strip():
+            gap.append(line)
+            continue
+        is_ours = line.strip() in ours
+        if not is_ours:
+            found += [*(gap if inside else ()), line]
+        inside, gap = not is_ours, []
+    return found
+
+
+def restored(data: bytes, before: bytes, *, path: str = NAMELESS) -> bytes:
+    """Return a file with the section that an older one had, or without one if that had none."""
+    old, fence = find(before, path=path), find(data, path=path)
+    if old is None:
+        return removed(data, path=path)
+    section = before[old.start : old.end]
+    if fence is None:
+        return appended(data, section.rstrip(b"\r\n") + (eol_of(data) if ends(data) else b""))
+    rest = fence.eol if ends(data[fence.start : fence.end]) else b""
+    return data[: fence.start] + section.rstrip(b"\r\n") + rest + data[fence.end :]
