@@ -20,7 +20,7 @@ from cortex_actors.federation.spec import Fan, Knobs, Member, StoreSpec
 from cortex_actors.federation.store import Answer, Outcome, Question
 from cortex_actors.federationsections import FederationSettings
 from cortex_actors.memorysections import MemorySettings
-from cortex_actors.runtime.supervised import start_actor
+from cortex_actors.runtime.ref import start_actor
 from cortex_actors.storage.search.search import Search
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.hit import Recall
     from cortex_actors.federation.store import RecallStore
     from cortex_actors.runtime.names import Names
-    from cortex_actors.runtime.supervised import ActorHandle
+    from cortex_actors.runtime.ref import ActorHandle
     from cortex_actors.storage.blobs import Matrix
     from cortex_actors.storage.search.dense import Neighbours
 

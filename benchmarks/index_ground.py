@@ -23,7 +23,7 @@ from cortex_actors.clock import SystemClock
 from cortex_actors.errors import CortexError
 from cortex_actors.home import Home
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.supervised import start_actor
+from cortex_actors.runtime.ref import start_actor
 from cortex_actors.sections import StorageSettings
 from cortex_actors.storage import embedded, indexing, passages
 from cortex_actors.storage.indexer import Indexer

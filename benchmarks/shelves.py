@@ -22,7 +22,7 @@ from cortex_actors.errors import IndexDown
 from cortex_actors.home import Home
 from cortex_actors.modelsections import EmbeddingSettings
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.supervised import start_actor
+from cortex_actors.runtime.ref import start_actor
 from cortex_actors.sections import StorageSettings
 from cortex_actors.storage import embedded, knowledge, memories
 from cortex_actors.storage.ledger import Ledger

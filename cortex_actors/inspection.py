@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.clock import SECOND
 from cortex_actors.errors import UnknownActor
-from cortex_actors.runtime.stacks import stack
+from cortex_actors.runtime.watchdog import stack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

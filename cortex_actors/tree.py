@@ -58,7 +58,7 @@ from cortex_actors.parts import Assembly
 from cortex_actors.reload import Branch, Reload, places
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.supervised import start_actor
+from cortex_actors.runtime.ref import start_actor
 from cortex_actors.runtime.watchdog import Watchdog
 from cortex_actors.scribe import scribe
 from cortex_actors.storage import turns

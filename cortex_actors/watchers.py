@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import supervision
 from cortex_actors.errors import ActorAway
-from cortex_actors.runtime.supervised import start_actor
+from cortex_actors.runtime.ref import start_actor
 from cortex_actors.watching.watcher import Watcher
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.project import Project
     from cortex_actors.runtime.names import Names
-    from cortex_actors.runtime.supervised import ActorHandle
+    from cortex_actors.runtime.ref import ActorHandle
     from cortex_actors.watching.watcher import WatcherParts
 
 

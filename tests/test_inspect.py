@@ -11,7 +11,7 @@ import pytest
 from cortex_actors.clock import SECOND
 from cortex_actors.crashes import NAMES_LIMIT, RESTARTS_LIMIT, Crashes
 from cortex_actors.errors import UnknownActor
-from cortex_actors.runtime.stacks import stack
+from cortex_actors.runtime.watchdog import stack
 from cortex_actors.testing import eventually
 from supervision import Report
 from tests.flow.support import grown

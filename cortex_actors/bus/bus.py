@@ -21,7 +21,7 @@ from cortex_actors.bus.switchboard import Switchboard
 from cortex_actors.clock import Clock, ulid
 from cortex_actors.domain.event import Custom, Event, Payload
 from cortex_actors.errors import DaemonStopping, DeadlineExceeded, InternalError, MailboxFull
-from cortex_actors.runtime.guards import loop_here, refuse_to_block
+from cortex_actors.runtime.future import loop_here, refuse_to_block
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Self
 from cortex_actors import topics
 from cortex_actors.domain.event import Event, Payload
 from cortex_actors.errors import BadInput, UnknownTopic
-from cortex_actors.runtime.guards import waiter
-from cortex_actors.runtime.overflow import Overflow
+from cortex_actors.runtime.future import waiter
+from cortex_actors.runtime.inbox import Overflow
 
 if TYPE_CHECKING:
     from cortex_actors.runtime.names import Names

@@ -21,7 +21,7 @@ from cortex_actors.embedding.provider import Row, Vectors, require_model
 from cortex_actors.embedding.texts import digest, require_texts
 from cortex_actors.errors import CortexError, ModelChanged
 from cortex_actors.runtime.actor import AsyncioActor
-from cortex_actors.runtime.overflow import Overflow
+from cortex_actors.runtime.inbox import Overflow
 
 if TYPE_CHECKING:
     import asyncio

@@ -17,7 +17,7 @@ from cortex_actors.embedding.provider import State, refusal
 from cortex_actors.embedding.session import BATCH_TOKENS, Runner
 from cortex_actors.embedding.texts import require_texts
 from cortex_actors.errors import CortexError, EmbedderDown, ModelMissing
-from cortex_actors.runtime.modelprocess import cores
+from cortex_actors.runtime.child import cores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -27,8 +27,8 @@ from cortex_actors.errors import (
     NotFound,
 )
 from cortex_actors.runtime.actor import AsyncioActor
-from cortex_actors.runtime.overflow import Overflow
-from cortex_actors.runtime.waiting import within
+from cortex_actors.runtime.inbox import Overflow
+from cortex_actors.runtime.threads import within
 from cortex_actors.storage import models
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from cortex_actors.embedding.tally import Tally
 from cortex_actors.embedding.texts import require_texts
 from cortex_actors.errors import BadInput, CortexError
 from cortex_actors.runtime.actor import AsyncioActor
-from cortex_actors.runtime.overflow import Overflow
-from cortex_actors.runtime.waiting import within
+from cortex_actors.runtime.inbox import Overflow
+from cortex_actors.runtime.threads import within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import BadInput
-from cortex_actors.runtime import frames
-from cortex_actors.runtime.modelprocess import NICENESS, cores, prepare
+from cortex_actors.runtime import child
+from cortex_actors.runtime.child import NICENESS, cores, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,13 +131,13 @@ class Embedder:
 def main(arguments: Sequence[str], *, niceness: int = NICENESS) -> None:
     """Serve until the daemon's end of the socket closes, and yield so much to others."""
     rest = list(arguments)
-    sock = frames.inherited(rest)
+    sock = child.inherited(rest)
     parser = ArgumentParser(prog="torch_child")
     parser.add_argument("--model", required=True)
     embedder = Embedder(parser.parse_args(rest).model)
     prepare(niceness)
     ops = {"load": embedder.load, "embed": embedder.embed, "compile": embedder.compile}
-    frames.serve(ops, sock)
+    child.serve(ops, sock)
 
 
 def _say(step: str) -> None:

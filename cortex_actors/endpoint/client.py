@@ -12,7 +12,7 @@ from cortex_actors.endpoint.breaker import Position
 from cortex_actors.endpoint.reply import Answer, Passing, verdict
 from cortex_actors.endpoint.wire import Wire
 from cortex_actors.errors import BadInput, EndpointDown, EndpointUnusable
-from cortex_actors.runtime.waiting import within
+from cortex_actors.runtime.threads import within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

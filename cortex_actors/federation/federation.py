@@ -25,7 +25,7 @@ from cortex_actors.federation.store import LOCAL, Outcome, Question
 from cortex_actors.federation.wording import Embed, Wording, admit
 from cortex_actors.rules import fusion
 from cortex_actors.runtime.actor import AsyncioActor
-from cortex_actors.runtime.overflow import Overflow
+from cortex_actors.runtime.inbox import Overflow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

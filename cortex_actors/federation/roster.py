@@ -24,7 +24,7 @@ from cortex_actors.federation.pinging import Pinging
 from cortex_actors.federation.spec import Fan, Knobs
 from cortex_actors.federationsections import LONGEST_ASK
 from cortex_actors.runtime.actor import AsyncioActor
-from cortex_actors.runtime.overflow import Overflow
+from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.topics import STORE_ADDED, STORE_DOWN, STORE_REMOVED, STORE_UP
 
 if TYPE_CHECKING:

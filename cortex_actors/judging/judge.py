@@ -23,8 +23,8 @@ from cortex_actors.judging.budget import Budget
 from cortex_actors.judging.question import Kind, Question
 from cortex_actors.judging.tally import Tally
 from cortex_actors.runtime.actor import AsyncioActor
-from cortex_actors.runtime.overflow import Overflow
-from cortex_actors.runtime.waiting import within
+from cortex_actors.runtime.inbox import Overflow
+from cortex_actors.runtime.threads import within
 from cortex_actors.storage import verdicts
 from cortex_actors.storage.verdicts import Verdict
 

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import BadInput
-from cortex_actors.runtime import frames
-from cortex_actors.runtime.modelprocess import NICENESS, cores, prepare
+from cortex_actors.runtime import child
+from cortex_actors.runtime.child import NICENESS, cores, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,12 +91,12 @@ class Scorer:
 def main(arguments: Sequence[str], *, niceness: int = NICENESS) -> None:
     """Serve until the daemon's end of the socket closes, and yield so much to others."""
     rest = list(arguments)
-    sock = frames.inherited(rest)
+    sock = child.inherited(rest)
     parser = ArgumentParser(prog="nli_child")
     parser.add_argument("--model", required=True)
     scorer = Scorer(parser.parse_args(rest).model)
     prepare(niceness)
-    frames.serve({"load": scorer.load, "score": scorer.score}, sock)
+    child.serve({"load": scorer.load, "score": scorer.score}, sock)
 
 
 if __name__ == "__main__":

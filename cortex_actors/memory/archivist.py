@@ -24,8 +24,8 @@ from cortex_actors.memory.plan import Plan
 from cortex_actors.memory.ports import UNEMBEDDED
 from cortex_actors.memory.wish import Remembered, Wish, digest
 from cortex_actors.runtime.actor import AsyncioActor
-from cortex_actors.runtime.overflow import Overflow
-from cortex_actors.runtime.waiting import within
+from cortex_actors.runtime.inbox import Overflow
+from cortex_actors.runtime.threads import within
 from cortex_actors.storage import absorbing, memoryrows, realms
 from cortex_actors.storage.absorbing import How
 from cortex_actors.storage.append import store

@@ -21,7 +21,7 @@ from cortex_actors.clock import ulid
 from cortex_actors.domain.event import Ids
 from cortex_actors.errors import CortexError
 from cortex_actors.memory.readings import Readings
-from cortex_actors.runtime.overflow import Overflow
+from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage import attending, lineage, sinking
 from cortex_actors.storage.append import is_stored, store
 from cortex_actors.topics import CONVERGENCE_DETECTED, MEMORY_ACCESSED, MEMORY_PROMOTED

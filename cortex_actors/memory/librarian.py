@@ -17,7 +17,7 @@ from cortex_actors.errors import CortexError, LedgerDown
 from cortex_actors.memory import shelves
 from cortex_actors.memory.cataloguing import Given, catalogued
 from cortex_actors.runtime.actor import AsyncioActor
-from cortex_actors.runtime.overflow import Overflow
+from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import documents
 from cortex_actors.text.documents import READ_AS

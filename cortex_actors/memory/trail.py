@@ -19,7 +19,7 @@ from cortex_actors.errors import BadInput
 from cortex_actors.memory.saying import Saying
 from cortex_actors.rules import admission
 from cortex_actors.runtime.actor import AsyncioActor
-from cortex_actors.runtime.overflow import Overflow
+from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage import crumbs
 from cortex_actors.text.summary import parse, session_of
 from cortex_actors.topics import CRUMB_LEFT

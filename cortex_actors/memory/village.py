@@ -24,7 +24,7 @@ from cortex_actors.memory.agreeing import Agreeing, Answer
 from cortex_actors.memory.posting import SAVED, Given, keep, wished
 from cortex_actors.memory.saying import Saying
 from cortex_actors.runtime.actor import AsyncioActor
-from cortex_actors.runtime.overflow import Overflow
+from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import convergences
 from cortex_actors.storage.nearposts import NearPosts

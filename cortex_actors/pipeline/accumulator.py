@@ -30,7 +30,7 @@ from cortex_actors.pipeline.job import Job
 from cortex_actors.pipeline.likeness import Likeness
 from cortex_actors.pipeline.taking import Taking
 from cortex_actors.pipeline.vectors import vectors
-from cortex_actors.runtime.overflow import Overflow
+from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage import insights, projects, revocations, runs, sources
 from cortex_actors.topics import ACCUMULATION_COMPLETE, FILE_CHANGED, SCAN_REQUESTED
 

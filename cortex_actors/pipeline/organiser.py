@@ -26,7 +26,7 @@ from cortex_actors.pipeline.organisation import Organisation
 from cortex_actors.pipeline.ruling import Ruling
 from cortex_actors.pipeline.supposing import Supposing
 from cortex_actors.pipeline.synthesising import Synthesising
-from cortex_actors.runtime.overflow import Overflow
+from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import fading, principles, runs
 from cortex_actors.topics import (

@@ -22,7 +22,7 @@ from cortex_actors.domain.event import Ids, ReconciliationComplete, Reconciliati
 from cortex_actors.errors import CortexError
 from cortex_actors.pipeline.comparing import Comparing, Tools
 from cortex_actors.pipeline.ruling import Ruling
-from cortex_actors.runtime.overflow import Overflow
+from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import classified, reconciled, runs, spoken
 from cortex_actors.topics import (

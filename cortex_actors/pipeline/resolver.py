@@ -25,7 +25,7 @@ from cortex_actors.pipeline.resolved import failed, outdated
 from cortex_actors.pipeline.resolving import Resolving
 from cortex_actors.pipeline.ruling import Ruling
 from cortex_actors.pipeline.section import Maker
-from cortex_actors.runtime.overflow import Overflow
+from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage import projects, writes
 from cortex_actors.storage.append import store
 from cortex_actors.storage.writes import Writes

@@ -2,6 +2,22 @@
 
 What may crash the interpreter or hold its lock for long lives in such a child. Its death fails
 the requests that wait for it and nothing else.
+
+Frames between the daemon and a child process, and the child's side of the conversation.
+
+A frame is two 4-byte big-endian lengths, a JSON header and raw bytes (vectors stay float32). A
+request's header is `{"id", "op", "params"}`, a reply's `{"id", "result"}` or `{"id", "error":
+{"type", "text"}}`. Standard library only, and quick to import: a child must be able to say that
+its heavy imports failed.
+
+What a child process writes, line by line.
+
+Read through a pipe of our own and not asyncio's: there `wait()` would not return while a
+grandchild holds the pipe.
+
+What a process is like that holds a model: offline, quiet, and yielding to others.
+
+Standard library only, and quick to import: it comes before anything heavy.
 """
 
 from __future__ import annotations
@@ -12,19 +28,198 @@ import json
 import os
 import signal
 import socket
+import struct
 import sys
+import threading
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeAlias
 
 from cortex_actors.errors import BadInput, ChildProcessDown, CortexError, DeadlineExceeded
-from cortex_actors.runtime import frames
-from cortex_actors.runtime.output import relay
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
     Answer = asyncio.Future[tuple[dict[str, Any], bytes]]
+
+#: Bytes a JSON header may have: a batch of the largest texts fits many times.
+HEADER_LIMIT = 16 * 2**20
+
+#: Bytes a body may have: 174,000 vectors of 384 numbers.
+BODY_LIMIT = 256 * 2**20
+
+#: Header and body length.
+LENGTHS = struct.Struct(">II")
+
+#: What a child's handler takes and gives: JSON values and raw bytes.
+Handler: TypeAlias = Callable[[dict[str, Any], bytes], tuple[Mapping[str, object], bytes]]
+
+
+def frame_head(header: Mapping[str, object], body: bytes) -> bytes:
+    """Return what is sent before the body; raises BadInput if a frame would be too large."""
+    text = json.dumps(header, separators=(",", ":")).encode()
+    _check(len(text), len(body))
+    return LENGTHS.pack(len(text), len(body)) + text
+
+
+def lengths(prefix: bytes) -> tuple[int, int]:
+    """Return the header's and the body's length; raises BadInput if a frame is too large."""
+    header, body = LENGTHS.unpack(prefix)
+    _check(header, body)
+    return header, body
+
+
+def inherited(arguments: list[str]) -> socket.socket:
+    """Take the socket that the daemon handed over (`--fd N`) out of the child's arguments."""
+    at = arguments.index("--fd")
+    _, number = arguments[at : at + 2]
+    del arguments[at : at + 2]
+    return socket.socket(fileno=int(number))
+
+
+def main(handlers: Mapping[str, Handler] | Callable[[], Mapping[str, Handler]]) -> NoReturn:
+    """Serve the daemon that started this process: all that a child module has to call."""
+    serve(handlers, inherited(sys.argv))
+
+
+def serve(
+    handlers: Mapping[str, Handler] | Callable[[], Mapping[str, Handler]], sock: socket.socket
+) -> NoReturn:
+    """Answer requests on this thread, one after another, until the daemon's end closes.
+
+    Then the process ends at once, whatever it is doing. `handlers` may be a function that loads
+    them: it is called here, with the end of the daemon already watched; requests wait meanwhile.
+    An exception of a handler goes to whoever asked. Ctrl-C is ignored, because it reaches the
+    whole foreground process group and the daemon decides when its children end.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # What a child writes lies in the home, also where no daemon with a umask of its own began it.
+    os.umask(0o077)
+    sock.set_inheritable(False)
+    requests: SimpleQueue[tuple[dict[str, Any], bytes]] = SimpleQueue()
+    threading.Thread(target=_read, args=(sock, requests), name="frames", daemon=True).start()
+    table = handlers() if callable(handlers) else handlers
+    while True:
+        request, body = requests.get()
+        _answer(table, sock, request, body)
+
+
+def _answer(
+    table: Mapping[str, Handler], sock: socket.socket, request: dict[str, Any], body: bytes
+) -> None:
+    try:
+        handler = table.get(request["op"], _unknown)
+        result, blob = handler(request.get("params") or {}, body)
+        reply = frame_head({"id": request["id"], "result": result}, blob)
+    except Exception as error:  # noqa: BLE001  # it belongs to whoever asked
+        what = {"type": type(error).__name__, "text": str(error)}
+        reply, blob = frame_head({"id": request.get("id"), "error": what}, b""), b""
+    with suppress(OSError):  # the daemon is gone; the reading thread ends the process
+        sock.sendall(reply)
+        sock.sendall(blob)
+
+
+def _unknown(_params: dict[str, Any], _body: bytes) -> NoReturn:
+    raise BadInput("this child does not know the op; parent and child are of different versions")
+
+
+def _read(sock: socket.socket, requests: SimpleQueue[tuple[dict[str, Any], bytes]]) -> None:
+    status = 0
+    try:
+        while True:
+            header, body = lengths(_receive(sock, LENGTHS.size))
+            text = _receive(sock, header)
+            requests.put((json.loads(text), _receive(sock, body)))
+    except (EOFError, OSError):
+        pass
+    except BaseException:
+        status = 1
+        raise
+    finally:
+        os._exit(status)
+
+
+def _receive(sock: socket.socket, count: int) -> bytes:
+    buffer = bytearray(count)
+    view = memoryview(buffer)
+    while view:
+        got = sock.recv_into(view)
+        if got == 0:
+            raise EOFError
+        view = view[got:]
+    return bytes(buffer)
+
+
+def _check(header: int, body: int) -> None:
+    if header > HEADER_LIMIT or body > BODY_LIMIT:
+        raise BadInput(
+            f"a frame of {header} + {body} bytes passes the limit of {HEADER_LIMIT} + "
+            f"{BODY_LIMIT}; send it in parts"
+        )
+
+
+#: Bytes of a line that are passed on; a longer one is passed on in pieces.
+LINE_LIMIT = 16 * 1024
+
+#: Bytes read at a time.
+CHUNK = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A pipe that is read: the end to write to (the caller closes it), and the reading task."""
+
+    sink: int
+    task: asyncio.Task[None]
+
+
+async def relay(on_line: Callable[[str], None], name: str) -> Output:
+    """Make a pipe and give each line written to it to a callback.
+
+    A callback that raises is reported to the loop's exception handler, and the pipe read on: a
+    full pipe would stop the child.
+    """
+    source, sink = os.pipe()
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader()
+    pipe = os.fdopen(source, "rb", buffering=0)
+    transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
+    task = asyncio.create_task(_read_lines(reader, transport, on_line), name=f"output of {name}")
+    return Output(sink, task)
+
+
+async def _read_lines(
+    reader: asyncio.StreamReader,
+    transport: asyncio.ReadTransport,
+    on_line: Callable[[str], None],
+) -> None:
+    rest = b""
+    try:
+        while chunk := await reader.read(CHUNK):
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines:
+                _pass_on(line, on_line)
+            if len(rest) >= LINE_LIMIT:
+                _pass_on(rest, on_line)
+                rest = b""
+        if rest:
+            _pass_on(rest, on_line)
+    finally:
+        transport.close()
+
+
+def _pass_on(line: bytes, on_line: Callable[[str], None]) -> None:
+    for start in range(0, len(line) or 1, LINE_LIMIT):
+        piece = line[start : start + LINE_LIMIT].decode(errors="replace")
+        try:
+            on_line(piece.rstrip("\r"))
+        except Exception as error:  # noqa: BLE001  # the pipe must be read on
+            report = {"message": "a line of a child was not passed on", "exception": error}
+            asyncio.get_running_loop().call_exception_handler(report)
+
 
 #: Seconds in which a child that has hung up must be gone, and its last words be read.
 GRACE = 1.0
@@ -148,7 +343,7 @@ class ChildProcess:
         if self._life.done() or self._reason is not None:
             raise self._down()
         number = next(self._ids)
-        head = frames.head({"id": number, "op": op, "params": params or {}}, body)
+        head = frame_head({"id": number, "op": op, "params": params or {}}, body)
         answer: Answer = asyncio.get_running_loop().create_future()
         self._waiting[number] = answer
         try:
@@ -222,8 +417,8 @@ class ChildProcess:
     async def _read_answers(self) -> None:
         try:
             while True:
-                prefix = await self._reader.readexactly(frames.LENGTHS.size)
-                header, body = frames.lengths(prefix)
+                prefix = await self._reader.readexactly(LENGTHS.size)
+                header, body = lengths(prefix)
                 answer = json.loads(await self._reader.readexactly(header))
                 self._deliver(answer, await self._reader.readexactly(body))
         except (asyncio.IncompleteReadError, OSError):
@@ -291,3 +486,34 @@ async def _start(
 def _end(process: Process) -> None:
     with suppress(ProcessLookupError):
         process.kill()
+
+
+#: Set before anything heavy is imported: no network, no threads of the tokeniser, no bars.
+ENVIRONMENT = {
+    "HF_HUB_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "TQDM_DISABLE": "1",
+    # Waiting threads sleep and do not spin: beside one other busy process on two cores that ran 1.7
+    # times as fast, and spinning at its worst took half a second for a text; alone it costs 3 ms.
+    "OMP_WAIT_POLICY": "PASSIVE",
+}
+
+#: How much such a process yields to others: loading takes every core for seconds, in which somebody
+#: works on the machine and `cortex status` is to answer.
+NICENESS = 5
+
+
+def prepare(niceness: int = NICENESS) -> None:
+    """Make this process such a one; what a library prints goes to standard error from now on."""
+    os.environ.update(ENVIRONMENT)
+    os.nice(niceness)
+    os.dup2(2, 1)
+
+
+def cores() -> int:
+    """Return the cores this process may use: fewer than the machine's in a container."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -2,6 +2,8 @@
 
 It is a deque rather than an asyncio.Queue: a bounded queue fed through run_coroutine_threadsafe
 deadlocks when a handler waits for the thread that waits for room, and costs 1.45 times as much.
+
+What can be said of any mailbox: what it does when it is full, and what it has seen.
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ import concurrent.futures
 import math
 from collections import deque
 from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
@@ -18,15 +22,45 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 from pykka import ActorDeadError
 
 from cortex_actors.errors import MailboxFull
-from cortex_actors.runtime.future import Fate
-from cortex_actors.runtime.guards import loop_here
-from cortex_actors.runtime.messages import CONTROL, refuse
-from cortex_actors.runtime.overflow import MailboxStats, Overflow
+from cortex_actors.runtime.future import Fate, loop_here
+from cortex_actors.runtime.life import CONTROL, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pykka._envelope import Envelope
+
+
+class Overflow(StrEnum):
+    """What a full mailbox does with one more message; control messages always find room."""
+
+    #: Asks, tell_async and threads wait for room; a plain tell on a loop raises MailboxFull.
+    BACK_PRESSURE = "back-pressure"
+    #: Nobody waits: whoever sends gets MailboxFull at once.
+    REFUSE = "refuse"
+    #: The newcomer is dropped; its asker gets MailboxFull.
+    DROP_NEW = "drop-new"
+    #: The one that waits longest is dropped; its asker gets MailboxFull.
+    DROP_OLD = "drop-old"
+
+
+@dataclass(frozen=True, slots=True)
+class MailboxStats:
+    """The state of a mailbox, and its counters since the actor started."""
+
+    #: Messages that wait now, and the most that ever did.
+    depth: int
+    high: int
+    #: Messages that may wait, 0 for no limit, and what happens to one more.
+    limit: int
+    overflow: Overflow
+    #: Messages that found no room: dropped, or refused to whoever sent them.
+    dropped: int
+    #: Milliseconds that the last timed message waited, and the longest one. One is timed at a
+    #: time, because two looks at a clock cost a quarter of what a tell does.
+    waited_ms: float
+    longest_ms: float
+
 
 Loop: TypeAlias = asyncio.AbstractEventLoop
 

@@ -2,6 +2,15 @@
 
 Kept apart from the actor, because refs and handles outlive the actor they point to and still have
 to say how it ended.
+
+Who watches whom: an actor is told of another's end through its own mailbox.
+
+A watch is one way and ends with either life, so it leaks nothing. It is on a life and not on a
+name: an actor that wants to follow a name watches it again once it is back.
+
+What the runtime itself sends through a mailbox: an end that is asked for, word of another's end.
+
+No mailbox refuses or drops these, however full it is; like any other message they wait their turn.
 """
 
 from __future__ import annotations
@@ -9,26 +18,133 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextvars import copy_context
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
 from pykka import ActorDeadError
+from pykka._envelope import Envelope
+from pykka.messages import ProxyCall, ProxyGetAttr, ProxySetAttr, _ActorStop
 
 from cortex_actors.errors import InternalError
-from cortex_actors.runtime.deathwatch import DeathWatch
-from cortex_actors.runtime.future import AsyncioFuture, Fate
-from cortex_actors.runtime.guards import TURN, loop_here
-from cortex_actors.runtime.messages import title
+from cortex_actors.runtime.future import TURN, AsyncioFuture, Fate, loop_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from pykka._envelope import Envelope
-
     from cortex_actors.runtime.inbox import Inbox
+
+
+#: The reason of a `Down` for somebody who was dead, or whose name nobody had, when the watch began.
+NOPROC: Final = "noproc"
+
+
+class Shutdown:
+    """Asks an actor to end for a reason, after the messages that came before this one."""
+
+    __slots__ = ("reason",)
+
+    def __init__(self, reason: object = "shutdown") -> None:
+        """Name the reason that becomes the actor's exit reason."""
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Down:
+    """A watched actor has ended, and why; `NOPROC` if it had before the watch began."""
+
+    name: str
+    reason: object
+    #: Whose life it was, so that `unwatch` holds for a message that waits already; None for a name
+    #: that nobody had.
+    life: Life | None = field(default=None, repr=False, compare=False)
+
+
+#: Messages that a mailbox takes when it is full, and never drops for another one.
+CONTROL: Final = (_ActorStop, Shutdown, Down)
+
+
+def title(message: object) -> str:
+    """Return what a message is called where people read: the method's name, or the type's."""
+    if isinstance(message, ProxyCall | ProxyGetAttr | ProxySetAttr):
+        return ".".join(message.attr_path)
+    return type(message).__name__
+
+
+def refuse(envelope: Envelope[Any], error: BaseException, fate: Fate = Fate.UNHANDLED) -> None:
+    """Tell the asker, if there is one, that no answer will come; a stop is simply done."""
+    reply = envelope.reply_to
+    if reply is None:
+        return
+    if isinstance(envelope.message, _ActorStop):
+        reply.set(None)
+    elif isinstance(reply, AsyncioFuture):
+        reply.fail(error, fate)
+    else:
+        reply.set_exception((type(error), error, None))
+
+
+class DeathWatch:
+    """Whom one actor watches, and who watches it. Each side is touched on its own loop only."""
+
+    def __init__(self, life: Life, inbox: Inbox) -> None:
+        """Watch nobody; `inbox` is where word of an end goes."""
+        self._life = life
+        self._inbox = inbox
+        self._watched: dict[Life, str] = {}
+        self._watchers: dict[DeathWatch, None] = {}
+        self._closed = False
+
+    def watch(self, life: Life, name: str | None = None) -> None:
+        """Have a `Down` sent when that life ends; at once if it has. A second watch is the first.
+
+        The `Down` carries `name`, or what the actor is called itself.
+        """
+        if self._closed or life in self._watched:
+            return
+        self._watched[life] = name or life.label
+        try:
+            life.on_loop(partial(life.deaths.admit, self))
+        except RuntimeError:  # its loop is closed
+            self.hear(life, NOPROC)
+
+    def unwatch(self, life: Life) -> None:
+        """Want no `Down` of that life any more, not even one that waits already."""
+        if self.settle(life) and not life.ended.done():
+            life.on_loop(partial(life.deaths.dismiss, self))
+
+    def settle(self, life: Life) -> bool:
+        """End the watch on a life; return whether there was one."""
+        return self._watched.pop(life, None) is not None
+
+    def hear(self, life: Life, reason: object) -> None:
+        """Send word of an end to the watcher's mailbox, if it still wants it."""
+        name = self._watched.get(life)
+        if name is not None:
+            self._inbox.put(Envelope(Down(name, reason, life)))
+
+    def admit(self, watcher: DeathWatch) -> None:
+        """Remember whom to tell of this end."""
+        if self._closed:
+            watcher.hear(self._life, NOPROC)
+        else:
+            self._watchers[watcher] = None
+
+    def dismiss(self, watcher: DeathWatch) -> None:
+        """Forget somebody who is not to be told."""
+        self._watchers.pop(watcher, None)
+
+    def close(self, reason: object) -> None:
+        """Tell everybody who watches that this life is over, and watch nobody any more."""
+        self._closed = True
+        watchers, self._watchers = self._watchers, {}
+        for watcher in watchers:
+            watcher.hear(self._life, reason)
+        for life in list(self._watched):
+            self.unwatch(life)
+
 
 T = TypeVar("T")
 

@@ -15,12 +15,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from cortex_actors.errors import ActorAway, NotFound, TooManyTasks
-from cortex_actors.runtime import links
+from cortex_actors.runtime import streams
 from cortex_actors.runtime.future import AsyncioFuture
-from cortex_actors.runtime.streams import Flow, Stream
-from cortex_actors.runtime.task_handle import (
+from cortex_actors.runtime.streams import (
     GRACE,
     SHUTDOWN,
+    Flow,
+    Stream,
     TaskHandle,
     TaskSpec,
     is_orderly,
@@ -30,8 +31,7 @@ from cortex_actors.runtime.task_handle import (
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
 
-    from cortex_actors.runtime.streams import Exited, Ok, StreamOptions
-    from cortex_actors.runtime.task_handle import Restart, Shutdown, Work
+    from cortex_actors.runtime.streams import Exited, Ok, Restart, Shutdown, StreamOptions, Work
 
 I = TypeVar("I")  # noqa: E741 - the item, as R is the result
 R = TypeVar("R")
@@ -125,7 +125,7 @@ class TaskSupervisor:
         if now is None:
             raise NotFound(f"{task} is no task of {self.name} (any more): see which_children")
         task.spec.restart = "temporary"
-        now.spare(links.caller_here())
+        now.spare(streams.caller_here())
         now.shut_down()
         await now.exited()
 
@@ -186,7 +186,7 @@ class TaskSupervisor:
 
         Raises TimeoutError when that takes longer than `timeout` seconds; it goes on all the same.
         """
-        caller = links.caller_here()
+        caller = streams.caller_here()
         for task in self._children.values():
             task.spare(caller)
         self._end("shutdown")
@@ -227,7 +227,7 @@ class TaskSupervisor:
         }
 
     def _linked(self, spec: TaskSpec[T], *, one_way: bool = False) -> TaskHandle[T]:
-        caller = links.demand_caller()
+        caller = streams.demand_caller()
         task = self._launch(spec)
         task.tie(caller, one_way=one_way)
         return task

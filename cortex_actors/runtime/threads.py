@@ -1,4 +1,7 @@
-"""Worker threads for calls that block: named, few, and counted, so that `status` can show them."""
+"""Worker threads for calls that block: named, few, and counted, so that `status` can show them.
+
+Waiting for something, but not longer than a clock allows.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from cortex_actors.errors import InternalError
-from cortex_actors.runtime.guards import refuse_to_block
+from cortex_actors.runtime.future import refuse_to_block
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
+
+    from cortex_actors.clock import Clock
+
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -99,3 +105,22 @@ class _Counted:
         with self._queue:
             left, self._queued = self._queued, 0
         return left
+
+
+async def within(clock: Clock, seconds: float | None, wait: Coroutine[None, None, object]) -> bool:
+    """Return True once `wait` is over, or False after that many seconds; None is for ever.
+
+    `asyncio.timeout` was not taken because it asks the loop for the time, not the clock. What has
+    not ended by then is cancelled.
+    """
+    waited = asyncio.ensure_future(wait)
+    alarm = None if seconds is None else asyncio.ensure_future(clock.sleep(seconds))
+    try:
+        await asyncio.wait(
+            {waited} if alarm is None else {waited, alarm}, return_when=asyncio.FIRST_COMPLETED
+        )
+        return waited.done()
+    finally:
+        waited.cancel()
+        if alarm is not None:
+            alarm.cancel()

@@ -21,7 +21,7 @@ from cortex_actors.clock import SECOND
 from cortex_actors.domain.event import Nothing, ReconciliationRequested, ScanRequested
 from cortex_actors.errors import CortexError, NotFound
 from cortex_actors.runtime.actor import AsyncioActor
-from cortex_actors.runtime.overflow import Overflow
+from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.schedule.custody import Custody
 from cortex_actors.schedule.diary import Diary
 from cortex_actors.schedule.errands import SOURCE as NAME

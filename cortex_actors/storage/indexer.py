@@ -20,7 +20,7 @@ import numpy as np
 
 from cortex_actors.errors import CortexError, EmbedderDown, IndexDown, Unembeddable
 from cortex_actors.runtime.actor import AsyncioActor
-from cortex_actors.runtime.overflow import Overflow
+from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage import backlog, embedded, indexing
 
 if TYPE_CHECKING:

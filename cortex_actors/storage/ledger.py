@@ -20,7 +20,7 @@ from sqlalchemy.exc import DBAPIError
 
 from cortex_actors.errors import DeadlineExceeded, DiskFault, LedgerDown
 from cortex_actors.runtime.actor import AsyncioActor
-from cortex_actors.runtime.overflow import Overflow
+from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import check, connection, faults, recovery, schema, turns
 from cortex_actors.storage.checkpoints import Checkpoints

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from cortex_actors.errors import BadInput, IndexDown
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.child import ChildProcess
-from cortex_actors.runtime.overflow import Overflow
+from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage.endings import Ending, Kind
 from cortex_actors.storage.generations import Generations
 from cortex_actors.storage.indexlife import Spawn

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from cortex_actors.runtime import frames
+from cortex_actors.runtime import child
 from cortex_actors.storage import chroma
 
 #: What an op is given and gives: JSON values and raw bytes.
@@ -132,7 +132,7 @@ def main() -> None:
         *(index.load, index.open, index.put, index.drop, index.get, index.query),
         *(index.forget, index.close),
     )
-    frames.main({op.__name__: op for op in ops})
+    child.main({op.__name__: op for op in ops})
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from cortex_actors.errors import ActorAway, DeadlineExceeded, LedgerDown
 from cortex_actors.ignores import Ignores
 from cortex_actors.mounts import mounts, silent
 from cortex_actors.runtime.actor import AsyncioActor
-from cortex_actors.runtime.overflow import Overflow
+from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage import journal, projects
 from cortex_actors.topics import FILE_CHANGED
 from cortex_actors.watching.doubt import Doubts

@@ -17,7 +17,7 @@ from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.bus.journal import Outcome
 from cortex_actors.domain.event import FileChanged, ScanRequested
 from cortex_actors.errors import CortexError
-from cortex_actors.runtime.overflow import Overflow
+from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage import projects
 from cortex_actors.topics import FILE_CHANGED, PROJECT_ADDED, PROJECT_REMOVED, SCAN_REQUESTED
 from cortex_actors.watching.sweep import inner_roots, sweep

@@ -73,11 +73,11 @@ _DIALECT = re.compile(
 #: Today's count of what breaks a rule. A number may only fall; at the rule's goal its line goes.
 OPEN: dict[str, int] = {
     "top": 107,
-    "fragments": 269,
-    "annexes": 78,
-    "folders": 8,
+    "fragments": 259,
+    "annexes": 76,
+    "folders": 7,
     "namesakes": 135,
-    "rings": 21,
+    "rings": 19,
     "folder rings": 2,
     "sqlite": 83,
     "mixins": 30,

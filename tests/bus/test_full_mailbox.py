@@ -7,7 +7,7 @@ from typing import ClassVar
 from cortex_actors import topics
 from cortex_actors.bus.consumer import LEDGER_PAUSE
 from cortex_actors.domain.event import FileChanged
-from cortex_actors.runtime.overflow import Overflow
+from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.testing import eventually
 from tests.bus.support import Script, Scripted, Stage
 

@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from cortex_actors.runtime import frames
+from cortex_actors.runtime import child
 
 
 def load(params: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
@@ -46,4 +46,4 @@ def embed(params: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 if __name__ == "__main__":
-    frames.serve({"load": load, "embed": embed}, frames.inherited(sys.argv))
+    child.serve({"load": load, "embed": embed}, child.inherited(sys.argv))

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from cortex_actors.embedding.manifest import ONNX
 from cortex_actors.embedding.workshop import disk
 from cortex_actors.errors import NotCompilable
-from cortex_actors.runtime import frames
+from cortex_actors.runtime import child
 from tests.embedding.compiling import FACTS, fill
 
 
@@ -64,4 +64,4 @@ def _full(_source: Path, bench: Path) -> None:
 _STRANGE = {"hang": _hang, "die": _die, "refuse": _refuse, "fail": _fail, "full": _full}
 
 if __name__ == "__main__":
-    frames.serve({"compile": compile_}, frames.inherited(sys.argv))
+    child.serve({"compile": compile_}, child.inherited(sys.argv))

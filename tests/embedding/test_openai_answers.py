@@ -11,7 +11,7 @@ from cortex_actors.embedding.outcome import rows_of
 from cortex_actors.embedding.pool import Pool
 from cortex_actors.embedding.provider import State
 from cortex_actors.errors import BadInput, EmbedderDown, ModelMissing
-from cortex_actors.runtime.supervised import start_actor
+from cortex_actors.runtime.ref import start_actor
 from tests.embedding.asking import Asker
 from tests.embedding.endpoint import (
     FakeEndpoint,

@@ -24,7 +24,7 @@ from cortex_actors.federation.store import LOCAL, Answer, Question
 from cortex_actors.federation.vault import Vault
 from cortex_actors.federationsections import FederationSettings, TlsSettings
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.supervised import start_actor
+from cortex_actors.runtime.ref import start_actor
 from cortex_actors.storage.search.scope import ROOMS
 from cortex_actors.storeverbs import StoreVerbs
 from cortex_actors.testing import PATIENCE, ManualClock, MemoryJournal
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from cortex_actors.federation.spec import Fan, StoreSpec
     from cortex_actors.federation.store import RecallStore
     from cortex_actors.federation.vault import Ring
-    from cortex_actors.runtime.supervised import ActorHandle
+    from cortex_actors.runtime.ref import ActorHandle
     from cortex_actors.storage.blobs import Matrix
 
 #: A store's address here; nothing is ever sent to it.

@@ -15,7 +15,7 @@ from cortex_actors.federation.spec import Fan, Knobs, Member
 from cortex_actors.federation.store import Answer, Question
 from cortex_actors.federationsections import FederationSettings
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.supervised import start_actor
+from cortex_actors.runtime.ref import start_actor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -14,7 +14,7 @@ from cortex_actors.gateways.gateway import Http
 from cortex_actors.home import Home
 from cortex_actors.logs import LogStream
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.supervised import start_actor
+from cortex_actors.runtime.ref import start_actor
 from cortex_actors.testing import eventually
 from cortex_actors.tokens import Tokens
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from cortex_actors.runtime.supervised import ActorHandle
+    from cortex_actors.runtime.ref import ActorHandle
 
 
 class Desk:

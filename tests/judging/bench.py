@@ -13,7 +13,7 @@ from cortex_actors.judging.chat import LanguageLayer
 from cortex_actors.judging.judge import Judge
 from cortex_actors.judging.layer import LayerInfo, State
 from cortex_actors.judging.question import Kind
-from cortex_actors.runtime.supervised import start_actor
+from cortex_actors.runtime.ref import start_actor
 from cortex_actors.storage import verdicts
 from tests.storage.support import opened
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cortex_actors.judging.question import Question
     from cortex_actors.judging.tally import JudgeInfo
     from cortex_actors.modelsections import JudgingSettings
-    from cortex_actors.runtime.supervised import ActorHandle
+    from cortex_actors.runtime.ref import ActorHandle
     from tests.embedding.support import ManualClock
     from tests.storage.support import Store
 

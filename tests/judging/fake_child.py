@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from cortex_actors.runtime import frames
+from cortex_actors.runtime import child
 
 #: Probabilities of entailment, neutral and contradiction, by how the second text begins.
 ROWS = {"same": (0.9, 0.05, 0.05), "not": (0.05, 0.05, 0.9)}
@@ -48,4 +48,4 @@ def score(params: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 if __name__ == "__main__":
-    frames.serve({"load": load, "score": score}, frames.inherited(sys.argv))
+    child.serve({"load": load, "score": score}, child.inherited(sys.argv))

@@ -29,7 +29,7 @@ from cortex_actors.errors import ActorAway, CortexError, InternalError, StorageF
 from cortex_actors.home import Home
 from cortex_actors.pipeline.accumulator import Accumulator
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.supervised import start_actor
+from cortex_actors.runtime.ref import start_actor
 from cortex_actors.sections import AccumulationSettings, EventsSettings, StorageSettings
 from cortex_actors.storage import checkpoints, projects, turns
 from cortex_actors.storage.journal import LedgerJournal
@@ -42,7 +42,7 @@ from cortex_actors.testing import eventually
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
-    from cortex_actors.runtime.supervised import ActorHandle
+    from cortex_actors.runtime.ref import ActorHandle
     from cortex_actors.storage.blobs import Matrix
     from cortex_actors.storage.records import Connection
 

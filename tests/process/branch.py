@@ -12,7 +12,7 @@ from cortex_actors.bus.bus import Bus
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import CortexError
 from cortex_actors.runtime.child import ChildProcess
-from cortex_actors.runtime.supervised import start_actor
+from cortex_actors.runtime.ref import start_actor
 from cortex_actors.storage import indexing
 from cortex_actors.storage.indexer import Indexer
 from cortex_actors.storage.journal import LedgerJournal

@@ -8,7 +8,7 @@ import sys
 import time
 from typing import Any
 
-from cortex_actors.runtime import frames
+from cortex_actors.runtime import child
 
 
 def echo(params: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
@@ -67,8 +67,8 @@ def hang_up(params: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]
 
 
 if __name__ == "__main__":
-    CHANNEL = frames.inherited(sys.argv)
+    CHANNEL = child.inherited(sys.argv)
     if "--broken" in sys.argv:
         raise ImportError("no such model")
     handlers = (echo, fail, die, hang, say, describe, grow, babble, hang_up)
-    frames.serve(lambda: {handler.__name__: handler for handler in handlers}, CHANNEL)
+    child.serve(lambda: {handler.__name__: handler for handler in handlers}, CHANNEL)

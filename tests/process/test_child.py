@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cortex_actors.errors import BadInput, ChildProcessDown, DeadlineExceeded
-from cortex_actors.runtime import frames
+from cortex_actors.runtime import child as frames
 from cortex_actors.runtime.child import ChildError, ChildProcess
 from tests.process.children import ROOT, SCRIPT, SOON, running
 

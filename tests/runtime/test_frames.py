@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cortex_actors.errors import BadInput
-from cortex_actors.runtime import frames
+from cortex_actors.runtime import child
 
 ROOT = Path(__file__).parents[2]
 
@@ -16,18 +16,18 @@ ROOT = Path(__file__).parents[2]
 class TestHead:
     def test_lengths(self) -> None:
         """A frame begins with the lengths of its header and of its body."""
-        head = frames.head({"id": 1}, b"xyz")
+        head = child.frame_head({"id": 1}, b"xyz")
 
-        assert (8, 3) == frames.lengths(head[:8])
+        assert (8, 3) == child.lengths(head[:8])
         assert b'{"id":1}' == head[8:]
 
     def test_limits(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A frame over a limit is refused when it is made and when it comes."""
-        monkeypatch.setattr(frames, "HEADER_LIMIT", 7)
+        monkeypatch.setattr(child, "HEADER_LIMIT", 7)
         with pytest.raises(BadInput, match=r"8 \+ 0 bytes passes the limit of 7"):
-            frames.head({"id": 1}, b"")
+            child.frame_head({"id": 1}, b"")
         with pytest.raises(BadInput, match="send it in parts"):
-            frames.lengths(frames.LENGTHS.pack(0, frames.BODY_LIMIT + 1))
+            child.lengths(child.LENGTHS.pack(0, child.BODY_LIMIT + 1))
 
 
 class TestInherited:
@@ -35,7 +35,7 @@ class TestInherited:
         """The channel is taken out of the arguments, wherever it stands."""
         ours, theirs = socket.socketpair()
         arguments = ["child", "--fd", str(theirs.detach()), "--path", "x"]
-        with ours, frames.inherited(arguments) as channel:
+        with ours, child.inherited(arguments) as channel:
             channel.sendall(b"hello")
 
             assert b"hello" == ours.recv(5)

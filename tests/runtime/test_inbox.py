@@ -11,8 +11,7 @@ from pykka._envelope import Envelope
 
 from cortex_actors.errors import MailboxFull
 from cortex_actors.runtime.future import AsyncioFuture
-from cortex_actors.runtime.inbox import Inbox
-from cortex_actors.runtime.overflow import Overflow
+from cortex_actors.runtime.inbox import Inbox, Overflow
 from tests.runtime.support import Recorder, held
 
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from cortex_actors.errors import MailboxFull
-from cortex_actors.runtime.overflow import MailboxStats, Overflow
+from cortex_actors.runtime.inbox import MailboxStats, Overflow
 from tests.runtime.support import Recorder, held
 
 

@@ -8,8 +8,8 @@ import pykka
 import pytest
 
 from cortex_actors.errors import BlockingInLoopError, DeadlineExceeded
+from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.overflow import Overflow
 from cortex_actors.runtime.ref import AsyncioRef
 from tests.runtime.support import Recorder, held
 

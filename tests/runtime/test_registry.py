@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pytest
 
 from cortex_actors.errors import InternalError
-from cortex_actors.runtime.registry import Registry
+from cortex_actors.runtime.names import Registry
 from tests.runtime.support import Recorder
 
 if TYPE_CHECKING:
+    from cortex_actors.runtime.names import Entry
     from cortex_actors.runtime.ref import AsyncioRef
-    from cortex_actors.runtime.registry import Entry
 
 Words: TypeAlias = "Registry[AsyncioRef[Any], Any]"
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.errors import InternalError
-from cortex_actors.runtime.registry import Keys, Registry
+from cortex_actors.runtime.names import Keys, Registry
 from tests.runtime.support import Recorder
 
 if TYPE_CHECKING:
+    from cortex_actors.runtime.names import Entry
     from cortex_actors.runtime.ref import AsyncioRef
-    from cortex_actors.runtime.registry import Entry
 
 
 def duplicate() -> Registry[AsyncioRef[Any], Any]:

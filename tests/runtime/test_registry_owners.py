@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
-from cortex_actors.runtime.registry import Change, Keys, Registry, What
+from cortex_actors.runtime.names import Change, Keys, Registry, What
 from cortex_actors.runtime.tasks import TaskSupervisor
 from tests.runtime.support import Recorder
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.runtime.stacks import stack
+from cortex_actors.runtime.watchdog import stack
 from cortex_actors.testing import eventually
 
 if TYPE_CHECKING:

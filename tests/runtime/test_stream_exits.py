@@ -10,7 +10,7 @@ import pytest
 
 from cortex_actors.errors import InternalError
 from cortex_actors.runtime.actor import AsyncioActor
-from cortex_actors.runtime.overflow import Overflow
+from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.streams import Exited, Ok
 from cortex_actors.runtime.tasks import TaskSupervisor
 from tests.runtime.workshop import Mill, Workshop, fail, leave, leftovers, listed

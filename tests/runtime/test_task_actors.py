@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.life import Exit
-from cortex_actors.runtime.overflow import Overflow
 from cortex_actors.runtime.tasks import TaskSupervisor
 from tests.runtime.workshop import Workshop
 
 if TYPE_CHECKING:
-    from cortex_actors.runtime.task_handle import TaskHandle
+    from cortex_actors.runtime.streams import TaskHandle
 
 
 class Foreman(AsyncioActor):

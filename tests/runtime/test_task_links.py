@@ -11,7 +11,7 @@ from cortex_actors.runtime.tasks import TaskSupervisor
 from tests.runtime.workshop import Workshop
 
 if TYPE_CHECKING:
-    from cortex_actors.runtime.task_handle import TaskHandle
+    from cortex_actors.runtime.streams import TaskHandle
 
 
 class TestAsync:

@@ -11,7 +11,7 @@ from cortex_actors.clock import SECOND
 from cortex_actors.domain.event import Custom
 from cortex_actors.domain.memory import Layer, Memory, MemoryStatus, Realm
 from cortex_actors.memorysections import MemorySettings
-from cortex_actors.runtime.supervised import start_actor
+from cortex_actors.runtime.ref import start_actor
 from cortex_actors.schedule.scheduler import Scheduler
 from cortex_actors.storage import memories, memoryrows
 from cortex_actors.storage.append import store

@@ -12,7 +12,7 @@ import pytest
 from cortex_actors.clock import SECOND, ulid
 from cortex_actors.errors import BlockingInLoopError
 from cortex_actors.runtime.actor import AsyncioActor
-from cortex_actors.runtime.guards import loop_here
+from cortex_actors.runtime.future import loop_here
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.simulated_loop import NotSimulated, Standstill
 from cortex_actors.simulation import EPOCH, Simulation, simulate

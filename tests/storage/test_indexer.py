@@ -11,7 +11,7 @@ from cortex_actors import topics
 from cortex_actors.bus.bus import Bus
 from cortex_actors.domain.event import AccumulationComplete
 from cortex_actors.errors import EmbedderDown, IndexDown, LedgerDown
-from cortex_actors.runtime.supervised import start_actor
+from cortex_actors.runtime.ref import start_actor
 from cortex_actors.storage import embedded, indexing
 from cortex_actors.storage.indexer import FAULT_PAUSE, IDLE, RETRY, Indexer
 from cortex_actors.storage.journal import LedgerJournal
@@ -21,7 +21,7 @@ from tests.storage.support import MODEL, id_of, unit
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from cortex_actors.runtime.supervised import ActorHandle
+    from cortex_actors.runtime.ref import ActorHandle
     from cortex_actors.storage.blobs import Matrix
     from cortex_actors.storage.indexer import Embed
     from tests.storage.support import Store
