@@ -10,8 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import lookup, topics
-from cortex_actors.bus.idempotency import refuse_key
-from cortex_actors.bus.size import refuse_too_large
+from cortex_actors.bus.commits import refuse_key, refuse_too_large
 from cortex_actors.clock import Clock, ulid
 from cortex_actors.domain.event import Custom, Event, FileChanged, Payload
 from cortex_actors.errors import BadInput, Refused, UnknownProject

@@ -6,7 +6,7 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cortex_actors.bus.idempotency import refuse_key
+from cortex_actors.bus.commits import refuse_key
 from cortex_actors.domain.agent import OWNER, Caller, agent_id, shown
 from cortex_actors.domain.memory import Layer, MemoryType, Realm
 from cortex_actors.errors import BadInput

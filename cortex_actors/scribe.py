@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cortex_actors.domain.event import plain
 
 if TYPE_CHECKING:
-    from cortex_actors.bus.subscription import Deliver
+    from cortex_actors.bus.bus import Deliver
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.logs import LogStream
 

@@ -18,8 +18,7 @@ from cortex_actors import (
     settings,
     topics,
 )
-from cortex_actors.bus.subscription import PATIENCE
-from cortex_actors.bus.switchboard import CUSTOM_NAMES
+from cortex_actors.bus.bus import CUSTOM_NAMES, PATIENCE
 from cortex_actors.reload import Branch
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.tree import INTENSITY, PERIOD, TREE

@@ -3,31 +3,289 @@
 Each receiver is called guarded, so one that raises costs no other its event; it only enqueues, so
 it can neither block nor fail for long. What one publisher says, every receiver gets in that order.
 Publishers wait for room in a mailbox that asks for it (back-pressure); nobody else waits for them.
+
+Who hears which topic: blinker's signals, one for each name in use, in the order of subscribing.
+
+blinker keeps receivers in a set, and its own `send` stops at the first that raises
+(pallets-eco/blinker#10); so a signal is asked for its receivers once for each change, and the bus
+calls them. Receivers are held strongly: with blinker's weak default a lambda would vanish at once.
+
+A wish to hear topics: its pattern, whom it reaches, and what became of the deliveries.
+
+A pattern is `noun:state` of lower-case letters, digits and hyphens, in which `*` stands for any
+run of them (`file:changed`, `file:*`, `*:complete`), or `*` alone for every topic.
 """
 
 from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import itertools
+import logging
+import re
 from collections import deque
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+
+from blinker import NamedSignal, Namespace
 
 from cortex_actors import topics
-from cortex_actors.bus.commits import AT_ONCE, Commits, Late, Said, drop_answer
-from cortex_actors.bus.idempotency import refuse_key
-from cortex_actors.bus.size import refuse_too_large
-from cortex_actors.bus.subscription import Deliver, Mailbox, Subscription
-from cortex_actors.bus.switchboard import Switchboard
+from cortex_actors.bus.commits import (
+    AT_ONCE,
+    Commits,
+    Late,
+    Said,
+    drop_answer,
+    refuse_key,
+    refuse_too_large,
+)
 from cortex_actors.clock import Clock, ulid
 from cortex_actors.domain.event import Custom, Event, Payload
-from cortex_actors.errors import DaemonStopping, DeadlineExceeded, InternalError, MailboxFull
-from cortex_actors.runtime.future import loop_here, refuse_to_block
+from cortex_actors.errors import (
+    BadInput,
+    DaemonStopping,
+    DeadlineExceeded,
+    InternalError,
+    MailboxFull,
+    UnknownTopic,
+)
+from cortex_actors.runtime.future import loop_here, refuse_to_block, waiter
+from cortex_actors.runtime.inbox import Overflow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from types import MethodType
 
     from cortex_actors.bus.journal import Delivery, Journal, Outcome
     from cortex_actors.runtime.names import Names
+    from cortex_actors.runtime.ref import AsyncioRef
+
+
+log = logging.getLogger("cortex.bus")
+
+#: Seconds a publisher waits for room in one receiver's mailbox: that one then goes without. As
+#: long as an ask by name; a receiver that is stuck for longer is the watchdog's business.
+PATIENCE = 30.0
+
+#: What a pattern looks like.
+_FORM = re.compile(r"\*|[a-z0-9*-]+:[a-z0-9*-]+")
+
+#: Takes one event and returns at once.
+Deliver = Callable[[Event[Payload]], None]
+
+
+@dataclass(eq=False, slots=True, weakref_slot=True)
+class Subscription:
+    """One receiver's wish to hear topics of a pattern, until it is cancelled."""
+
+    pattern: str
+    deliver: Deliver
+    forget: Callable[[Subscription], None] = field(repr=False)
+    #: Its place among the subscriptions of the bus: who subscribed first hears first.
+    number: int
+    #: Where it delivers to, when that is an actor of some name: then publishers may wait for room.
+    mailbox: Mailbox | None = None
+    #: Deliveries that raised; the event still reached everybody else.
+    failed: int = 0
+    #: Events for which the receiver had no room.
+    dropped: int = 0
+    cancelled: bool = False
+
+    def cancel(self) -> None:
+        """Hear nothing more; cancelling twice is fine."""
+        if not self.cancelled:
+            self.cancelled = True
+            self.forget(self)
+
+    def end_with(self, ref: AsyncioRef[Any]) -> Self:
+        """Cancel it when that actor ends, however it ends."""
+        ref.on_end(self.cancel)
+        return self
+
+    def hurt(self, event: Event[Payload], error: Exception) -> None:
+        """Note what a delivery raised; it stays here."""
+        self.failed += 1
+        log.error("a receiver of %s failed on %s", self.pattern, event.id, exc_info=error)
+
+    def drop(self, event: Event[Payload]) -> None:
+        """Count an event that found no room; the first one of all is logged."""
+        self.dropped += 1
+        if self.dropped == 1:
+            log.warning("a receiver of %s has no room for %s", self.pattern, event.id)
+
+    async def deliver_late(self, event: Event[Payload]) -> None:
+        """Deliver an event that found no room, if the receiver wants its publishers to wait."""
+        if self.cancelled:
+            return
+        if self.mailbox is None or not await self.mailbox.wait(event):
+            self.drop(event)
+
+
+class Mailbox:
+    """The mailbox of whoever has a name, looked up for each event.
+
+    While nobody has the name, its events are missed: an actor that must miss none is a Consumer
+    of a durable topic.
+    """
+
+    __slots__ = ("_name", "_names", "missed")
+
+    def __init__(self, names: Names, name: str) -> None:
+        """Deliver to that name; it may be free."""
+        self._names = names
+        self._name = name
+        #: Events that came while nobody had the name.
+        self.missed = 0
+
+    def put(self, event: Event[Payload]) -> None:
+        """Tell the event. Raises `MailboxFull` where the actor's policy says so."""
+        if not self._names.tell(self._name, event):
+            self.missed += 1
+
+    def full(self) -> bool:
+        """Return whether a publisher would have to wait for room."""
+        ref = self._names.whereis(self._name)
+        return ref is not None and _patient(ref) and ref.actor_inbox.full()
+
+    async def wait(self, event: Event[Payload]) -> bool:
+        """Tell the event when there is room; False when there was none within `PATIENCE` seconds.
+
+        False at once where the actor's policy is to refuse, and for an actor that publishes what
+        it hears itself: it would wait for its own next message. A receiver that ends frees those
+        who wait for it.
+        """
+        ref = self._names.whereis(self._name)
+        if ref is not None and (not _patient(ref) or waiter() is ref.life):
+            return False
+        try:
+            async with asyncio.timeout(PATIENCE):
+                if not await self._names.tell_async(self._name, event):
+                    self.missed += 1
+        except TimeoutError:
+            return False
+        return True
+
+
+def _patient(ref: AsyncioRef[Any]) -> bool:
+    """Return whether an actor wants those who send to it to wait for room."""
+    return ref.actor_inbox.overflow is Overflow.BACK_PRESSURE
+
+
+def covers(pattern: str) -> Callable[[str], object]:
+    """Return what tells whether a pattern covers a topic's name.
+
+    Raises `BadInput` for what is no pattern, `UnknownTopic` for one that no topic can ever match.
+    """
+    if not _FORM.fullmatch(pattern):
+        message = (
+            f"cannot subscribe to {pattern!r}: a pattern is noun:state of a-z, 0-9 and -, where * "
+            "stands for anything (file:*), or * alone"
+        )
+        raise BadInput(message)
+    matches = _matcher(pattern)
+    if any(matches(topic.name) for topic in topics.TOPICS):
+        return matches
+    if _matcher(pattern.partition(":")[0])("custom"):
+        return matches
+    message = f"cannot subscribe to {pattern!r}: it covers no topic; listed by: cortex topics"
+    raise UnknownTopic(message)
+
+
+def _matcher(pattern: str) -> Callable[[str], object]:
+    """Return what tells whether a text matches."""
+    if "*" not in pattern:
+        return pattern.__eq__
+    return re.compile(".*".join(map(re.escape, pattern.split("*")))).fullmatch
+
+
+#: Custom topic names that are kept at once: a name costs a signal. One more takes the place of the
+#: one that was said longest ago; refusing it would let one process silence all others.
+CUSTOM_NAMES = 1_000
+
+
+class Switchboard:
+    """Keeps the subscriptions, and the topics in use with those that hear them."""
+
+    def __init__(self) -> None:
+        """Connect nobody."""
+        self._signals = Namespace()
+        self._numbers = itertools.count()
+        self._covers: dict[Subscription, Callable[[str], object]] = {}
+        #: What `hearers` has found since the last change.
+        self._found: dict[str, tuple[Subscription, ...]] = {}
+        #: The custom names that are kept; the one that was said longest ago comes first.
+        self._said: dict[str, None] = {}
+
+    def __len__(self) -> int:
+        """Return how many topics are in use."""
+        return len(self._signals)
+
+    def connect(self, pattern: str, deliver: Deliver) -> Subscription:
+        """Subscribe to every topic a pattern covers, old and new; raises as `covers` does."""
+        matches = covers(pattern)
+        subscription = Subscription(pattern, deliver, self._forget, next(self._numbers))
+        self._covers[subscription] = matches
+        for name, signal in self._signals.items():
+            if matches(name):
+                signal.connect(subscription.drop, weak=False)
+        self._found.clear()
+        return subscription
+
+    def hearers(self, topic: str) -> tuple[Subscription, ...]:
+        """Return who hears a topic, in the order they subscribed."""
+        found = self._found.get(topic)
+        return self._look_up(topic) if found is None else found
+
+    def admit(self, name: str) -> None:
+        """Note that a custom name is said now; another one may have to go for it."""
+        if name in self._said:
+            del self._said[name]
+        elif len(self._said) >= CUSTOM_NAMES:
+            self._make_room()
+        self._said[name] = None
+
+    def _look_up(self, topic: str) -> tuple[Subscription, ...]:
+        """Ask a topic's signal for its receivers, and keep the answer until somebody subscribes.
+
+        Nothing is kept of a custom name that was not admitted.
+        """
+        if topic.startswith("custom:") and topic not in self._said:
+            return tuple(each for each, matches in self._covers.items() if matches(topic))
+        receivers = self._signal(topic).receivers_for(topic)
+        subscriptions: list[Any] = [cast("MethodType", each).__self__ for each in receivers]
+        found = self._found[topic] = tuple(sorted(subscriptions, key=attrgetter("number")))
+        return found
+
+    def _make_room(self) -> None:
+        """Let go of the name that was said longest ago, of those that nobody asks for by name.
+
+        Its receivers hear it all the same when it comes back: they are looked up anew.
+        """
+        wanted = {subscription.pattern for subscription in self._covers}
+        old = next((each for each in self._said if each not in wanted), next(iter(self._said)))
+        del self._said[old]
+        self._signals.pop(old, None)
+        self._found.pop(old, None)
+
+    def _signal(self, topic: str) -> NamedSignal:
+        """Return a topic's signal; a new one is connected to every pattern that covers it."""
+        signal = self._signals.get(topic)
+        if signal is None:
+            signal = self._signals.signal(topic)
+            for subscription, matches in self._covers.items():
+                if matches(topic):
+                    signal.connect(subscription.drop, weak=False)
+        return signal
+
+    def _forget(self, subscription: Subscription) -> None:
+        """Disconnect a subscription."""
+        if self._covers.pop(subscription, None) is not None:
+            for signal in self._signals.values():
+                signal.disconnect(subscription.drop)
+            self._found.clear()
+
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, and_, delete, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from cortex_actors.bus.idempotency import refuse_other
+from cortex_actors.bus.commits import refuse_other
 from cortex_actors.clock import SECOND, Clock
 from cortex_actors.domain.event import Event
 from cortex_actors.storage.append import store

@@ -10,8 +10,8 @@ import pytest
 
 from cortex_actors import topics
 from cortex_actors.bus.bus import Bus
+from cortex_actors.bus.consumer import Lanes
 from cortex_actors.bus.journal import Delivery
-from cortex_actors.bus.lanes import Lanes
 from cortex_actors.domain.event import Event, FileChanged, ScanRequested
 from cortex_actors.errors import LedgerDown
 from cortex_actors.testing import ManualClock, MemoryJournal, eventually

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortex_actors import topics
-from cortex_actors.bus.size import _widest, refuse_too_large
-from cortex_actors.bus.subscription import covers
-from cortex_actors.bus.switchboard import CUSTOM_NAMES, Switchboard
+from cortex_actors.bus.bus import CUSTOM_NAMES, Switchboard, covers
+from cortex_actors.bus.commits import _widest, refuse_too_large
 from cortex_actors.domain.event import Custom, FileChanged, Ids, Life, Nothing, Payload, plain
 from cortex_actors.errors import BadInput, UnknownTopic
 

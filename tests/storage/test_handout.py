@@ -8,8 +8,8 @@ import pytest
 
 from cortex_actors import topics
 from cortex_actors.bus.bus import Bus
+from cortex_actors.bus.consumer import project_of
 from cortex_actors.bus.journal import Delivery
-from cortex_actors.bus.lanes import project_of
 from cortex_actors.domain.event import AccumulationComplete, FileChanged
 from cortex_actors.storage.append import store as append
 from cortex_actors.storage.connection import driver_of
