@@ -10,8 +10,8 @@ import numpy as np
 from benchmarks.world import DIMENSION, MODEL, World, away
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.hit import Hit
-from cortex_actors.endpoint.guard import Guard
-from cortex_actors.endpoint.line import Line
+from cortex_actors.endpoint.client import Guard
+from cortex_actors.endpoint.connection import Line
 from cortex_actors.federation.federation import Federation
 from cortex_actors.federation.local import LocalStore
 from cortex_actors.federation.remote import RemoteStore

@@ -18,7 +18,7 @@ from cortex_actors.embedding.remote import Remote, embeddings_at
 from cortex_actors.embedding.texts import require_texts
 from cortex_actors.embedding.windows import pooled, split_text
 from cortex_actors.endpoint.address import host_of
-from cortex_actors.endpoint.breaker import Breaker, Position
+from cortex_actors.endpoint.client import Breaker, Position
 from cortex_actors.errors import BadInput, CortexError, EmbedderDown, ModelMissing
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.clock import Clock
     from cortex_actors.endpoint.address import Endpoint
-    from cortex_actors.endpoint.breaker import Breaker
+    from cortex_actors.endpoint.client import Breaker
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cortex_actors.endpoint.reply import document_of, said, tokens_of
+from cortex_actors.endpoint.replies import document_of, said, tokens_of
 from cortex_actors.errors import EndpointDown
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.embedding.provider import Vectors
     from cortex_actors.endpoint.address import Endpoint
-    from cortex_actors.endpoint.reply import Answer
+    from cortex_actors.endpoint.replies import Answer
 
 
 @dataclass(frozen=True, slots=True)

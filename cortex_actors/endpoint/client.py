@@ -1,25 +1,112 @@
-"""One endpoint's client: requests that are tried again, behind a circuit breaker."""
+"""One endpoint's client: requests that are tried again, behind a circuit breaker.
+
+A circuit breaker: who has failed many times in a row is left alone for a while. Pure.
+
+(Nygard, "Release It!", 2007.) Its owner tells it the time and what came of each attempt; it never
+sleeps, and knows nothing of what it guards.
+
+What keeps one bad store from costing the others anything: a bulkhead and a circuit breaker.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import asynccontextmanager
+from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cortex_actors.endpoint.backoff import pause
-from cortex_actors.endpoint.breaker import Position
-from cortex_actors.endpoint.reply import Answer, Passing, verdict
-from cortex_actors.endpoint.wire import Wire
-from cortex_actors.errors import BadInput, EndpointDown, EndpointUnusable
+from cortex_actors.endpoint.connection import Wire, pause
+from cortex_actors.endpoint.replies import Answer, Passing, QuestionRefused, verdict
+from cortex_actors.errors import BadInput, EndpointDown, EndpointUnusable, StoreDown, StoreTimeout
 from cortex_actors.runtime.threads import within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
 
     from cortex_actors.clock import Clock
     from cortex_actors.endpoint.address import Endpoint
-    from cortex_actors.endpoint.breaker import Breaker
+
+
+class Position(StrEnum):
+    """Where the switch stands."""
+
+    #: Attempts go through.
+    CLOSED = "closed"
+    #: Attempts are refused at once, until the pause is over.
+    OPEN = "open"
+    #: One attempt is out to see whether it works again; others are refused until it is back.
+    HALF_OPEN = "half-open"
+
+
+class Breaker:
+    """Opens after `failures` in a row for `pause` seconds; then one attempt decides.
+
+    Times are monotonic seconds. Every attempt that `admits` lets through must be told with
+    `succeeded`, `failed` or `abandoned`; one that began before the switch opened may still come
+    back, and then counts like any other.
+    """
+
+    def __init__(self, *, failures: int, pause: float) -> None:
+        self._most = failures
+        self._pause = pause
+        self._failed = 0
+        self._until = 0.0
+        self._position = Position.CLOSED
+        #: Why it opened; empty while it is closed.
+        self.reason = ""
+        #: Times it has opened.
+        self.opened = 0
+
+    @property
+    def position(self) -> Position:
+        """Where the switch stands; an open one whose pause is over waits for an attempt."""
+        return self._position
+
+    def remaining(self, at: float) -> float:
+        """Return the seconds until an attempt may be let through; 0 when one may now."""
+        return max(0.0, self._until - at) if self._position is Position.OPEN else 0.0
+
+    def admits(self, at: float) -> bool:
+        """Return whether an attempt may be made now; with True it is under way."""
+        if self._position is Position.CLOSED:
+            return True
+        if self._position is Position.HALF_OPEN or at < self._until:
+            return False
+        self._position = Position.HALF_OPEN
+        return True
+
+    def succeeded(self) -> None:
+        """Note that an attempt went well: the switch closes, and past failures are forgotten."""
+        self._position = Position.CLOSED
+        self._failed = 0
+        self.reason = ""
+
+    def failed(self, reason: str, at: float, *, rest: float = 0.0) -> None:
+        """Note that an attempt failed; one that was to decide opens the switch again.
+
+        `rest` is a time for which the other side has asked to be left alone: it opens the switch
+        at once, for at least that long.
+        """
+        self._failed += 1
+        decides = self._position is Position.HALF_OPEN
+        if not (decides or rest > 0.0 or self._failed >= self._most):
+            return
+        until = at + max(self._pause, rest)
+        if self._position is not Position.OPEN:
+            self.opened += 1
+        # An attempt that began earlier must not shorten a rest that was asked for since.
+        self._until = max(until, self._until) if self._position is Position.OPEN else until
+        self._position = Position.OPEN
+        self.reason = reason
+
+    def abandoned(self, at: float) -> None:
+        """Note that an attempt was given up without an answer: the next one decides."""
+        if self._position is Position.HALF_OPEN:
+            self._position = Position.OPEN
+            self._until = at
+
 
 T = TypeVar("T")
 
@@ -159,3 +246,115 @@ def _given_up(failure: Passing, attempt: int) -> str:
     """Return what an asker is told after the last attempt."""
     times = "" if attempt == 0 else f" ({attempt + 1} attempts)"
     return f"{failure}{times}; ask again in a moment"
+
+
+#: Questions that may wait for each place: with more, the last ones only wait to be too late.
+QUEUED = 16
+
+
+class LeftAlone(StoreDown):
+    """A store is not asked: it failed too often, too many wait for it, or we are not ready."""
+
+
+class Guard:
+    """Lets `at_once` questions to a store at a time, and none while its breaker is open.
+
+    (Nygard, "Release It!", 2007: bulkheads and circuit breakers.) `failures` in a row open it for
+    `pause` seconds, or for as long as the store asks for; then one question decides.
+    """
+
+    def __init__(self, clock: Clock, *, at_once: int, failures: int, pause: float) -> None:
+        """Guard one store; nothing of it is known yet."""
+        self._clock = clock
+        self._places = asyncio.Semaphore(at_once)
+        self._most = at_once * QUEUED
+        self._breaker = Breaker(failures=failures, pause=pause)
+        #: Questions that are out, and that wait for a place.
+        self.running = self.waiting = 0
+
+    @property
+    def position(self) -> Position:
+        """Where the breaker stands."""
+        return self._breaker.position
+
+    @property
+    def opened(self) -> int:
+        """Times the breaker has opened."""
+        return self._breaker.opened
+
+    def refusal(self) -> str:
+        """Return why the store is not asked now; "" when it may be. Nothing is used up by it."""
+        if self.waiting >= self._most:
+            return f"{self.waiting} questions wait for it already"
+        return self._rested()
+
+    @asynccontextmanager
+    async def attempt(self, seconds: float) -> AsyncIterator[float]:
+        """Give a place for one question, and the seconds that are left of those it may take.
+
+        How the block ends is what the breaker learns: an error is a failure, but for
+        `QuestionRefused`, with which a store shows that it works; a cancellation within the time
+        says nothing, and neither does `LeftAlone`, with which whoever asks tells that the store is
+        not to blame. Whoever limits the time does it inside, so that being late counts. Raises
+        `LeftAlone` when the store is not asked, and `StoreTimeout` when no place became free in
+        time.
+        """
+        until = self._clock.monotonic() + seconds
+        if reason := self.refusal():
+            raise LeftAlone(reason)
+        await self._place(seconds)
+        self.running += 1
+        try:
+            # Others may have opened it, or be trying it, while this one waited.
+            if reason := self._rested():
+                raise LeftAlone(reason)
+            self._breaker.admits(self._clock.monotonic())
+            async with self._told(until, seconds):
+                yield max(0.0, until - self._clock.monotonic())
+        finally:
+            self.running -= 1
+            self._places.release()
+
+    def _rested(self) -> str:
+        """Return why the breaker lets nobody through; "" when it would let one."""
+        breaker = self._breaker
+        if breaker.position is Position.HALF_OPEN:
+            return f"left alone until one question has shown that it is back: {breaker.reason}"
+        if (left := breaker.remaining(self._clock.monotonic())) > 0:
+            return f"left alone for {left:.0f} s more: {breaker.reason}"
+        return ""
+
+    async def _place(self, seconds: float) -> None:
+        """Wait for a free place; raises `StoreTimeout`."""
+        self.waiting += 1
+        try:
+            async with asyncio.timeout(seconds):
+                await self._places.acquire()
+        except TimeoutError:
+            raise StoreTimeout(f"timeout after {seconds:.2f} s, waiting for others") from None
+        finally:
+            self.waiting -= 1
+
+    @asynccontextmanager
+    async def _told(self, until: float, seconds: float) -> AsyncIterator[None]:
+        """Tell the breaker how a block has ended that had so many seconds, until then."""
+        try:
+            yield
+        except QuestionRefused:
+            self._breaker.succeeded()
+            raise
+        except LeftAlone:
+            self._breaker.abandoned(self._clock.monotonic())
+            raise
+        except Exception as error:
+            rest = float(getattr(error, "rest", 0.0))
+            self._breaker.failed(str(error)[:120], self._clock.monotonic(), rest=rest)
+            raise
+        except BaseException:
+            # A loop that stalled until whoever asks gives up, too, has both limits end at once.
+            if (now := self._clock.monotonic()) >= until:
+                self._breaker.failed(f"timeout after {seconds:.2f} s", now)
+            else:
+                self._breaker.abandoned(now)
+            raise
+        self._breaker.succeeded()

@@ -6,7 +6,7 @@ import asyncio
 import socket
 from typing import TYPE_CHECKING
 
-from cortex_actors.endpoint.storereply import SHOWN
+from cortex_actors.endpoint.replies import SHOWN
 from cortex_actors.errors import StoreDown, StoreUnusable
 from cortex_actors.rules.addresses import STDIO, Reach, admitted, forbidden, reach
 

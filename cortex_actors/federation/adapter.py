@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cortex_actors.endpoint.line import Line
+    from cortex_actors.endpoint.connection import Line
     from cortex_actors.federation.spec import StoreSpec
     from cortex_actors.federation.store import Answer
     from cortex_actors.storage.blobs import Matrix

@@ -7,7 +7,7 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cortex_actors.endpoint.guard import LeftAlone
+from cortex_actors.endpoint.client import LeftAlone
 from cortex_actors.errors import CortexError
 from cortex_actors.federation.store import LOCAL, Answer, Outcome
 from cortex_actors.rules.fusion import Listed

@@ -6,8 +6,8 @@ import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cortex_actors.endpoint.guard import Guard
-from cortex_actors.endpoint.line import Line
+from cortex_actors.endpoint.client import Guard
+from cortex_actors.endpoint.connection import Line
 from cortex_actors.errors import CortexError, StoreDown, StoreUnusable
 from cortex_actors.federation import adapters
 from cortex_actors.federation.remote import RemoteStore

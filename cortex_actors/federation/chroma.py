@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import quote
 
-from cortex_actors.endpoint.storereply import Unwelcome
+from cortex_actors.endpoint.replies import Unwelcome
 from cortex_actors.errors import StoreUnusable
 from cortex_actors.federation.measured import nearest
 from cortex_actors.federation.options import SHOWN, Options
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from cortex_actors.domain.hit import Hit
-    from cortex_actors.endpoint.line import Line
+    from cortex_actors.endpoint.connection import Line
     from cortex_actors.federation.adapter import Asked
     from cortex_actors.federation.spec import StoreSpec
 

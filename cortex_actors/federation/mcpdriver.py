@@ -20,15 +20,14 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolRequest, CallToolRequestParams, CallToolResult
 
-from cortex_actors.endpoint.pinned2 import Pinned, client
-from cortex_actors.endpoint.reply import Answer
-from cortex_actors.endpoint.storereply import verdict
+from cortex_actors.endpoint.httpx2 import Pinned, client
+from cortex_actors.endpoint.replies import Answer, store_verdict
 from cortex_actors.federation.mcptrouble import Ended, Outcome, Told, Unknown, start_of, why
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
 
-    from cortex_actors.endpoint.line import Line
+    from cortex_actors.endpoint.connection import Line
 
 T = TypeVar("T")
 
@@ -227,7 +226,7 @@ class _Watched(Pinned):
             return httpx2.Response(405, request=request)
         response = await super().handle_async_request(request)
         if response.status_code >= _ERROR:
-            self.trouble = verdict(Answer(response.status_code, "", b""), "")
+            self.trouble = store_verdict(Answer(response.status_code, "", b""), "")
         return response
 
 

@@ -10,14 +10,14 @@ import asyncio
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cortex_actors.endpoint.guard import LeftAlone
+from cortex_actors.endpoint.client import LeftAlone
 from cortex_actors.errors import StoreDown, StoreTimeout, StoreUnusable
 from cortex_actors.federation.mcptrouble import Ended
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from cortex_actors.endpoint.line import Line
+    from cortex_actors.endpoint.connection import Line
     from cortex_actors.federation.mcpdriver import Session
     from cortex_actors.federation.mcptrouble import Outcome
 

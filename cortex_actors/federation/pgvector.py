@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cortex_actors.domain.hit import Hit
-    from cortex_actors.endpoint.line import Line
+    from cortex_actors.endpoint.connection import Line
     from cortex_actors.federation.adapter import Asked
     from cortex_actors.federation.pgvectordriver import Session
     from cortex_actors.federation.spec import StoreSpec

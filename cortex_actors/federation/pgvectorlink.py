@@ -23,7 +23,7 @@ from cortex_actors.rules.addresses import Reach, reach
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
-    from cortex_actors.endpoint.line import Line
+    from cortex_actors.endpoint.connection import Line
     from cortex_actors.federation.options import Options
     from cortex_actors.federation.pgvectordriver import Session
     from cortex_actors.federation.spec import StoreSpec

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.domain.insight import Decider
 from cortex_actors.endpoint.address import Use, endpoint, host_of
-from cortex_actors.endpoint.breaker import Breaker, Position
-from cortex_actors.endpoint.client import Client
+from cortex_actors.endpoint.client import Breaker, Client, Position
 from cortex_actors.errors import (
     BadInput,
     CortexError,

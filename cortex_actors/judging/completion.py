@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.endpoint.reply import document_of, said, tokens_of
+from cortex_actors.endpoint.replies import document_of, said, tokens_of
 from cortex_actors.errors import BadInput, EndpointDown
 from cortex_actors.judging import answers, prompts
 
 if TYPE_CHECKING:
     from cortex_actors.endpoint.address import Endpoint
-    from cortex_actors.endpoint.reply import Answer as Reply
+    from cortex_actors.endpoint.replies import Answer as Reply
     from cortex_actors.judging.layer import Answer
     from cortex_actors.judging.question import Kind
 

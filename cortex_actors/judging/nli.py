@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cortex_actors.domain.insight import Decider
-from cortex_actors.endpoint.breaker import Breaker, Position
+from cortex_actors.endpoint.client import Breaker, Position
 from cortex_actors.errors import BadInput, CortexError, JudgeDown, JudgeMissing
 from cortex_actors.judging import entailment
 from cortex_actors.judging.layer import LayerInfo, State

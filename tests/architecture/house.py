@@ -73,7 +73,7 @@ _DIALECT = re.compile(
 #: Today's count of what breaks a rule. A number may only fall; at the rule's goal its line goes.
 OPEN: dict[str, int] = {
     "top": 107,
-    "fragments": 255,
+    "fragments": 251,
     "annexes": 76,
     "folders": 7,
     "namesakes": 135,

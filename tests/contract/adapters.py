@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 from cortex_actors.clock import SystemClock
-from cortex_actors.endpoint.line import Line
+from cortex_actors.endpoint.connection import Line
 from cortex_actors.federation.adapter import Asked
 from cortex_actors.federation.adapters import ADAPTERS
 from cortex_actors.federation.spec import StoreSpec

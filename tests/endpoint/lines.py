@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.clock import SystemClock
-from cortex_actors.endpoint.line import Line
+from cortex_actors.endpoint.connection import Line
 from tests.endpoint.server import FakeServer, Reply, Request, document
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.endpoint.backoff import LONGEST_REST, pause, rest_asked
+from cortex_actors.endpoint.connection import LONGEST_REST, pause, rest_asked
 
 #: 2026-01-01 00:00:00 UTC, microseconds.
 NOW = 1_767_225_600_000_000

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.endpoint.breaker import Breaker, Position
+from cortex_actors.endpoint.client import Breaker, Position
 
 if TYPE_CHECKING:
     from tests.embedding.support import ManualClock

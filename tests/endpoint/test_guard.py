@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.endpoint.breaker import Position
-from cortex_actors.endpoint.guard import QUEUED, Guard, LeftAlone
-from cortex_actors.endpoint.storereply import BadStatus, QuestionRefused
+from cortex_actors.endpoint.client import QUEUED, Guard, LeftAlone, Position
+from cortex_actors.endpoint.replies import BadStatus, QuestionRefused
 from cortex_actors.errors import StoreDown, StoreTimeout
 from cortex_actors.testing import eventually
 

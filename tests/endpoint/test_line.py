@@ -6,8 +6,8 @@ import gzip
 import pytest
 
 from cortex_actors.clock import SystemClock
-from cortex_actors.endpoint.line import Line
-from cortex_actors.endpoint.storereply import BadStatus, QuestionRefused, Unwelcome
+from cortex_actors.endpoint.connection import Line
+from cortex_actors.endpoint.replies import BadStatus, QuestionRefused, Unwelcome
 from cortex_actors.errors import StoreDown, StoreTimeout, StoreUnusable
 from cortex_actors.testing import eventually
 from tests.endpoint.connects import connects

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import pytest
 
-from cortex_actors.endpoint.pinned2 import Pinned, client
+from cortex_actors.endpoint.httpx2 import Pinned, client
 from tests.endpoint.connects import connects
 from tests.endpoint.lines import HITS, TOKEN, Names, StoreServer, line_to
 from tests.endpoint.server import Reply, listening

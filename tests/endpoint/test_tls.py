@@ -7,8 +7,7 @@ import truststore
 
 from cortex_actors.embedding.remote import EMBEDDING
 from cortex_actors.endpoint.address import endpoint
-from cortex_actors.endpoint.certificates import context
-from cortex_actors.endpoint.wire import Wire
+from cortex_actors.endpoint.connection import Wire, context
 from cortex_actors.errors import EndpointDown, StoreUnusable
 from cortex_actors.federationsections import TlsSettings
 from cortex_actors.modelsections import EmbeddingSettings

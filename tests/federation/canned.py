@@ -10,7 +10,7 @@ from cortex_actors.federation.spec import StoreSpec
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from cortex_actors.endpoint.line import Line
+    from cortex_actors.endpoint.connection import Line
 
 A = TypeVar("A")
 

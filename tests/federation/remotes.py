@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.hit import REMOTE, Hit
-from cortex_actors.endpoint.guard import Guard
+from cortex_actors.endpoint.client import Guard
 from cortex_actors.federation.remote import RemoteStore
 from cortex_actors.federation.spec import StoreSpec
 from cortex_actors.federation.store import Answer, Outward, Question

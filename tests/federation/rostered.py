@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from cortex_actors.deskparts import Parts
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.hit import Recall
-    from cortex_actors.endpoint.line import Line
+    from cortex_actors.endpoint.connection import Line
     from cortex_actors.federation.adapter import Asked
     from cortex_actors.federation.spec import Fan, StoreSpec
     from cortex_actors.federation.store import RecallStore

@@ -13,8 +13,8 @@ import httpx  # noqa: F401 - takes a fifth of a second, which no store here has
 import pytest
 
 from cortex_actors.clock import SystemClock
-from cortex_actors.endpoint.guard import Guard
-from cortex_actors.endpoint.line import Line
+from cortex_actors.endpoint.client import Guard
+from cortex_actors.endpoint.connection import Line
 from cortex_actors.federation.remote import RemoteStore
 from cortex_actors.federation.seren_memory import SerenMemory
 from cortex_actors.federation.spec import Knobs, StoreSpec

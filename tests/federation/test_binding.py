@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.clock import SystemClock
-from cortex_actors.endpoint.guard import LeftAlone
+from cortex_actors.endpoint.client import LeftAlone
 from cortex_actors.errors import StoreDown, StoreTimeout, StoreUnusable
 from cortex_actors.federation.binding import Binder
 from cortex_actors.federation.spec import StoreSpec

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.clock import SystemClock
-from cortex_actors.endpoint.line import Line
+from cortex_actors.endpoint.connection import Line
 from cortex_actors.errors import StoreDown, StoreUnusable
 from cortex_actors.federation.adapter import Asked
 from cortex_actors.federation.chroma import Chroma

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.clock import SystemClock
-from cortex_actors.endpoint.guard import LeftAlone
-from cortex_actors.endpoint.line import Line
+from cortex_actors.endpoint.client import LeftAlone
+from cortex_actors.endpoint.connection import Line
 from cortex_actors.errors import StoreDown, StoreTimeout, StoreUnusable
 from cortex_actors.federation import mcplink
 from cortex_actors.federation.adapter import Asked

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortex_actors.clock import SystemClock
-from cortex_actors.endpoint.line import Line
+from cortex_actors.endpoint.connection import Line
 from cortex_actors.errors import StoreTimeout, StoreUnusable
 from cortex_actors.federation.pgvector import Pgvector
 from cortex_actors.federation.pgvectorerrors import Broken, DatabaseDown, Odd, meaning

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cortex_actors.endpoint.address import endpoint
-from cortex_actors.endpoint.reply import Answer
+from cortex_actors.endpoint.replies import Answer
 from cortex_actors.errors import BadInput, EndpointDown
 from cortex_actors.judging import answers
 from cortex_actors.judging.chat import CHAT

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING
 
 import httpx2
 
-from cortex_actors.endpoint.certificates import context
-from cortex_actors.endpoint.line import KEPT
-from cortex_actors.endpoint.trouble import broken, large, refused, unread
+from cortex_actors.endpoint.connection import KEPT, context
+from cortex_actors.endpoint.replies import broken, large, refused, unread
 from cortex_actors.errors import StoreDown, StoreUnusable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from cortex_actors.endpoint.line import Line
+    from cortex_actors.endpoint.connection import Line
 
 
 def client(pinned: Pinned, *, seconds: float) -> httpx2.AsyncClient:
