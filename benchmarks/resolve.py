@@ -33,6 +33,8 @@ from cortex_actors.bus.consumer import Desk
 from cortex_actors.domain.event import Nothing, ReconciliationComplete
 from cortex_actors.domain.principle import Wish
 from cortex_actors.domain.project import Project
+from cortex_actors.files.place import Pace
+from cortex_actors.files.writer import FileWriter
 from cortex_actors.flowsections import OrganisationSettings, ResolutionSettings
 from cortex_actors.pipeline.comparing import Comparing, Tools
 from cortex_actors.pipeline.errands import Errands
@@ -48,8 +50,6 @@ from cortex_actors.storage.neighbours import Neighbours
 from cortex_actors.storage.writes import Writes
 from cortex_actors.testing import ManualClock, MemoryJournal
 from cortex_actors.topics import ORGANISATION_REQUESTED, RECONCILIATION_COMPLETE
-from cortex_actors.writing.rest import Pace
-from cortex_actors.writing.writer import FileWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence

@@ -11,7 +11,7 @@ from cortex_actors import lookup, topics
 from cortex_actors.domain.event import Ids, Nothing, ReconciliationRequested, ScanRequested
 from cortex_actors.domain.project import Project, SourceKind, around
 from cortex_actors.errors import BadInput, NotFound
-from cortex_actors.origins import origin
+from cortex_actors.files.repository import origin
 from cortex_actors.storage import projects, revocations, runs
 from cortex_actors.verbs import SOURCE, Verbs
 

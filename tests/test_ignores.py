@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors import ignores as ignores_module
-from cortex_actors.ignores import STARS, Ignores, left_out
+from cortex_actors.files import ignores as ignores_module
+from cortex_actors.files.ignores import STARS, Ignores, left_out
 from cortex_actors.watching.sweep import sweep
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cortex_actors.mounts import TABLE, is_silent, mounts, silent
+from cortex_actors.files.ignores import TABLE, is_silent, mounts, silent
 
 _LINES = """\
 22 27 0:21 / / rw,relatime - ext4 /dev/vda rw

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.origins import COMMIT, PLACE, address, is_weak, origin
+from cortex_actors.files.repository import COMMIT, PLACE, address, is_weak, origin
 
 if TYPE_CHECKING:
     from pathlib import Path

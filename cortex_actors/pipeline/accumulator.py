@@ -23,7 +23,7 @@ from cortex_actors.domain.event import AccumulationComplete, FileChanged, ScanRe
 from cortex_actors.domain.insight import Granularity
 from cortex_actors.domain.project import innermost
 from cortex_actors.errors import BadInput, CortexError
-from cortex_actors.origins import origin
+from cortex_actors.files.repository import origin
 from cortex_actors.pipeline import reading, taking
 from cortex_actors.pipeline.findings import READ_AS
 from cortex_actors.pipeline.job import Job

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 from cortex_actors.domain.principle import Given
 from cortex_actors.domain.project import Decision
 from cortex_actors.errors import CortexError, Refused
+from cortex_actors.files.journal import State
 from cortex_actors.render import fence
 from cortex_actors.render.section import neutral
 from cortex_actors.storage import approvals, principles, revocations, writes
-from cortex_actors.writing.journal import State
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cortex_actors.files.journal import Entry
     from cortex_actors.storage.records import Connection
-    from cortex_actors.writing.journal import Entry
 
 #: What a line of a section begins with that is a principle.
 BULLET = "- "

@@ -11,6 +11,7 @@ from weakref import ref
 from cortex_actors.clock import ulid
 from cortex_actors.domain.principle import Ending, Unwritten, Wish
 from cortex_actors.errors import BadInput
+from cortex_actors.files.writer import WriteTarget
 from cortex_actors.pipeline import comeback
 from cortex_actors.pipeline.assignment import Assignment
 from cortex_actors.pipeline.choosing import Offer
@@ -21,7 +22,6 @@ from cortex_actors.pipeline.resolved import Finished, failed, finished
 from cortex_actors.refusals import NotWritten
 from cortex_actors.render import fence, section
 from cortex_actors.storage import projects, resolutions
-from cortex_actors.writing.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -191,7 +191,7 @@ class Errands:
             self._offer = ref(known)
         return known
 
-    async def _target(self, job: Assignment, began: int) -> tuple[Target, Resolution | None]:
+    async def _target(self, job: Assignment, began: int) -> tuple[WriteTarget, Resolution | None]:
         """Return what is to be written, and how it stood the last time."""
         path, agent = job.path, job.formatter.name
 
@@ -199,7 +199,7 @@ class Errands:
             return resolutions.find(connection, path, agent), projects.file(connection, path)
 
         known, state = await self._records.read(look)
-        target = Target(
+        target = WriteTarget(
             root=job.project.root,
             path=path,
             project_id=job.project.id,

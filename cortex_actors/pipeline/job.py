@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.project import pruned
-from cortex_actors.ignores import left_out
+from cortex_actors.files.ignores import left_out
 from cortex_actors.pipeline.findings import Reader
 from cortex_actors.text.sections import dialect_of, folder_of
 

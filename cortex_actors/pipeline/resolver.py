@@ -19,6 +19,9 @@ from cortex_actors.domain.event import OrganisationComplete, ResolutionRequested
 from cortex_actors.domain.principle import Report, Wish
 from cortex_actors.domain.project import innermost
 from cortex_actors.errors import BadInput, NotFound, UnknownProject
+from cortex_actors.files.journal import insist
+from cortex_actors.files.place import Pace
+from cortex_actors.files.writer import FileWriter
 from cortex_actors.pipeline import reading
 from cortex_actors.pipeline.errands import Errands
 from cortex_actors.pipeline.resolved import failed, outdated
@@ -30,9 +33,6 @@ from cortex_actors.storage import projects, writes
 from cortex_actors.storage.append import store
 from cortex_actors.storage.writes import Writes
 from cortex_actors.topics import ORGANISATION_COMPLETE, RESOLUTION_COMPLETE, RESOLUTION_REQUESTED
-from cortex_actors.writing.journal import insist
-from cortex_actors.writing.rest import Pace
-from cortex_actors.writing.writer import FileWriter
 
 if TYPE_CHECKING:
     import asyncio
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.principle import Resolved
     from cortex_actors.domain.project import Project
+    from cortex_actors.files.journal import Entry
     from cortex_actors.flowsections import ResolutionSettings
     from cortex_actors.pipeline.resolved import Finished
     from cortex_actors.pipeline.vectors import Embed
     from cortex_actors.sections import ReconciliationSettings
     from cortex_actors.storage.records import Connection, Records
-    from cortex_actors.writing.journal import Entry
 
 #: Threads that read, compare and write files; a disk that hangs costs nobody else one.
 THREADS = 4

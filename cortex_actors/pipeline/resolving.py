@@ -30,11 +30,10 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.principle import Given
     from cortex_actors.errors import CortexError
+    from cortex_actors.files.writer import FileWriter, WriteTarget
     from cortex_actors.pipeline.assignment import Assignment
     from cortex_actors.pipeline.section import Maker
     from cortex_actors.pipeline.vectors import Embed
-    from cortex_actors.writing.target import Target
-    from cortex_actors.writing.writer import FileWriter
 
 T = TypeVar("T")
 
@@ -84,7 +83,7 @@ class Resolving:
         self._threads = threads
 
     async def resolve(
-        self, job: Assignment, offer: Offer, *, target: Target, ours: str = ""
+        self, job: Assignment, offer: Offer, *, target: WriteTarget, ours: str = ""
     ) -> Done:
         """Return what came of a file; `ours` is the section as we wrote it the last time.
 
@@ -121,7 +120,7 @@ class Resolving:
             return _refused(job, error)
 
     async def undo(
-        self, job: Assignment, *, target: Target, standing: Sequence[Given] = ()
+        self, job: Assignment, *, target: WriteTarget, standing: Sequence[Given] = ()
     ) -> Done:
         """Take the newest write into a file back; of the bullets `standing` those stay that do.
 
@@ -144,7 +143,7 @@ class Resolving:
         return Shared(self._embed)
 
     async def _written(
-        self, job: Assignment, section: Section, make: Make, *, target: Target
+        self, job: Assignment, section: Section, make: Make, *, target: WriteTarget
     ) -> Done:
         """Write a section; raises `Moved`, and whatever keeps the file from being written."""
         found = await self.writer.write(target, make)

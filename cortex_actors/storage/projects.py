@@ -9,7 +9,7 @@ from sqlalchemy import Connection, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.domain.project import Project
-from cortex_actors.origins import is_weak
+from cortex_actors.files.repository import is_weak
 from cortex_actors.storage.schema import file_states, projects
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import and_, delete, exists, func, insert, or_, select, update
 
+from cortex_actors.files.journal import Entry, State
 from cortex_actors.refusals import BeingWritten
 from cortex_actors.storage.schema import file_writes, projects, resolutions
-from cortex_actors.writing.journal import Entry, State
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

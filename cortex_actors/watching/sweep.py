@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cortex_actors.ignores import Ignores
+from cortex_actors.files.ignores import Ignores
 from cortex_actors.storage.projects import FileState
 from cortex_actors.text.sections import dialect_of
 

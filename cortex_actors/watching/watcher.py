@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from cortex_actors.domain.event import FileChanged
 from cortex_actors.errors import ActorAway, DeadlineExceeded, LedgerDown
-from cortex_actors.ignores import Ignores
-from cortex_actors.mounts import mounts, silent
+from cortex_actors.files.ignores import Ignores, mounts, silent
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage import journal, projects

@@ -73,7 +73,7 @@ DOORS: dict[str, tuple[str, ...]] = {
     "pykka": ("cortex_actors/runtime/",),
     "blinker": ("cortex_actors/bus/",),
     "watchfiles": ("cortex_actors/watching/",),
-    "pathspec": ("cortex_actors/ignores.py",),
+    "pathspec": ("cortex_actors/files/ignores.py",),
     "chromadb": (
         "cortex_actors/storage/",
         "cortex_actors/federation/chroma",

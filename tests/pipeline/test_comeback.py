@@ -6,11 +6,11 @@ import pytest
 
 from cortex_actors.domain.project import SourceKind
 from cortex_actors.errors import Refused
+from cortex_actors.files.journal import Entry, State
 from cortex_actors.pipeline import comeback
 from cortex_actors.render import fence
 from cortex_actors.storage import projects, writes
 from cortex_actors.storage.revocations import begin
-from cortex_actors.writing.journal import Entry, State
 from tests.storage.things import in_memory
 from tests.storage.trusted import World
 

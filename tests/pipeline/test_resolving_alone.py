@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from cortex_actors.domain.event import ResolutionComplete, ResolutionRequested
 from cortex_actors.domain.principle import Ending
 from cortex_actors.errors import EmbedderDown
+from cortex_actors.files.journal import Entry
 from cortex_actors.render import fence
 from cortex_actors.storage.writes import Writes
 from cortex_actors.testing import eventually
 from cortex_actors.topics import RESOLUTION_COMPLETE, RESOLUTION_REQUESTED
-from cortex_actors.writing.journal import Entry
 from tests.pipeline.resolving import EVAL, HUMAN, PYTEST, TABS, Resolving
 
 if TYPE_CHECKING:

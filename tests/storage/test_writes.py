@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.errors import LedgerDown
+from cortex_actors.files.journal import Entry, State, insist, sha256
 from cortex_actors.refusals import BeingWritten
 from cortex_actors.storage import projects, writes
 from cortex_actors.storage.writes import Writes
 from cortex_actors.testing import EPOCH, ManualClock, eventually
-from cortex_actors.writing.journal import Entry, State, insist, sha256
 from tests.storage.support import ATLAS
 
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cortex_actors.files import place, swap
+from cortex_actors.files.place import Pace
+from cortex_actors.files.swap import exchange
 from cortex_actors.render import fence
-from cortex_actors.writing import attributes, place, swap
-from cortex_actors.writing.exchange import exchange
-from cortex_actors.writing.rest import Pace
 from tests.power.strace import PATIENCE, ROOT
 from tests.writing.support import BODY, Desk
 
@@ -128,7 +128,7 @@ async def _live(folder: Path, scenario: str, step: int) -> None:
     desk = Desk(folder, PACE)
     steps = _Steps(step)
     system = _System(steps)
-    for module in (place, swap, attributes):
+    for module in (place, swap, swap):
         module.os = system  # type: ignore[attr-defined]
     saves = iter(TEXTS[1 : 1 + int(scenario.partition("-")[2])] if "crossed" in scenario else ())
 

@@ -11,14 +11,13 @@ from sqlalchemy import StaticPool, create_engine
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.project import Project
+from cortex_actors.files.place import Pace
+from cortex_actors.files.writer import FileWriter, WriteTarget
 from cortex_actors.render import fence
 from cortex_actors.storage.connection import driver_of, writing
 from cortex_actors.storage.schema import metadata
 from cortex_actors.storage.writes import Writes
 from cortex_actors.testing import EPOCH, eventually
-from cortex_actors.writing.rest import Pace
-from cortex_actors.writing.target import Target
-from cortex_actors.writing.writer import FileWriter
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Engine
 
-    from cortex_actors.writing.journal import Entry
-    from cortex_actors.writing.target import Written
+    from cortex_actors.files.journal import Entry
+    from cortex_actors.files.writer import Written
 
 T = TypeVar("T")
 
@@ -83,10 +82,17 @@ class Desk:
             self.journal, SystemClock(), spawn=self._spawn, pace=pace, late=self._on_late
         )
 
-    def target(self, path: Path | None = None, **given: object) -> Target:
+    def target(self, path: Path | None = None, **given: object) -> WriteTarget:
         """Return what is to be written: the file, unless another is named."""
         project = Project.at(str(self.root), EPOCH).id
-        return Target(str(self.root), str(path or self.path), project, "claude", "run_1", **given)  # type: ignore[arg-type]
+        return WriteTarget(
+            str(self.root),
+            str(path or self.path),
+            project,
+            "claude",
+            "run_1",
+            **given,  # type: ignore[arg-type]
+        )
 
     async def write(self, body: bytes = BODY, **given: object) -> Written:
         """Write a section."""

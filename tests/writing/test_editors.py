@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.errors import CortexError, Refused
+from cortex_actors.files.place import Pace
 from cortex_actors.render import fence
 from cortex_actors.render.fence import moved_out
-from cortex_actors.writing.rest import Pace
 from tests.power.strace import scratch
 from tests.writing.support import Desk
 

@@ -12,12 +12,12 @@ import pytest
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import WriteFailed
+from cortex_actors.files import swap, writer
+from cortex_actors.files.place import Place
+from cortex_actors.files.swap import exchange
 from cortex_actors.refusals import BeingSaved
 from cortex_actors.render import fence
 from cortex_actors.testing import eventually
-from cortex_actors.writing import grace, swap
-from cortex_actors.writing.exchange import exchange
-from cortex_actors.writing.place import Place
 from tests.writing.support import BODY, desk_in, section
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def unnoticed(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def untold(monkeypatch: pytest.MonkeyPatch, unnoticed: None) -> None:
     """Have a system that cannot tell at all who has a file open."""
-    monkeypatch.setattr(grace, "in_use", lambda _: False)
+    monkeypatch.setattr(writer, "in_use", lambda _: False)
 
 
 class TestOpenAtTheExchange:
@@ -184,7 +184,7 @@ class TestNextLife:
         def cut_off(*_: object) -> None:
             raise WriteFailed("the program ended before the name was taken away")
 
-        monkeypatch.setattr(grace, "kept", cut_off)
+        monkeypatch.setattr(writer, "kept_open", cut_off)
         async with desk_in(folder) as desk:
             desk.path.write_bytes(_BASE)
             await desk.write()

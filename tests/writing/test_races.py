@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.errors import Refused
+from cortex_actors.files import swap
+from cortex_actors.files.journal import Entry, State, sha256
+from cortex_actors.files.place import Place
+from cortex_actors.files.swap import Swap, exchange
 from cortex_actors.refusals import FolderMoved, Missing
 from cortex_actors.render import fence
-from cortex_actors.writing import swap
-from cortex_actors.writing.exchange import exchange
-from cortex_actors.writing.journal import Entry, State, sha256
-from cortex_actors.writing.place import Place
-from cortex_actors.writing.swap import Swap
 from tests.writing.support import BODY, section
 
 if TYPE_CHECKING:

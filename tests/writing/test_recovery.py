@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.errors import LedgerDown
+from cortex_actors.files.journal import Entry, State, sha256
+from cortex_actors.files.swap import PART
 from cortex_actors.render import fence
-from cortex_actors.writing.journal import Entry, State, sha256
-from cortex_actors.writing.swap import PART
 from tests.writing.support import BODY, section
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ import pytest
 
 from cortex_actors import client, refusals, rpc
 from cortex_actors.errors import Refused, WriteFailed
-from cortex_actors.writing import admission, swap
-from cortex_actors.writing.target import Target
+from cortex_actors.files import place, swap
+from cortex_actors.files.writer import WriteTarget
 from tests.writing.support import BODY, Desk, section
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class TestRefusing:
 
     async def test_device(self, desk: Desk) -> None:
         """A device is refused before it is opened."""
-        target = Target("/dev", "/dev/null", "prj_a", "claude", "run_1")
+        target = WriteTarget("/dev", "/dev/null", "prj_a", "claude", "run_1")
 
         with pytest.raises(refusals.Device):
             await desk.writer.write(target, lambda _: section())
@@ -174,8 +174,8 @@ class TestRefusing:
     def test_shared_disk(self, kind: str, reason: type[Refused]) -> None:
         """Where other machines write unseen, or two files cannot be exchanged, nothing is."""
         with pytest.raises(reason, match=kind):
-            admission.admit_disk("/mnt/x/CLAUDE.md", {"/": "ext4", "/mnt": kind})
-        admission.admit_disk("/home/x/CLAUDE.md", {"/": "ext4", "/mnt": kind})
+            place.admit_disk("/mnt/x/CLAUDE.md", {"/": "ext4", "/mnt": kind})
+        place.admit_disk("/home/x/CLAUDE.md", {"/": "ext4", "/mnt": kind})
 
     async def test_torn(self, desk: Desk) -> None:
         """A file that has lost most of what it had may be half saved."""

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cortex_actors.files.place import Pace, Seen, settled
 from cortex_actors.refusals import BeingSaved, LooksTorn, Missing, NotWritten
 from cortex_actors.testing import ManualClock, eventually
-from cortex_actors.writing.place import Seen
-from cortex_actors.writing.rest import Pace, settled
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -8,6 +8,25 @@
 
 Each of these can be the last thing that the program does: see `recovery`. Everything that waits for
 a disk runs on the executor's threads.
+
+Taking a write back: what a human wrote since stays, and what he wrote in our section, too.
+
+What is to be written, and what came of it.
+
+The time in which what was displaced is watched: somebody may have had it open.
+
+Its name is taken out of the folder as soon as the write is noted, so that nothing of ours is left
+where git or a person would find it. Whoever has the file open by then (an editor that was just
+about to open it when the exchange came) still writes into it; so it is held open and looked at for
+a while, and what is written late is put into the file. Where the system can tell who has a file
+open for writing (Linux, by asking for a lease), `swap` has put it back already if somebody had, and
+it is watched for as long as somebody has.
+
+What a write that was cut off has left, and how it is finished or taken back; blocks, on threads.
+
+Before the file is touched there is a row, and under the name in it either nothing, or the whole new
+file, or what the new file displaced: an unfinished one has another name. So the disk itself says
+how far it came, whatever the moment at which the program ended.
 """
 
 from __future__ import annotations
@@ -17,30 +36,229 @@ import logging
 import os
 from collections import defaultdict
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from cortex_actors.clock import ulid
 from cortex_actors.errors import CortexError, WriteFailed
-from cortex_actors.refusals import FolderMissing, KeepsChanging, NothingToUndo, NotWritten
-from cortex_actors.render.fence import revision
-from cortex_actors.writing import grace, recovery, rest
-from cortex_actors.writing.admission import admit_disk
-from cortex_actors.writing.failures import told
-from cortex_actors.writing.journal import Entry, Journal, State, insist, sha256
-from cortex_actors.writing.place import Place, Seen
-from cortex_actors.writing.rest import Pace
-from cortex_actors.writing.swap import Swap, Swapped
-from cortex_actors.writing.target import Target, Written
-from cortex_actors.writing.undoing import older
+from cortex_actors.files import place as rest
+from cortex_actors.files.journal import Entry, Journal, State, insist, sha256
+from cortex_actors.files.place import Pace, Place, Seen, admit_disk, in_use
+from cortex_actors.files.swap import PART, Swap, Swapped, told
+from cortex_actors.refusals import (
+    EditedSection,
+    FolderMissing,
+    KeepsChanging,
+    NothingToUndo,
+    NotWritten,
+)
+from cortex_actors.render.fence import find, removed, restored, revision
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
     from concurrent.futures import Executor
 
     from cortex_actors.clock import Clock
-    from cortex_actors.writing.grace import Kept
+
+
+def older(data: bytes, undone: Entry) -> bytes | None:
+    """Return a file without a write: as it was before, or with the section it had then.
+
+    None for a file that is to be taken away, because it was made by that write. Raises
+    `EditedSection`, and as `fence.find`.
+    """
+    if sha256(data) == undone.after_sha256:
+        return undone.before
+    fence = find(data, path=undone.path)
+    if fence is not None and not fence.intact:
+        # What somebody has changed there since would go with the section.
+        raise EditedSection.of(undone.path)
+    if undone.before is None:
+        return removed(data, path=undone.path)
+    return restored(data, undone.before, path=undone.path)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteTarget:
+    """What is to be written, and for whom.
+
+    Attributes:
+        root: the registered folder's real path.
+        path: the file's absolute path below it.
+        known: bytes that the file had when it was last read; one that has shrunk to less than half
+            may be half saved.
+        create: whether the file, and the folders between the root and it, may be made.
+
+    """
+
+    root: str
+    path: str
+    project_id: str
+    agent: str
+    run_id: str
+    known: int | None = None
+    create: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """How a write ended.
+
+    Attributes:
+        before: the file as it was; None when there was none.
+        after: the file as it is; None when it was taken away.
+        changed: whether anything had to be written.
+
+    """
+
+    before: bytes | None
+    after: bytes | None
+    changed: bool
+
+
+class Kept:
+    """What a write displaced, held open without a name; `shown` is the hash of what it says."""
+
+    def __init__(self, opened: int, shown: str) -> None:
+        """Take over an open file."""
+        self._opened = opened
+        self._shown = shown
+        #: Whether somebody had it open for writing at the last look.
+        self.in_use = False
+
+    def __del__(self) -> None:
+        """Close the file, also where the watch was called off before it began."""
+        os.close(self._opened)
+
+    def look(self) -> bytes | None:
+        """Return what was written into it since the last look; None if nothing was. Blocks."""
+        # In this order: who has closed it in between has changed it.
+        self.in_use = in_use(self._opened)
+        data = os.pread(self._opened, os.fstat(self._opened).st_size, 0)
+        if sha256(data) == self._shown:
+            return None
+        self._shown = sha256(data)
+        return data
+
+
+def kept_open(entry: Entry, shown: str) -> Kept | None:
+    """Take the name of what lies beside a file out of the folder and hold the file open; blocks.
+
+    None where nothing lies there. Raises a refusal, or `WriteFailed`, and leaves it there.
+    """
+    with told(entry.path), Place.at(entry.root, entry.path) as place:
+        try:
+            found = Kept(place.open(entry.aside), shown)
+        except FileNotFoundError:
+            return None
+        place.unlink(entry.aside)
+        place.sync()
+        return found
+
+
+async def written_late(
+    kept: Kept, on_thread: Callable[..., Awaitable[bytes | None]], clock: Clock, pace: Pace
+) -> bytes | None:
+    """Return what somebody has written into it, once two looks find the same.
+
+    None once nobody can write into it any more.
+    """
+    begun, late = clock.monotonic(), None
+    while True:
+        await clock.sleep(pace.look)
+        data = await on_thread(kept.look)
+        if data is None and late is not None:
+            return late
+        late = data
+        waited = clock.monotonic() - begun
+        ended = waited >= (pace.longest if kept.in_use else pace.grace)
+        if late is None and ended:
+            return None
+
+
+def mended(place: Place, entry: Entry) -> Swapped:
+    """Return how a write stands, after the folder has been put in order."""
+    place.unlink(entry.aside + PART)
+    target, aside = place.peek(place.name), place.peek(entry.aside)
+    if aside and _is_one(place, entry):
+        # Cut off between giving the file a name and taking the other one away.
+        place.unlink(entry.aside)
+        place.sync()
+        return Swapped(_state(entry, State.DONE if aside == entry.after_sha256 else None))
+    if not aside:
+        is_there = target == entry.after_sha256
+        return Swapped(_state(entry, State.DONE if is_there else None))
+    if aside == entry.after_sha256:
+        # Never exchanged, or back again: then somebody may have it open.
+        if entry.before is not None:
+            return Swapped(_state(entry, None), entry.aside, aside)
+        place.unlink(entry.aside)
+        return Swapped(_state(entry, None))
+    if aside == entry.before_sha256:
+        return Swapped(_state(entry, State.DONE), entry.aside, aside)
+    return _of_human(place, entry, target=target, aside=aside)
+
+
+def bring_back(place: Place, entry: Entry, aside: str) -> Swapped:
+    """Let a human's text that came too late stand in the file, if nothing newer of his does.
+
+    `aside` is its hash. It is still being written, perhaps: what is exchanged is the file that the
+    writer has open, so that the rest of it arrives, too.
+    """
+    if not place.holds(place.name):
+        return Swap(place, entry).put_back()
+    standing = place.peek(place.name)
+    if standing != entry.after_sha256 and not _has_part_of(place, entry.before):
+        kept = place.read(entry.aside)
+        place.unlink(entry.aside)
+        return Swapped(State.ABANDONED, displaced=kept)
+    return Swap(place, entry).give_way(aside, standing=standing)
+
+
+def _has_part_of(place: Place, before: bytes | None) -> bool:
+    """Tell whether the file has the human's part that it had before, whatever our section says."""
+    return before is not None and revision(place.read(place.name)) == revision(before)
+
+
+def _of_human(place: Place, entry: Entry, *, target: str, aside: str) -> Swapped:
+    """Deal with a human's text that lies aside: it had been saved between two steps of ours."""
+    if entry.after_sha256 == "" and not target:
+        return Swap(place, entry).put_back()
+    if target == entry.after_sha256 or _is_newer(place, entry):
+        return Swap(place, entry).give_way(aside, standing=target)
+    return bring_back(place, entry, aside)
+
+
+def _is_newer(place: Place, entry: Entry) -> bool:
+    """Tell whether what lies aside was saved after what is in the file.
+
+    Both are a human's: the end came while one of his saves was exchanged for another.
+    """
+    aside, there = (_found(place, name) for name in (entry.aside, place.name))
+    return aside is not None and there is not None and aside.st_mtime_ns > there.st_mtime_ns
+
+
+def _found(place: Place, name: str) -> os.stat_result | None:
+    """Return what is known of a name in the folder; None if it is not there."""
+    try:
+        return os.stat(name, dir_fd=place.folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+def _is_one(place: Place, entry: Entry) -> bool:
+    """Tell whether both names are of one file."""
+    there, aside = _found(place, place.name), _found(place, entry.aside)
+    return there is not None and aside is not None and os.path.samestat(there, aside)
+
+
+def _state(entry: Entry, found: State | None) -> State:
+    """Return a row's state: what it is already, else what was found; None means not done."""
+    if entry.state is not State.PENDING:
+        return entry.state
+    return found or State.ABANDONED
+
 
 log = logging.getLogger("cortex.writing")
 
@@ -81,7 +299,7 @@ class FileWriter:
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._in_hand: defaultdict[str, int] = defaultdict(int)
 
-    async def read(self, target: Target) -> bytes | None:
+    async def read(self, target: WriteTarget) -> bytes | None:
         """Return a file that could be written now, None if it could be made; changes nothing.
 
         Raises the refusal that a write would.
@@ -91,7 +309,7 @@ class FileWriter:
             return None
         return None if found is None else found.data
 
-    async def write(self, target: Target, make: Callable[[bytes], bytes]) -> Written:
+    async def write(self, target: WriteTarget, make: Callable[[bytes], bytes]) -> Written:
         """Let a file hold what `make` makes of it; asked again when somebody saved meanwhile.
 
         `make` is pure and runs on a thread. Raises a refusal (`refusals.py`), its own included, or
@@ -108,7 +326,7 @@ class FileWriter:
                     return Written(None if base is None else base.data, after, changed=True)
             raise KeepsChanging.of(target.path, tries=TRIES)
 
-    async def undo(self, target: Target) -> Written:
+    async def undo(self, target: WriteTarget) -> Written:
         """Take the newest write into a file back that stands; what a human wrote since stays.
 
         A file that was made is taken away, unless there is more in it. Raises as `write`, also
@@ -160,7 +378,7 @@ class FileWriter:
             if not self._in_hand[path]:
                 del self._in_hand[path], self._locks[path]
 
-    async def _settled(self, target: Target) -> Seen | None:
+    async def _settled(self, target: WriteTarget) -> Seen | None:
         """Return a file at rest, None if it is to be made; raises a refusal."""
 
         async def look() -> Seen | None:
@@ -176,7 +394,12 @@ class FileWriter:
         )
 
     async def _put(
-        self, target: Target, base: Seen | None, after: bytes | None, *, undone: int | None = None
+        self,
+        target: WriteTarget,
+        base: Seen | None,
+        after: bytes | None,
+        *,
+        undone: int | None = None,
     ) -> bool:
         """Write once; False when somebody saved in between and has his text."""
         entry = _entry(target, base, after, now=self._clock.now())
@@ -212,7 +435,7 @@ class FileWriter:
         await self._journal.end(entry.seq, state, aside=found.aside, undone=taken)
         if found.aside:
             try:
-                kept = await self._on_thread(grace.kept, entry, found.shown)
+                kept = await self._on_thread(kept_open, entry, found.shown)
             except (NotWritten, WriteFailed) as error:
                 # The row still names what lies aside: the next start looks at it again.
                 log.warning("what a write into %s displaced stays there: %s", entry.path, error)
@@ -226,7 +449,7 @@ class FileWriter:
             return
         known, late = entry.before or b"", False
         while True:
-            text = await grace.written_late(kept, self._on_thread, self._clock, self._pace)
+            text = await written_late(kept, self._on_thread, self._clock, self._pace)
             if text is None:
                 break
             await insist(partial(self._return, entry, text, known=known), self._clock)
@@ -242,7 +465,7 @@ class FileWriter:
         `known` is the text that its writer had before him. What does not come into the file is
         kept in the write's row.
         """
-        target = Target(entry.root, entry.path, entry.project_id, entry.agent, entry.run_id)
+        target = WriteTarget(entry.root, entry.path, entry.project_id, entry.agent, entry.run_id)
         older = {revision(known), revision(text)}
         async with self._alone(entry.path):
             try:
@@ -279,7 +502,7 @@ class FileWriter:
         return await loop.run_in_executor(self._executor, lambda: call(*args, **kwargs))
 
 
-def _looked(target: Target) -> Seen | None:
+def _looked(target: WriteTarget) -> Seen | None:
     """Return a file that may be written; None if there is none (on a thread)."""
     try:
         with told(target.path), Place.at(target.root, target.path) as place:
@@ -298,7 +521,7 @@ def _there(entry: Entry) -> Seen | None:
         return place.look()
 
 
-def _entry(target: Target, base: Seen | None, after: bytes | None, *, now: int) -> Entry:
+def _entry(target: WriteTarget, base: Seen | None, after: bytes | None, *, now: int) -> Entry:
     """Return what is to be noted of a write."""
     token = ulid(now)[-_TOKEN:].lower()
     return Entry(
@@ -314,7 +537,7 @@ def _entry(target: Target, base: Seen | None, after: bytes | None, *, now: int) 
     )
 
 
-def _swapped(target: Target, entry: Entry, after: bytes | None) -> Swapped:
+def _swapped(target: WriteTarget, entry: Entry, after: bytes | None) -> Swapped:
     """Put new bytes in a file's place (on a thread)."""
     try:
         with told(target.path), Place.at(target.root, target.path, make=target.create) as place:
@@ -326,4 +549,4 @@ def _swapped(target: Target, entry: Entry, after: bytes | None) -> Swapped:
 def _mended(entry: Entry) -> Swapped:
     """Bring what was cut off to its end (on a thread)."""
     with told(entry.path), Place.at(entry.root, entry.path) as place:
-        return recovery.mended(place, entry)
+        return mended(place, entry)

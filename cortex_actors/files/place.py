@@ -4,6 +4,13 @@ Names are looked up in the open folder, so that nobody can lead a write elsewher
 folder for a link while it goes on. Each part of the path is opened by itself with `O_NOFOLLOW`;
 Linux' `openat2` does the same in one call, but only there, and the way for the others would be
 needed as well.
+
+What a file must be to be written: an ordinary one, our own, under one name, and not locked.
+
+When a file is at rest: nobody seems to be saving it, editing it, or moving it about.
+
+What is written at the wrong moment is never lost, but it makes an editor ask its user what to do.
+And a file that is read while it is being saved would have our section put to half a text.
 """
 
 from __future__ import annotations
@@ -17,20 +24,77 @@ import stat
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
+from cortex_actors.files.ignores import is_silent, kind_of, mounts
+from cortex_actors.files.journal import sha256
+from cortex_actors.files.swap import meaning
 from cortex_actors.refusals import (
+    BeingSaved,
+    Device,
     FolderMissing,
     FolderMoved,
+    ForeignOwner,
+    GitAtWork,
+    HardLink,
     InsideGit,
+    LooksTorn,
+    Missing,
+    NamedPipe,
+    NotAFile,
+    OnFuse,
+    OnNetwork,
+    OpenInEditor,
     OutsideRoot,
     Oversized,
+    ReadOnlyFile,
     SymbolicLink,
 )
-from cortex_actors.writing.admission import LARGEST, admit
-from cortex_actors.writing.failures import meaning
-from cortex_actors.writing.journal import sha256
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
+
+    from cortex_actors.clock import Clock
+
+
+#: Bytes an instruction file may have; the parsers' limit.
+LARGEST = 1_048_576
+
+#: What else can lie at a path, in words.
+_KINDS = {stat.S_IFDIR: "a folder", stat.S_IFSOCK: "a socket"}
+
+
+def admit(path: str, found: os.stat_result) -> None:
+    """Return if a file may be written; else raise the refusal that says why.
+
+    `rename` could replace a file that its owner has locked with `chmod a-w`, or that is another
+    user's in a folder of ours: that it could is no permission.
+    """
+    kind = stat.S_IFMT(found.st_mode)
+    if stat.S_ISLNK(found.st_mode):
+        raise SymbolicLink.of(path, part="it")
+    if stat.S_ISFIFO(found.st_mode):
+        raise NamedPipe.of(path)
+    if stat.S_ISCHR(found.st_mode) or stat.S_ISBLK(found.st_mode):
+        raise Device.of(path)
+    if not stat.S_ISREG(found.st_mode):
+        raise NotAFile.of(path, kind=_KINDS.get(kind, "something else"))
+    if found.st_nlink != 1:
+        raise HardLink.of(path, names=found.st_nlink)
+    if found.st_uid != os.geteuid():
+        raise ForeignOwner.of(path, owner=found.st_uid, user=os.geteuid())
+    if not found.st_mode & stat.S_IWUSR:
+        raise ReadOnlyFile.of(path, mode=stat.S_IMODE(found.st_mode))
+    if found.st_size > LARGEST:
+        raise Oversized.of(path, size=found.st_size, limit=LARGEST)
+
+
+def admit_disk(path: str, known: Mapping[str, str] | None = None) -> None:
+    """Return if nobody else writes to a file's disk unseen; else raise (reads the mount table)."""
+    kind = kind_of(os.path.dirname(path), mounts() if known is None else known)
+    if kind.startswith("fuse") and is_silent(kind):
+        raise OnFuse.of(path, kind=kind)
+    if is_silent(kind):
+        raise OnNetwork.of(path, kind=kind)
+
 
 #: A folder that is only gone through; Linux asks no right to list it for that.
 _THROUGH = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -275,3 +339,92 @@ def _astray(path: str, folder: str, at: int, error: OSError) -> Exception:
 def _stamp(found: os.stat_result) -> tuple[int, ...]:
     """Return what changes with each write; the access time is not of it."""
     return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+
+#: What editors leave beside a file that they have open: Vim, Emacs, LibreOffice and its kind.
+_MARKS = (".{name}.swp", ".#{name}", ".~lock.{name}#", "{name}~lock")
+
+#: A file that has shrunk to less than this share of what was known may be half saved.
+_SHRUNK = 0.5
+
+#: Bytes of a worktree's `.git` file that are read.
+_POINTER = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long things are waited for, seconds."""
+
+    #: Between two looks at a file that must find the same.
+    settle: float = 0.1
+    #: For a file to come to rest.
+    limit: float = 2.0
+    #: That what was displaced is watched, because somebody may still have it open.
+    grace: float = 2.0
+    #: Between two looks at what was displaced.
+    look: float = 0.05
+    #: That what was displaced is watched at most, if somebody has it open for writing all the time.
+    longest: float = 600.0
+
+
+def undisturbed(place: Place) -> None:
+    """Return if neither an editor nor git is at work there; raises a refusal. Blocks."""
+    for mark in _MARKS:
+        name = mark.format(name=place.name)
+        if place.holds(name):
+            raise OpenInEditor.of(place.path, mark=name)
+    repository = _repository(os.path.dirname(place.path))
+    if repository and os.path.lexists(os.path.join(repository, "index.lock")):
+        raise GitAtWork.of(place.path, root=place.root)
+
+
+async def settled(
+    look: Callable[[], Awaitable[Seen | None]],
+    clock: Clock,
+    *,
+    path: str,
+    pace: Pace,
+    known: int | None = None,
+    create: bool = False,
+) -> Seen | None:
+    """Return a file that two looks found the same; None when it is to be created.
+
+    `known` are the bytes it had when it was last read: if it is empty now, or has lost more than
+    half of them, it may be half saved. Raises `Missing`, `BeingSaved` or `LooksTorn`.
+    """
+    until = clock.monotonic() + pace.limit
+    before = await look()
+    while True:
+        await clock.sleep(pace.settle)
+        found = await look()
+        if found is None and before is None:
+            if not create:
+                raise Missing.of(path)
+            return None
+        rests = found is not None and found.is_as(before) and not found.in_use
+        if rests and found is not None and not _is_torn(len(found.data), known):
+            return found
+        before = found
+        if clock.monotonic() >= until:
+            if rests and found is not None:
+                raise LooksTorn.of(path, size=len(found.data), known=known)
+            raise BeingSaved.of(path, seconds=pace.limit)
+
+
+def _is_torn(size: int, known: int | None) -> bool:
+    """Tell whether a file may be half saved, by its size and the one that is known."""
+    return known is not None and size < known * _SHRUNK
+
+
+def _repository(folder: str) -> str | None:
+    """Return where git keeps the state of the working tree around a folder; None without one."""
+    while not os.path.lexists(found := os.path.join(folder, ".git")):
+        if folder == (folder := os.path.dirname(folder)):
+            return None
+    if os.path.isdir(found):
+        return found
+    with contextlib.suppress(OSError, ValueError), open(found, "rb") as opened:
+        said = opened.read(_POINTER).decode("utf-8", "surrogateescape")
+        if said.startswith("gitdir:"):
+            return os.path.join(folder, said.removeprefix("gitdir:").strip())
+    return None

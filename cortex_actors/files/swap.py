@@ -3,25 +3,164 @@
 The new bytes are made ready beside the file under a name that the journal knows. Then the two
 change places at one stroke, and what came aside is looked at: if it is not what the new bytes were
 made from, somebody has saved in between, and it is put back.
+
+Two files change places at one stroke: the one thing that this needs and Python does not offer.
+
+`rename` over a file throws away what lies there, even if it was saved the moment before; an
+exchange keeps it, so that it can be looked at and put back. Linux calls it `renameat2` with
+`RENAME_EXCHANGE`, macOS `renameatx_np` with `RENAME_SWAP`.
+
+What a file is beside its bytes: owner, mode, extended attributes, and with them access lists.
+
+What an error of the system means for a write into a human's file.
 """
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import errno
 import os
+import stat
+import sys
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-from cortex_actors.errors import CortexError
-from cortex_actors.refusals import NoExchange
+from cortex_actors.errors import CortexError, WriteFailed
+from cortex_actors.files.journal import State, sha256
+from cortex_actors.refusals import ImmutableFile, NoExchange, ReadOnlyDisk, SymbolicLink, Unkept
 from cortex_actors.render.fence import revision
-from cortex_actors.writing.attributes import carry
-from cortex_actors.writing.exchange import UNABLE, exchange
-from cortex_actors.writing.failures import told
-from cortex_actors.writing.journal import State, sha256
 
 if TYPE_CHECKING:
-    from cortex_actors.writing.journal import Entry
-    from cortex_actors.writing.place import Place
+    from collections.abc import Iterator
+
+    from cortex_actors.files.journal import Entry
+    from cortex_actors.files.place import Place
+
+
+#: The system's call, and the flag with which it exchanges (linux/fs.h, sys/stdio.h).
+_CALL, _FLAG = ("renameatx_np", 2) if sys.platform == "darwin" else ("renameat2", 2)
+
+#: How a file system says that it cannot.
+UNABLE = frozenset({errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
+
+
+def exchange(folder: int, one: str, other: str) -> None:
+    """Let two files of an open folder change places; both must be there.
+
+    Raises `OSError`; its number is in `UNABLE` where the system or the file system cannot.
+    """
+    call = _rename()
+    if call is None:
+        raise OSError(errno.ENOSYS, f"this system has no {_CALL}")
+    if call(folder, os.fsencode(one), folder, os.fsencode(other), _FLAG) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), other)
+
+
+@cache
+def _rename() -> Any:  # noqa: ANN401 - a function of the C library
+    """Return the system's call; None where there is none."""
+    found = getattr(ctypes.CDLL(None, use_errno=True), _CALL, None)
+    if found is not None:
+        found.argtypes = (
+            ctypes.c_int,
+            ctypes.c_char_p,
+            ctypes.c_int,
+            ctypes.c_char_p,
+            ctypes.c_uint,
+        )
+        found.restype = ctypes.c_int
+    return found
+
+
+#: How a file system says that it knows no extended attributes.
+_NONE = frozenset({errno.ENOTSUP, errno.EOPNOTSUPP})
+
+#: What macOS copies in one call: the mode and the times, the access list, extended attributes.
+_COPYFILE_METADATA = 7
+
+
+def carry(source: int, target: int, *, path: str) -> None:
+    """Give an open file what another one is beside its bytes and its times.
+
+    Raises `Unkept`, naming the path: a file that has lost its access list or its label is not the
+    file that was there.
+    """
+    of, to = os.fstat(source), os.fstat(target)
+    if (of.st_uid, of.st_gid) != (to.st_uid, to.st_gid):
+        try:
+            os.fchown(target, of.st_uid, of.st_gid)
+        except OSError as error:
+            raise Unkept.of(path, name="owner or group", error=error.strerror) from error
+    if sys.platform == "darwin":
+        _copy_on_macos(source, target, path=path)
+    else:
+        _carry_extended(source, target, path=path)
+    # Last: setting an owner takes bits away, and an access list changes them.
+    os.fchmod(target, stat.S_IMODE(of.st_mode))
+
+
+def _carry_extended(source: int, target: int, *, path: str) -> None:
+    """Give a file the extended attributes of another, and no more than those."""
+    wanted, there = _extended(source), _extended(target)
+    for name in {**wanted, **there}:
+        try:
+            if name not in wanted:
+                os.removexattr(target, name)
+            elif wanted[name] != there.get(name):
+                os.setxattr(target, name, wanted[name])
+        except OSError as error:
+            raise Unkept.of(path, name=name, error=error.strerror) from error
+
+
+def _extended(opened: int) -> dict[str, bytes]:
+    """Return the extended attributes of a file; none where there can be none."""
+    try:
+        return {name: os.getxattr(opened, name) for name in os.listxattr(opened)}
+    except OSError as error:
+        if error.errno in _NONE:
+            return {}
+        raise
+
+
+def _copy_on_macos(source: int, target: int, *, path: str) -> None:
+    """Copy everything beside the bytes, by the system's own call."""
+    call = ctypes.CDLL(None, use_errno=True).fcopyfile
+    if call(source, target, None, _COPYFILE_METADATA) != 0:
+        reason = os.strerror(ctypes.get_errno())
+        raise Unkept.of(path, name="access list", error=reason)
+
+
+#: The system, or the file's owner, says no.
+_FORBIDDEN = frozenset({errno.EPERM, errno.EACCES})
+
+#: The disk has no room, or the user no quota.
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+@contextlib.contextmanager
+def told(path: str) -> Iterator[None]:
+    """Raise what an `OSError` inside means for whoever asked for the write."""
+    try:
+        yield
+    except OSError as error:
+        raise meaning(path, error) from error
+
+
+def meaning(path: str, error: OSError) -> Exception:
+    """Return the error that tells of an error of the system."""
+    if error.errno == errno.ELOOP:
+        return SymbolicLink.of(path, part="it")
+    if error.errno == errno.EROFS:
+        return ReadOnlyDisk.of(path)
+    if error.errno in _FORBIDDEN:
+        return ImmutableFile.of(path, error=error.strerror)
+    if error.errno in _FULL:
+        return WriteFailed(f"cannot write {path}: {error.strerror}; make room on its disk")
+    return WriteFailed(f"cannot write {path}: {error.strerror}; look at its disk and try again")
+
 
 #: What the name of a new file ends with until all of it is on the disk.
 PART = ".part"
