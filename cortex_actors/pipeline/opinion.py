@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Protocol
 from cortex_actors.errors import CortexError
 from cortex_actors.rules import classification
 from cortex_actors.storage import classified
-from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.classified import Opinion
+from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Collection, Sequence

@@ -16,10 +16,9 @@ from sqlalchemy.dialects.sqlite import insert
 from cortex_actors.domain.agent import BUILT_IN, KNOWN, Agent, unknown
 from cortex_actors.domain.memory import PROBE
 from cortex_actors.errors import BadInput
-from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.schema import agents, memories, memory_agents
-from cortex_actors.storage.tables.columns import given_text
+from cortex_actors.storage.tables.columns import chunks, given_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -22,7 +22,6 @@ from cortex_actors.domain.project import Trust
 from cortex_actors.errors import BadInput
 from cortex_actors.storage import agents as known
 from cortex_actors.storage import crumbs, newcomers
-from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.schema import (
     agents,
     memory_apart,
@@ -31,6 +30,7 @@ from cortex_actors.storage.schema import (
     memory_replies,
 )
 from cortex_actors.storage.schema import memories as rows
+from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -14,9 +14,9 @@ from sqlalchemy import delete, select
 from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.storage import embedded
-from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.embedded import INDEX
 from cortex_actors.storage.schema import index_ops, passages
+from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Collection

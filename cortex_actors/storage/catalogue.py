@@ -12,8 +12,8 @@ from sqlalchemy import ColumnElement, Select, desc, exists, func, or_, select
 
 from cortex_actors.domain.insight import LIVE, NO_DOMAIN, InsightSort
 from cortex_actors.storage import insightrows
-from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.schema import insight_sources, insights
+from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from sqlalchemy import BindParameter, bindparam, select, update
 
 from cortex_actors.domain.insight import Granularity
-from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.embedded import stored_vectors
 from cortex_actors.storage.schema import insights
+from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

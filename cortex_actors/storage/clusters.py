@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, Row, func, select
 
 from cortex_actors.storage import blobs
-from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.insightrows import of_project
 from cortex_actors.storage.schema import cluster_insights, clusters
+from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

@@ -13,7 +13,6 @@ from sqlalchemy import Connection, and_, delete, exists, func, insert, or_, sele
 from sqlalchemy.dialects.sqlite import insert as insert_new
 
 from cortex_actors.domain.memory import Convergence, MemoryStatus
-from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.memories import readable
 from cortex_actors.storage.schema import (
@@ -23,6 +22,7 @@ from cortex_actors.storage.schema import (
     posts_due,
     vectors,
 )
+from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

@@ -23,8 +23,8 @@ from sqlalchemy import (
 
 from cortex_actors.domain.memory import Crumb, CrumbType, Priority
 from cortex_actors.storage import agents, passages
-from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.schema import crumbs
+from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -12,9 +12,9 @@ from sqlalchemy import select
 
 from cortex_actors.domain.insight import Claim, Granularity
 from cortex_actors.rules.calibration import Decided, Label
-from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.embedded import stored_vectors
 from cortex_actors.storage.schema import contradictions, insights
+from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -13,7 +13,6 @@ from sqlalchemy import ColumnElement, Connection, Select, func, or_, select
 
 from cortex_actors.domain.memory import PROBE, MemoryStatus
 from cortex_actors.storage import agents as known
-from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.crumbs import readable as readable_crumb
 from cortex_actors.storage.memories import readable
 from cortex_actors.storage.schema import (
@@ -28,6 +27,7 @@ from cortex_actors.storage.schema import (
     memory_replies,
     memory_tags,
 )
+from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 
 from cortex_actors.domain.principle import Derivation
-from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.schema import derivations
+from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -15,8 +15,8 @@ from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.domain.project import Document, Trust
 from cortex_actors.storage import knowledge
-from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.schema import documents, knowledge_chunks
+from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -14,7 +14,6 @@ from sqlalchemy import Connection, bindparam, func, or_, select, update
 
 from cortex_actors.domain.principle import LinkType
 from cortex_actors.rules import decay, promotion
-from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.retention import horizon
 from cortex_actors.storage.schema import (
     derivations,
@@ -24,6 +23,7 @@ from cortex_actors.storage.schema import (
     principle_links,
     principles,
 )
+from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -9,9 +9,9 @@ import numpy as np
 from sqlalchemy import and_, func, literal, select
 
 from cortex_actors.storage import blobs, indexing
-from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.embedded import INDEX
 from cortex_actors.storage.schema import passages, vectors
+from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -17,11 +17,11 @@ from cortex_actors.bus.commits import refuse_other
 from cortex_actors.clock import SECOND, Clock
 from cortex_actors.domain.event import Event
 from cortex_actors.storage.append import store
-from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.events import RAW, decoded
 from cortex_actors.storage.handout import UnreadableError, handed_next
 from cortex_actors.storage.schema import dead_letters, deliveries, events
+from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

@@ -16,8 +16,8 @@ from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.domain.project import Chunk
 from cortex_actors.storage import passages
-from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.schema import knowledge_chunks
+from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

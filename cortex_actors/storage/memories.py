@@ -14,8 +14,8 @@ from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, selec
 
 from cortex_actors.domain.memory import PROBE, Memory, MemoryStatus, Realm
 from cortex_actors.storage import agents, beliefs, memoryrows, passages, precedence
-from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.schema import memories, memory_agents
+from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

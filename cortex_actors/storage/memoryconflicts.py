@@ -17,11 +17,10 @@ from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import MemoryStatus
-from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.memories import readable
 from cortex_actors.storage.schema import memories, memory_conflicts
-from cortex_actors.storage.tables.columns import given_text
+from cortex_actors.storage.tables.columns import chunks, given_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,7 +10,6 @@ from sqlalchemy import Connection, Table, insert
 
 from cortex_actors.domain.memory import Layer, Memory, MemoryStatus, MemoryType, Realm
 from cortex_actors.domain.project import Trust
-from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.schema import (
     memories,
@@ -19,7 +18,7 @@ from cortex_actors.storage.schema import (
     memory_replies,
     memory_tags,
 )
-from cortex_actors.storage.tables.columns import given_text
+from cortex_actors.storage.tables.columns import chunks, given_text
 from cortex_actors.text.terms import MOST
 
 if TYPE_CHECKING:

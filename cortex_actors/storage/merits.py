@@ -13,10 +13,10 @@ from cortex_actors.domain.insight import InsightStatus
 from cortex_actors.rules import promotion
 from cortex_actors.rules.promotion import Standing
 from cortex_actors.storage import contradictions, derivations, reviews
-from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.merging import followers
 from cortex_actors.storage.schema import insights
 from cortex_actors.storage.sources import private_ids
+from cortex_actors.storage.tables.columns import chunks
 from cortex_actors.storage.voices import voices
 from cortex_actors.text.suspicion import wary
 

@@ -16,7 +16,6 @@ from cortex_actors.domain.memory import MemoryStatus, Realm
 from cortex_actors.domain.project import Trust
 from cortex_actors.storage import agents as known
 from cortex_actors.storage import convergences, memories
-from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.schema import (
     agents,
     beliefs,
@@ -25,6 +24,7 @@ from cortex_actors.storage.schema import (
     memory_tags,
 )
 from cortex_actors.storage.schema import memories as rows
+from cortex_actors.storage.tables.columns import chunks
 from cortex_actors.storage.tables.memory import MERGEABLE
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import Connection, select
 
-from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.schema import memories
+from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
     import sqlite3

@@ -13,9 +13,9 @@ from sqlalchemy import select
 
 from cortex_actors.domain.agent import Caller, shown
 from cortex_actors.errors import NotFound, NotYours, Refused
-from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.memories import readable
 from cortex_actors.storage.schema import memories
+from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -9,8 +9,8 @@ from sqlalchemy import Connection, Row, delete, select
 from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.domain.principle import Ending, Given
-from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.schema import projects, resolutions, resolved_bullets
+from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -12,8 +12,8 @@ from sqlalchemy import delete, select
 from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.domain.project import Decision, Review
-from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.schema import reviews
+from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,48 +8,62 @@ observations are rows), because a counter that is incremented is wrong after the
 
 from __future__ import annotations
 
-from cortex_actors.storage.tables.agent import agents, crumbs
-from cortex_actors.storage.tables.alert import alerts
-from cortex_actors.storage.tables.belief import (
-    beliefs,
-    memory_apart,
-    memory_changes,
-    memory_conflicts,
-)
 from cortex_actors.storage.tables.columns import Text, metadata
-from cortex_actors.storage.tables.event import dead_letters, deliveries, events
-from cortex_actors.storage.tables.file import file_states, file_writes
-from cortex_actors.storage.tables.insight import (
+from cortex_actors.storage.tables.knowledge import (
+    alerts,
+    approvals,
     cluster_insights,
     clusters,
     contradictions,
+    derivations,
+    file_states,
+    file_writes,
     insight_slots,
     insight_sources,
     insights,
     observations,
+    principle_links,
+    principles,
+    projects,
+    resolutions,
+    resolved_bullets,
+    reviews,
+    revocations,
+    runs,
 )
-from cortex_actors.storage.tables.knowledge import documents, knowledge_chunks
 from cortex_actors.storage.tables.memory import (
+    agents,
+    beliefs,
+    convergence_memories,
+    convergences,
+    crumbs,
+    documents,
+    knowledge_chunks,
     memories,
     memory_agents,
+    memory_apart,
     memory_attention,
+    memory_changes,
+    memory_conflicts,
     memory_replies,
     memory_tags,
+    posts_due,
 )
-from cortex_actors.storage.tables.ownership import leases, owner
-from cortex_actors.storage.tables.passage import passages
-from cortex_actors.storage.tables.principle import derivations, principle_links, principles
-from cortex_actors.storage.tables.project import projects, runs
-from cortex_actors.storage.tables.resolution import resolutions, resolved_bullets
-from cortex_actors.storage.tables.trust import approvals, reviews, revocations
-from cortex_actors.storage.tables.upkeep import jobs, meta, verdicts
-from cortex_actors.storage.tables.vector import (
+from cortex_actors.storage.tables.system import (
+    dead_letters,
+    deliveries,
     embedding_models,
+    events,
     index_ops,
     index_state,
+    jobs,
+    leases,
+    meta,
+    owner,
+    passages,
     vectors,
+    verdicts,
 )
-from cortex_actors.storage.tables.village import convergence_memories, convergences, posts_due
 from cortex_actors.storage.version import SCHEMA_VERSION
 
 __all__ = [

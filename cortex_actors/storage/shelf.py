@@ -15,9 +15,9 @@ from cortex_actors.domain.insight import NO_DOMAIN, PrincipleSort
 from cortex_actors.domain.principle import PrincipleStatus
 from cortex_actors.storage import schema as tables
 from cortex_actors.storage.catalogue import holds
-from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.insightrows import of_project
 from cortex_actors.storage.schema import derivations, insight_sources, insights, principles
+from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Collection

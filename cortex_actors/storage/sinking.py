@@ -16,13 +16,13 @@ from cortex_actors.domain.memory import ChangeKind, Layer
 from cortex_actors.rules import decay
 from cortex_actors.rules.decay import Judged
 from cortex_actors.storage import attending, lineage, memorylayers
-from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.schema import (
     convergence_memories,
     memories,
     memory_attention,
     memory_changes,
 )
+from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -14,9 +14,9 @@ from sqlalchemy import ColumnElement, Connection, and_, func, select
 
 from cortex_actors.domain.memory import MemoryStatus, Realm
 from cortex_actors.storage import memoryrows
-from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.memories import by_id, readable
 from cortex_actors.storage.schema import memories, memory_replies
+from cortex_actors.storage.tables.columns import chunks
 from cortex_actors.storage.tables.memory import MERGEABLE
 
 if TYPE_CHECKING:

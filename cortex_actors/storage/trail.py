@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, Row, and_, func, select, tuple_
 
 from cortex_actors.domain.project import Revocation, SourceKind
-from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.schema import (
     insight_sources,
     observations,
@@ -22,6 +21,7 @@ from cortex_actors.storage.schema import (
     resolved_bullets,
     revocations,
 )
+from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

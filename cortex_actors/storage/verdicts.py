@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import delete, func, select
 from sqlalchemy.dialects.sqlite import insert
 
-from cortex_actors.storage.chunks import chunks
 from cortex_actors.storage.schema import verdicts
+from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -73,9 +73,9 @@ _DIALECT = re.compile(
 #: Today's count of what breaks a rule. A number may only fall; at the rule's goal its line goes.
 OPEN: dict[str, int] = {
     "top": 104,
-    "fragments": 241,
+    "fragments": 240,
     "annexes": 71,
-    "folders": 7,
+    "folders": 6,
     "namesakes": 134,
     "rings": 23,
     "folder rings": 2,

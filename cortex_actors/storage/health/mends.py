@@ -30,7 +30,7 @@ from cortex_actors.storage.schema import embedding_models, passages, vectors
 from cortex_actors.storage.schema import insights as insight_rows
 from cortex_actors.storage.schema import memories as memory_rows
 from cortex_actors.storage.schema import principles as principle_rows
-from cortex_actors.storage.tables.passage import WORDS
+from cortex_actors.storage.tables.system import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

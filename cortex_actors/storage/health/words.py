@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from cortex_actors.domain.hit import Diagnosis, Repair, Severity
 from cortex_actors.storage.connection import STEPS
-from cortex_actors.storage.tables.passage import WORDS
+from cortex_actors.storage.tables.system import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -25,7 +25,7 @@ from sqlalchemy.exc import DatabaseError
 
 from cortex_actors.errors import WordsDamaged
 from cortex_actors.storage import faults
-from cortex_actors.storage.tables.passage import TOKENIZE
+from cortex_actors.storage.tables.system import TOKENIZE
 from cortex_actors.text import terms
 
 if TYPE_CHECKING:

@@ -2,20 +2,24 @@
 
 Whatever a specification closes (a set of words, a range of numbers) is closed here, so that no
 caller can forget it. The words of a set come from the domain where it has them.
+
+Long lists in pieces that one statement takes.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, TypeVar
 
 from sqlalchemy import CheckConstraint, MetaData
 from sqlalchemy import Text as Utf8
 from sqlalchemy.types import TypeDecorator
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from sqlalchemy import Dialect
+
 
 #: Every table of the ledger.
 metadata = MetaData()
@@ -118,3 +122,16 @@ def id_of_moment(prefix: str) -> CheckConstraint:
     return CheckConstraint(
         f"id GLOB '{prefix}*' AND length(id) = {length}", name="id_is_of_the_moment"
     )
+
+
+T = TypeVar("T")
+
+#: Values bound to one statement: SQLite takes some 32,000, and a long list costs time to compile.
+BOUND = 1_000
+
+
+def chunks(items: Iterable[T]) -> Iterator[list[T]]:
+    """Yield the items in lists of at most `BOUND`; nothing for no items."""
+    left = iter(items)
+    while found := list(islice(left, BOUND)):
+        yield found

@@ -1,8 +1,18 @@
-"""Memories: what agents said, what was merged into what, and what changes when one is read."""
+"""Memories: what agents said, what was merged into what, and what changes when one is read.
+
+What becomes of memories: when they held, what was done with them, what does not go together.
+
+Agents, and the crumbs they leave for their next session.
+
+What agents say to one another: posts that wait to be compared, and what was found to agree.
+
+Knowledge: documents that were given to read, in pieces.
+"""
 
 from __future__ import annotations
 
 from sqlalchemy import (
+    JSON,
     CheckConstraint,
     Column,
     ForeignKey,
@@ -16,11 +26,19 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import REAL
 
-from cortex_actors.domain.memory import Layer, MemoryStatus, MemoryType, Realm
+from cortex_actors.domain.memory import (
+    ChangeKind,
+    Convergence,
+    Layer,
+    MemoryStatus,
+    MemoryType,
+    Realm,
+)
 from cortex_actors.domain.project import Trust
 from cortex_actors.storage.tables.columns import (
     Text,
     at_least,
+    cosine,
     digest,
     filled,
     id_of_moment,
@@ -28,7 +46,7 @@ from cortex_actors.storage.tables.columns import (
     one_of,
     yes_or_no,
 )
-from cortex_actors.storage.tables.insight import DECIDERS
+from cortex_actors.storage.tables.knowledge import DECIDERS
 
 #: What is said once: the same dialogue may be said again.
 MERGEABLE = (MemoryType.FACT, MemoryType.OBSERVATION)
@@ -187,3 +205,237 @@ Index(
     memory_attention.c.due_at,
     sqlite_where=memory_attention.c.due_at.is_not(None),
 )
+
+
+#: Since when until when a memory was active: what was believed on a date is asked here alone.
+beliefs = Table(
+    "beliefs",
+    metadata,
+    Column("memory_id", Text, ForeignKey("memories.id"), primary_key=True),
+    Column("began_at", Integer, primary_key=True),
+    # NULL while it is active.
+    Column("ended_at", Integer),
+    CheckConstraint("ended_at >= began_at", name="began_is_not_behind_ended"),
+    sqlite_with_rowid=False,
+)
+Index("beliefs_by_moment", beliefs.c.began_at)
+Index("beliefs_open", beliefs.c.memory_id, unique=True, sqlite_where=beliefs.c.ended_at.is_(None))
+
+#: What was done with memories, and what has to be known to undo it: never a text. No foreign key:
+#: that a memory was forgotten is kept after it has gone.
+memory_changes = Table(
+    "memory_changes",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("memory_id", Text, nullable=False),
+    # The other memories it was about.
+    Column("others", JSON, nullable=False, server_default=text("'[]'")),
+    Column("before", JSON, nullable=False, server_default=text("'{}'")),
+    # The owner, an agent, or the actor that did it.
+    Column("by", Text, nullable=False),
+    Column("reason", Text),
+    Column("at", Integer, nullable=False),
+    Column("undone_at", Integer),
+    Column("undone_by", Text),
+    one_of("kind", ChangeKind),
+    filled("memory_id"),
+    filled("by"),
+    filled("reason"),
+    CheckConstraint("(undone_at IS NULL) = (undone_by IS NULL)", name="undone_says_by_whom"),
+    sqlite_autoincrement=True,
+)
+Index("memory_changes_by_memory", memory_changes.c.memory_id)
+
+#: Pairs that a split parted: they are not merged by themselves again.
+memory_apart = Table(
+    "memory_apart",
+    metadata,
+    Column("left_id", Text, ForeignKey("memories.id"), primary_key=True),
+    Column("right_id", Text, ForeignKey("memories.id"), primary_key=True),
+    Column("at", Integer, nullable=False),
+    Column("reason", Text),
+    CheckConstraint("left_id < right_id", name="left_is_the_lesser"),
+    filled("reason"),
+    sqlite_with_rowid=False,
+)
+Index("memory_apart_by_right", memory_apart.c.right_id)
+
+#: Pairs that cannot both hold; `ended_at` when somebody decided, or one of the two is gone.
+memory_conflicts = Table(
+    "memory_conflicts",
+    metadata,
+    Column("left_id", Text, ForeignKey("memories.id"), primary_key=True),
+    Column("right_id", Text, ForeignKey("memories.id"), primary_key=True),
+    Column("decided_by", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("found_at", Integer, nullable=False),
+    Column("ended_at", Integer),
+    CheckConstraint("left_id < right_id", name="left_is_the_lesser"),
+    one_of("decided_by", DECIDERS),
+    filled("reason"),
+    sqlite_with_rowid=False,
+)
+Index("memory_conflicts_by_right", memory_conflicts.c.right_id)
+
+
+CRUMB_TYPES = ("orientation", "technical", "emotional", "task")
+PRIORITIES = ("HIGH", "MEDIUM", "LOW")
+
+#: A colour as a page writes it.
+_COLOR = "#" + "[0-9A-Fa-f]" * 6
+
+#: Who remembers and posts: an id, and the profile that others see.
+agents = Table(
+    "agents",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("display_name", Text, nullable=False),
+    Column("symbol", Text, nullable=False),
+    Column("color", Text, nullable=False, server_default=text("'#888888'")),
+    Column("generation", Integer, nullable=False, server_default=text("0")),
+    Column("lineage", Text),
+    Column("specialization", Text),
+    Column("origin_story", Text),
+    Column("registered_at", Integer, nullable=False),
+    CheckConstraint(
+        "length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Z0-9_-]*'", name="id_is_a_name"
+    ),
+    filled("display_name"),
+    filled("symbol"),
+    CheckConstraint(f"color GLOB '{_COLOR}'", name="color_is_hexadecimal"),
+)
+
+#: Whether something is unfinished is asked of `unfinished`: an empty list is `[]`.
+crumbs = Table(
+    "crumbs",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("agent_id", Text, ForeignKey("agents.id"), nullable=False),
+    Column("session_id", Text, nullable=False),
+    Column("type", Text, nullable=False, server_default=text("'orientation'")),
+    Column("priority", Text, nullable=False, server_default=text("'MEDIUM'")),
+    Column("summary", Text, nullable=False),
+    Column("discoveries", JSON, nullable=False, server_default=text("'[]'")),
+    Column("emotional_state", JSON, nullable=False, server_default=text("'{}'")),
+    Column("unfinished", JSON, nullable=False, server_default=text("'[]'")),
+    # Kind of thing -> what to look up.
+    Column("links", JSON, nullable=False, server_default=text("'{}'")),
+    Column("if_disoriented", JSON, nullable=False, server_default=text("'[]'")),
+    Column("left_at", Integer, nullable=False),
+    # Who had it left: the owner, or the agent whose token it was; `import` for one from a file.
+    Column("saved_by", Text, nullable=False, server_default=text("'owner'")),
+    id_of_moment("crm_"),
+    filled("session_id"),
+    one_of("type", CRUMB_TYPES),
+    one_of("priority", PRIORITIES),
+    filled("summary"),
+    filled("saved_by"),
+)
+Index("crumbs_by_agent", crumbs.c.agent_id, crumbs.c.left_at)
+Index("crumbs_by_session", crumbs.c.session_id)
+
+
+#: Posts of the village and of bridges that were not compared with what other agents say yet; the
+#: row goes when they were.
+posts_due = Table(
+    "posts_due",
+    metadata,
+    Column("memory_id", Text, ForeignKey("memories.id"), primary_key=True),
+    sqlite_with_rowid=False,
+)
+
+#: What several agents were found to say alike; a group of posts is told of once, for ever.
+convergences = Table(
+    "convergences",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("likeness", REAL, nullable=False),
+    Column("found_at", Integer, nullable=False),
+    one_of("kind", Convergence),
+    cosine("likeness"),
+    sqlite_autoincrement=True,
+)
+
+convergence_memories = Table(
+    "convergence_memories",
+    metadata,
+    Column("convergence_id", Integer, ForeignKey("convergences.id"), primary_key=True),
+    Column("memory_id", Text, ForeignKey("memories.id"), primary_key=True),
+    sqlite_with_rowid=False,
+)
+Index("convergence_memories_by_memory", convergence_memories.c.memory_id)
+
+
+KNOWLEDGE_STATES = ("active", "withdrawn")
+
+#: One row for each piece of a document, in the order of the document.
+knowledge_chunks = Table(
+    "knowledge_chunks",
+    metadata,
+    Column("id", Text, primary_key=True),
+    # A file's path or an address.
+    Column("source", Text, nullable=False),
+    Column("ordinal", Integer, nullable=False),
+    Column("topic", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    # The headings above it, outermost first.
+    Column("headings", JSON, nullable=False, server_default=text("'[]'")),
+    Column("text", Text, nullable=False),
+    Column("is_code", Integer, nullable=False, server_default=text("0")),
+    Column("code_language", Text),
+    Column("tags", JSON, nullable=False, server_default=text("'[]'")),
+    Column("cross_refs", JSON, nullable=False, server_default=text("'[]'")),
+    Column("text_hash", LargeBinary, nullable=False),
+    Column("status", Text, nullable=False, server_default=text("'active'")),
+    Column("read_at", Integer, nullable=False),
+    CheckConstraint("id GLOB 'kb_*'", name="id_is_of_knowledge"),
+    at_least("ordinal", 0),
+    filled("text"),
+    yes_or_no("is_code"),
+    CheckConstraint("code_language IS NULL OR is_code = 1", name="only_code_has_a_language"),
+    digest("text_hash"),
+    one_of("status", KNOWLEDGE_STATES),
+)
+# What a document no longer says keeps its row, and its place goes to another.
+Index(
+    "knowledge_chunks_in_place",
+    knowledge_chunks.c.source,
+    knowledge_chunks.c.ordinal,
+    unique=True,
+    sqlite_where=knowledge_chunks.c.status == "active",
+)
+Index("knowledge_chunks_by_topic", knowledge_chunks.c.topic)
+Index("knowledge_chunks_by_text", knowledge_chunks.c.text_hash)
+
+#: One row for each document that was read: one that has not changed costs a hash.
+documents = Table(
+    "documents",
+    metadata,
+    # A file's path or an address.
+    Column("source", Text, primary_key=True),
+    # SHA-256 of its bytes.
+    Column("content_hash", LargeBinary, nullable=False),
+    # The version of what read it.
+    Column("read_as", Integer, nullable=False),
+    Column("topic", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("tags", JSON, nullable=False, server_default=text("'[]'")),
+    # Bytes.
+    Column("size", Integer, nullable=False),
+    # Secrets that were taken out.
+    Column("redacted", Integer, nullable=False, server_default=text("0")),
+    Column("saved_by", Text, nullable=False, server_default=text("'owner'")),
+    Column("trust", Text, nullable=False, server_default=text("'file'")),
+    Column("read_at", Integer, nullable=False),
+    Column("withdrawn_at", Integer),
+    filled("source"),
+    digest("content_hash"),
+    at_least("read_as", 1),
+    at_least("size", 0),
+    at_least("redacted", 0),
+    filled("saved_by"),
+    one_of("trust", Trust),
+)
+Index("documents_by_topic", documents.c.topic)
