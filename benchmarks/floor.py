@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from benchmarks.said import fields
 from cortex_actors import topics
 from cortex_actors.clock import SystemClock, ulid
-from cortex_actors.storage import connection
-from cortex_actors.storage.migrate import migrate
+from cortex_actors.storage.ledger import connection
+from cortex_actors.storage.ledger.migrate import migrate
 
 if TYPE_CHECKING:
     from pathlib import Path

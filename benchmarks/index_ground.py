@@ -28,8 +28,7 @@ from cortex_actors.sections import StorageSettings
 from cortex_actors.storage import embedded, indexing, passages
 from cortex_actors.storage.indexer import Indexer
 from cortex_actors.storage.journal import LedgerJournal
-from cortex_actors.storage.ledger import Ledger
-from cortex_actors.storage.records import Records
+from cortex_actors.storage.ledger.actor import Ledger, Records
 from cortex_actors.storage.vectors import Vectors
 from supervision import ChildSpec, Supervisor
 
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cortex_actors.storage.blobs import Matrix
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
     from supervision import Report
 
 #: The collection that is used, and its vector space.

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.clock import Clock
     from cortex_actors.embedding.provider import Provider
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.tree import Tree
 
 #: Texts of one request to a bare provider, and the requests in flight: more gains nothing.

@@ -32,10 +32,11 @@ from cortex_actors.pipeline.comparing import Comparing, Tools
 from cortex_actors.pipeline.ruling import Ruling
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.sections import ReconciliationSettings
-from cortex_actors.storage import connection, embedded, insights, projects
+from cortex_actors.storage import embedded, insights, projects
 from cortex_actors.storage.insights import Finding
+from cortex_actors.storage.ledger import connection
+from cortex_actors.storage.ledger.migrate import migrate
 from cortex_actors.storage.matrix import VectorMatrix
-from cortex_actors.storage.migrate import migrate
 from cortex_actors.storage.neighbours import Neighbours
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from cortex_actors.pipeline.reconciliation import Reconciliation
-    from cortex_actors.storage.records import Records
+    from cortex_actors.storage.ledger.actor import Records
 
 T = TypeVar("T")
 

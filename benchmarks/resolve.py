@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
     from cortex_actors.storage.blobs import Matrix
-    from cortex_actors.storage.records import Records
+    from cortex_actors.storage.ledger.actor import Records
 
 #: How much dearer a change may be among 10 times as many.
 GOAL = 5.0

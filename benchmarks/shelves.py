@@ -25,9 +25,8 @@ from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.ref import start_actor
 from cortex_actors.sections import StorageSettings
 from cortex_actors.storage import embedded, knowledge, memories
-from cortex_actors.storage.ledger import Ledger
+from cortex_actors.storage.ledger.actor import Ledger, Records
 from cortex_actors.storage.models import Chosen
-from cortex_actors.storage.records import Records
 from cortex_actors.storage.search.query import Query
 from cortex_actors.storage.search.search import Search
 

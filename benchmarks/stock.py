@@ -9,8 +9,8 @@ import numpy as np
 
 from cortex_actors.clock import SystemClock, ulid
 from cortex_actors.embedding.hashing import DIMENSION, HashingProvider
-from cortex_actors.storage import connection
-from cortex_actors.storage.migrate import migrate
+from cortex_actors.storage.ledger import connection
+from cortex_actors.storage.ledger.migrate import migrate
 
 if TYPE_CHECKING:
     import sqlite3

@@ -28,8 +28,7 @@ from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.ref import start_actor
 from cortex_actors.sections import StorageSettings
 from cortex_actors.storage import embedded, indexing, passages
-from cortex_actors.storage.ledger import Ledger
-from cortex_actors.storage.records import Records
+from cortex_actors.storage.ledger.actor import Ledger, Records
 from cortex_actors.storage.schema import agents, memories
 from cortex_actors.storage.vectors import Vectors
 

@@ -21,7 +21,7 @@ from cortex_actors.tokens import Tokens
 from cortex_actors.verbs import Verbs
 
 if TYPE_CHECKING:
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 #: Characters of a moment, as `iso` writes it, that are its day.
 _DAY = 10

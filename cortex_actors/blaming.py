@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.principle import Given
     from cortex_actors.domain.project import Project
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 #: Matches of a text that are told, each with all that it came of.
 MOST = 10

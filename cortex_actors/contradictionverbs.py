@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from cortex_actors.storage.contradictions import Contradiction
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 #: How a contradiction may be asked for.
 STATES = (contradictions.OPEN, *contradictions.DECISIONS, ALL)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
     from cortex_actors.domain.memory import Crumb
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 #: Hours that are looked back for, unless asked otherwise: a week; and at most: a hundred years.
 LOOKBACK, FARTHEST = 168, 876_000

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.memory import Access
     from cortex_actors.storage.duplicates import Pair
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.tending import Where
 
 #: Days without a look after which a memory is stale, where nobody says otherwise (the document's).

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cortex_actors.rules.decay import Decay
     from cortex_actors.storage.duplicates import Pair
     from cortex_actors.storage.idleness import Idle, RealmHealth
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.sinking import Earned
 
 #: From how many on something is worth saying (the document's): stale memories, promotions.

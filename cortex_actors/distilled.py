@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.principle import Link, Principle
     from cortex_actors.storage.fading import Evidence, Scales
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.shelf import Wanted
 
 #: What is counted about each principle, for the orders that no column has.

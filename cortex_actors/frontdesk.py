@@ -26,8 +26,7 @@ from cortex_actors.pipeline.organiser import Organiser
 from cortex_actors.pipeline.ruling import Ruling
 from cortex_actors.schedule.scheduler import Scheduler
 from cortex_actors.storage import resolutions
-from cortex_actors.storage.ledger import Ledger
-from cortex_actors.storage.records import Records
+from cortex_actors.storage.ledger.actor import Ledger, Records
 from cortex_actors.storage.vectors import Vectors
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from cortex_actors.storage.clusters import Cluster
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 #: What comes first in each order of clusters.
 _ORDERS: dict[ClusterSort, Callable[[Cluster], tuple[float, ...]]] = {

@@ -20,7 +20,7 @@ from cortex_actors.storage.naming import Named, find
 from cortex_actors.verbs import SOURCE, Verbs
 
 if TYPE_CHECKING:
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 #: Insights that an overview of promotions looks at: some hundred milliseconds.
 CONSIDERED = 5_000

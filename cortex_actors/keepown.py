@@ -11,7 +11,7 @@ from cortex_actors.storage import memorylist, realms
 if TYPE_CHECKING:
     from cortex_actors.domain.agent import Caller
     from cortex_actors.domain.memory import Memory
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 #: Memories that one request may name.
 MOST = 1_000

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.memory import Memory
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 
 class KeepVerbs(Verbs):

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.memory import Layer, Memory
     from cortex_actors.rules.decay import Decay
+    from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.lineage import Node
     from cortex_actors.storage.memorychanges import Change
-    from cortex_actors.storage.records import Connection
 
 #: Memories of one lineage that an answer holds; and those that its drawing shows.
 NODES, DRAWN = 2_000, 200

@@ -24,7 +24,7 @@ from cortex_actors.verbs import Verbs
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 #: Characters of a topic, and of the name under which a text is handed in.
 _TOPIC, _NAME = 64, 500

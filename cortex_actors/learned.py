@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.insight import Insight, InsightSource
     from cortex_actors.storage.catalogue import Wanted
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 
 def insights(connection: Connection, wanted: Wanted) -> dict[str, Any]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cortex_actors.storage.events import StoredEvent, Wanted
-    from cortex_actors.storage.records import Connection, Records
+    from cortex_actors.storage.ledger.actor import Connection, Records
 
     Unit = Callable[..., list[tuple[int, str]]]
 

@@ -14,7 +14,7 @@ from cortex_actors.verbs import Verbs
 
 if TYPE_CHECKING:
     from cortex_actors.domain.principle import Link, Principle
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 
 class LinkVerbs(Verbs):

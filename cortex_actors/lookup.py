@@ -15,25 +15,23 @@ from cortex_actors.errors import BadInput, CortexError, LedgerDown, NotFound, Un
 from cortex_actors.pipeline import reading
 from cortex_actors.storage import (
     alerts,
-    backups,
     embedded,
     indexing,
     journal,
     passages,
     principles,
-    replacement,
-    reports,
     resolutions,
     revocations,
     shelf,
 )
 from cortex_actors.storage import insights as insight_rows
 from cortex_actors.storage import projects as project_rows
+from cortex_actors.storage.ledger import backups, recovery
 
 if TYPE_CHECKING:
     from cortex_actors.domain.project import Project
     from cortex_actors.home import Home
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.topics import Topic
 
 M = TypeVar("M", bound=Mapping[str, Any])
@@ -191,11 +189,11 @@ def kept(home: Home, now: int) -> dict[str, Any]:
     with suppress(LedgerDown):
         copies = [each for each in backups.listed(home.backups) if not each.migrated]
     newest = {"at": copies[0].at, "path": str(copies[0].path)} if copies else None
-    since = replacement.restored_at(home.ledger) or 0
+    since = backups.restored_at(home.ledger) or 0
     return {
         "backup": newest,
         "checked_at": backups.checked_at(home.backups),
-        "recovery": reports.latest(home.backups, now, since=since),
+        "recovery": recovery.latest(home.backups, now, since=since),
     }
 
 

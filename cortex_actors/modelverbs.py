@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
 
     from cortex_actors.embedding.seat import Info
+    from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.models import Chosen
-    from cortex_actors.storage.records import Connection, Records
 
 #: What is said of a compiled model that was lost, while it is compiled.
 _AGAIN = "it is being made again"

@@ -14,7 +14,7 @@ from cortex_actors.federation.vault import Vault
 from cortex_actors.judging.choose import layers_for
 from cortex_actors.runtime.child import ChildProcess
 from cortex_actors.storage import models
-from cortex_actors.storage.ledger import Ledger
+from cortex_actors.storage.ledger.actor import Ledger
 from cortex_actors.watching.hints import Hints
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cortex_actors.domain.hit import Recall
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 #: Where memories lie.
 _MEMORIES: Final = tuple(memories.COLLECTIONS.values())

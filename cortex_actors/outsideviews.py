@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.hit import Hit
     from cortex_actors.domain.principle import Principle
     from cortex_actors.storage.fading import Evidence
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 #: Episodes of a memory that are told.
 RECENT: Final = 3

@@ -28,8 +28,8 @@ from cortex_actors.schedule.scheduler import Scheduler
 from cortex_actors.storage import embedded
 from cortex_actors.storage.indexer import Indexer
 from cortex_actors.storage.journal import LedgerJournal
+from cortex_actors.storage.ledger.actor import Records
 from cortex_actors.storage.matrix import VectorMatrix
-from cortex_actors.storage.records import Records
 from cortex_actors.storage.vectors import Vectors
 from cortex_actors.watching.watcher import WatcherParts
 from cortex_actors.watching.watchlist import Watchlist

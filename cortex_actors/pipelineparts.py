@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from cortex_actors.runtime.actor import AsyncioActor
     from cortex_actors.settings import Settings
     from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.ledger.actor import Records
     from cortex_actors.storage.matrix import VectorMatrix
-    from cortex_actors.storage.records import Records
     from cortex_actors.world import World
 
 #: Seconds for which a model may still be loading before a file is written without it.

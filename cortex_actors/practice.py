@@ -18,9 +18,9 @@ from cortex_actors.checkup.visit import Visit
 from cortex_actors.errors import ActorAway, IndexDown
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import indexing, probes
-from cortex_actors.storage.files import Halt
 from cortex_actors.storage.generations import Generations
 from cortex_actors.storage.health.reader import Reader
+from cortex_actors.storage.ledger.files import Halt
 from cortex_actors.storage.vectors import COLLECTIONS, Vectors
 from cortex_actors.topics import FILE_CHANGED
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.event import FileChanged
     from cortex_actors.domain.hit import Diagnosis
     from cortex_actors.settings import Settings
-    from cortex_actors.storage.records import Connection, Records
+    from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.world import World
 
 #: What the doctor is called as the source of an event.

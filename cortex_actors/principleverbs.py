@@ -16,7 +16,7 @@ from cortex_actors.storage.shelf import GIVEN, Wanted
 from cortex_actors.verbs import Verbs
 
 if TYPE_CHECKING:
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 #: A line of a file: its absolute path, and a number that a file may have lines of.
 _LINE = re.compile(r"(/.*):([0-9]{1,9})", re.DOTALL)

@@ -22,7 +22,7 @@ from cortex_actors.text.sections import dialect_of
 if TYPE_CHECKING:
     from cortex_actors.bus.bus import Bus
     from cortex_actors.domain.project import Project
-    from cortex_actors.storage.records import Connection, Records
+    from cortex_actors.storage.ledger.actor import Connection, Records
 
 #: Characters of a source: every record of the log in memory holds one, and there are thousands.
 SOURCE_LIMIT = 200

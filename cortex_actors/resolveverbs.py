@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.principle import Report, Resolved
     from cortex_actors.domain.project import Project
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 #: For whom a text is made where nobody says it and no file does.
 USUAL = "claude"

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cortex_actors.domain.event import Event, Payload
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 #: What is listed where nothing else is asked for: what nobody has decided yet.
 WAITING = "waiting"

@@ -28,7 +28,7 @@ from cortex_actors.storage.revoking import Revoked
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable
 
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 #: Texts that an answer shows of those that are gone.
 SHOWN = 20

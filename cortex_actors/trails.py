@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.principle import Derivation, Principle
     from cortex_actors.domain.project import Approval, Review, Revocation
     from cortex_actors.storage.contradictions import Contradiction
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.trail import Bullet, Line
 
 

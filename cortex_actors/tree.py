@@ -61,7 +61,7 @@ from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.ref import start_actor
 from cortex_actors.runtime.watchdog import Watchdog
 from cortex_actors.scribe import scribe
-from cortex_actors.storage import turns
+from cortex_actors.storage.ledger import actor
 from cortex_actors.watchers import Watchers
 from cortex_actors.world import World
 
@@ -179,7 +179,7 @@ class Tree:
     @property
     def fatal(self) -> CortexError | None:
         """Return the error over which the tree ended at once, or that its stop ran into."""
-        return self._crashes.fatal or turns.fault(self._home.ledger)
+        return self._crashes.fatal or actor.fault(self._home.ledger)
 
     async def start(self) -> Tree:
         """Start every branch; raises `StartError` when one does not start."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Sequence
 
     from cortex_actors.domain.event import Event, Payload
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.takeback import Effect, Source
 
 #: Ids that one event names: its payload has a limit.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cortex_actors.deskparts import Parts
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.project import Project
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 T = TypeVar("T")
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
     from cortex_actors.memory.agreeing import Answer
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 #: Characters a question may have: a page, not a book.
 QUESTION_LIMIT = 4_096

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from cortex_actors.memory.agreeing import Answer
     from cortex_actors.rules.convergence import Apart, Group
     from cortex_actors.storage.convergences import Told
+    from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.nearposts import Post
-    from cortex_actors.storage.records import Connection
     from cortex_actors.storage.threads import Thread
 
 #: Decimals of a cosine in an answer.

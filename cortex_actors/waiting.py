@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.insight import Insight
     from cortex_actors.rules.promotion import Requirement, Thresholds
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 #: What a person is asked: whether a text may be used at all, whether it may be a principle, or
 #: whether a principle may be written into files of other projects.

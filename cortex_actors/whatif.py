@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cortex_actors.pipeline.supposing import Supposed
     from cortex_actors.rules.promotion import Thresholds
     from cortex_actors.storage.fading import Scales
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 
 def shaped(

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cortex_actors.rules.classification import Count, Grounds
     from cortex_actors.rules.promotion import Requirement, Standing, Thresholds
     from cortex_actors.storage.contradictions import Contradiction
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 #: What is said of an insight that nothing holds up.
 READY = "ready"

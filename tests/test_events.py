@@ -14,7 +14,7 @@ from cortex_actors.storage import append
 from cortex_actors.testing import eventually, settled, temporary_cortex
 
 if TYPE_CHECKING:
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.tree import Tree
 
 pytestmark = pytest.mark.slow

@@ -13,7 +13,7 @@ from cortex_actors.cli import lifecycle
 from cortex_actors.errors import CortexError, HomeUnwritable
 from cortex_actors.home import SOCKET_PATH_LIMIT, Home, write_private
 from cortex_actors.logfile import RotatingFile
-from cortex_actors.storage import backups, check, faults
+from cortex_actors.storage.ledger import backups, faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -235,7 +235,7 @@ class TestPrivacy:
 #: What writes a file of the home, by the name that it is given there.
 WRITERS: dict[str, Callable[[Home], object]] = {
     "cortex.lock": lambda home: lock._opened(home, os.O_RDWR | os.O_CREAT),
-    "cortex.db.suspect": lambda home: check.suspect(home.ledger, "torn"),
+    "cortex.db.suspect": lambda home: faults.suspect(home.ledger, "torn"),
     "calibration.toml": lambda home: calibrated.write(home.calibration, [], at=0),
     ".calibration.toml.new": lambda home: calibrated.write(home.calibration, [], at=0),
     "logs/cortex.ndjson": lambda home: RotatingFile(home.logs / "cortex.ndjson"),

@@ -20,7 +20,7 @@ from tests.storage.support import unit
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.tree import Tree
 
 #: A rule, one that says it for less, and one that nobody can follow beside it.

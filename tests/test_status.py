@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cortex_actors.cortex import FrontDesk
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.tree import Tree
 
 

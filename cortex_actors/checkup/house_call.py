@@ -15,10 +15,10 @@ from cortex_actors.domain.event import Event
 from cortex_actors.domain.hit import Diagnosis, Severity
 from cortex_actors.errors import ConfigurationError
 from cortex_actors.settings import Settings, load
-from cortex_actors.storage import offline, replacement
 from cortex_actors.storage.append import store
-from cortex_actors.storage.files import Halt
 from cortex_actors.storage.health.reader import Reader
+from cortex_actors.storage.ledger import backups, offline
+from cortex_actors.storage.ledger.files import Halt
 from cortex_actors.topics import FILE_CHANGED
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.domain.event import FileChanged, Payload
     from cortex_actors.home import Home
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 #: What the doctor is called as the source of an event.
 SOURCE = "doctor"
@@ -40,7 +40,7 @@ async def visit(home: Home, clock: Clock, *, repair: bool, thorough: bool) -> di
     See `checkup.visit.Visit`. Files that were missed are read by the next start; a new generation
     of the index is built by it, too.
     """
-    replacement.finish(home.ledger)
+    backups.finish(home.ledger)
     settings, wrong = _settings(home)
     patient = Patient(home, settings, clock, online=False, thorough=thorough)
     call = _HouseCall(patient, wrong)

@@ -11,7 +11,7 @@ from cortex_actors import lock
 from cortex_actors.clock import SECOND, iso
 from cortex_actors.domain.hit import Diagnosis, Severity
 from cortex_actors.errors import LedgerDown
-from cortex_actors.storage import backups, copying, files
+from cortex_actors.storage.ledger import backups, files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,10 +91,10 @@ def room(patient: Patient) -> Iterator[Diagnosis]:
             Severity.ERROR,
             "make room",
         )
-    elif free < need + copying.MARGIN:
+    elif free < need + backups.MARGIN:
         yield Diagnosis(
             "disk",
-            f"{shown}, and the next backup needs {(need + copying.MARGIN) / MB:,.0f}",
+            f"{shown}, and the next backup needs {(need + backups.MARGIN) / MB:,.0f}",
             Severity.WARNING,
             "make room, or copy elsewhere: cortex backup --to PATH",
         )
@@ -123,7 +123,7 @@ def backed_up(patient: Patient) -> Iterator[Diagnosis]:
     else:
         yield _newest(hourly[0], patient)
     for each in copies if patient.thorough else hourly[:1]:
-        wrong = copying.problem(each.path) if patient.thorough else _unreadable(each)
+        wrong = backups.problem(each.path) if patient.thorough else _unreadable(each)
         if wrong:
             yield Diagnosis(
                 "backups",
@@ -150,7 +150,7 @@ def _newest(copy: backups.Backup, patient: Patient) -> Diagnosis:
 def _unreadable(copy: backups.Backup) -> str:
     """Return why a copy cannot be opened as a ledger; "" when it can."""
     try:
-        return "" if copying.version(copy.path) else "it is no ledger"
+        return "" if backups.version(copy.path) else "it is no ledger"
     except (sqlite3.Error, OSError) as error:
         return str(error)
 

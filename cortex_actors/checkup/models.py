@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from cortex_actors.checkup.patient import Patient
     from cortex_actors.modelsections import EmbeddingSettings
     from cortex_actors.storage.health.scope import Scope
+    from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.models import Chosen
-    from cortex_actors.storage.records import Connection
 
 #: The packages that run a compiled model: others only made it.
 _RUNNING = ("onnxruntime", "tokenizers")

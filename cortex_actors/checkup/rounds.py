@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from cortex_actors.checkup import files, keeping, models
 from cortex_actors.domain.hit import Diagnosis, Severity
 from cortex_actors.errors import CortexError, DeadlineExceeded, DiskFault
-from cortex_actors.storage import check
 from cortex_actors.storage.health import (
     believed,
     orders,
@@ -27,6 +26,7 @@ from cortex_actors.storage.health import (
 from cortex_actors.storage.health.learned import learned
 from cortex_actors.storage.health.reader import LIMIT, NO_LIMIT, Reader
 from cortex_actors.storage.indexing import state
+from cortex_actors.storage.ledger import faults
 from cortex_actors.storage.models import active
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
     from cortex_actors.checkup.files import Seen
     from cortex_actors.checkup.patient import Patient
-    from cortex_actors.storage.files import Halt
     from cortex_actors.storage.health.scope import Check
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
+    from cortex_actors.storage.ledger.files import Halt
 
 #: Checks of what the ledger holds; each sees one moment of it.
 LEDGER: tuple[tuple[str, Check], ...] = (
@@ -126,7 +126,7 @@ def guarded(
 
 def _missing(patient: Patient) -> Iterable[Diagnosis]:
     """Say that there is no ledger: because there never was one, or because it is gone."""
-    if gone := check.damage(patient.home.ledger):
+    if gone := faults.damage(patient.home.ledger):
         yield Diagnosis("ledger", gone, Severity.ERROR, _RECOVER, damaged=True)
     else:
         yield Diagnosis("ledger", "there is none yet", Severity.NOTE, "cortex start makes one")
@@ -172,5 +172,5 @@ def _marked(found: list[Diagnosis], patient: Patient) -> list[Diagnosis]:
     """Return what was found; of damage the next start is told."""
     damage = next((each for each in found if each.damaged), None)
     if damage is not None:
-        check.suspect(patient.home.ledger, damage.found)
+        faults.suspect(patient.home.ledger, damage.found)
     return found

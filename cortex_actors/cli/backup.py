@@ -17,8 +17,8 @@ from cortex_actors.client import Client
 from cortex_actors.clock import SECOND, SystemClock, iso
 from cortex_actors.errors import DaemonDown, LedgerDown, NotFound, Refused
 from cortex_actors.home import Home
-from cortex_actors.storage import backups, replacement, restoring
-from cortex_actors.storage.copying import problem
+from cortex_actors.storage.ledger import backups, offline
+from cortex_actors.storage.ledger.backups import problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,7 +73,7 @@ def backup(
 def restore(
     wanted: Annotated[
         str, typer.Argument(metavar="[NAME|PATH|latest]", help="Which; the newest if left out.")
-    ] = restoring.LATEST,
+    ] = offline.LATEST,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: JsonOption = False,
     home: HomeOption = None,
@@ -81,12 +81,12 @@ def restore(
     """Put a backup in the place of the ledger, which is kept aside; the daemon must be down."""
     where = Home.of(home)
     with _alone(where):
-        choice = restoring.choose(where, wanted)
+        choice = offline.choose(where, wanted)
         if not as_json:
             _compare(choice, where)
         if not yes:
             _confirm(choice)
-        aside = restoring.restore(where, choice, at=SystemClock().now())
+        aside = offline.restore(where, choice, at=SystemClock().now())
     if as_json:
         show_json(
             {
@@ -112,7 +112,7 @@ def _alone(home: Home) -> Iterator[None]:
         raise NotFound(f"there is no home at {home.root}; give one with --home or CORTEX_HOME")
     held = lock.acquire(home)
     try:
-        replacement.finish(home.ledger)
+        backups.finish(home.ledger)
         yield
     finally:
         held.close()
@@ -135,7 +135,7 @@ def _taken(home: Home, to: str | None, *, at: int) -> backups.Backup:
             return backups.take_now(home.ledger, home.backups, at=at)
         return backups.take_to(home.ledger, Path(to), at=at)
     except LedgerDown as error:
-        from cortex_actors.storage import faults, offline  # noqa: PLC0415 - seldom needed
+        from cortex_actors.storage.ledger import faults, offline  # noqa: PLC0415 - seldom needed
 
         if faults.is_damage(error):
             offline.refuse_damaged(home.ledger, doing="copy")
@@ -183,7 +183,7 @@ def _verdict(path: Path, wrong: str) -> str:
     return f"damaged: {wrong}" if os.access(path, os.R_OK) else f"cannot be read: {wrong}"
 
 
-def _compare(choice: restoring.Choice, home: Home) -> None:
+def _compare(choice: offline.Choice, home: Home) -> None:
     """Say what a backup holds, and what would be missing."""
     there, here = choice.backup, choice.ledger
     print(f"{choice.path} is good, schema version {choice.version}")
@@ -200,7 +200,7 @@ def _compare(choice: restoring.Choice, home: Home) -> None:
     )
 
 
-def _confirm(choice: restoring.Choice) -> None:
+def _confirm(choice: offline.Choice) -> None:
     """Ask; raises `Refused` for no, and where nobody can be asked."""
     if not sys.stdin.isatty():
         message = f"refused to restore {choice.path} without being asked to"
@@ -209,7 +209,7 @@ def _confirm(choice: restoring.Choice) -> None:
         raise Refused("nothing was restored")
 
 
-def _seq(found: restoring.Contents) -> object:
+def _seq(found: offline.Contents) -> object:
     """Return the number of the last event, if it is known."""
     return "?" if found.last_seq is None else found.last_seq
 

@@ -42,7 +42,7 @@ def rows(found: dict[str, Any]) -> list[tuple[str, str]]:
     if found.get("checked_at"):
         shown.append(("checked", f"every page of the ledger, {iso(found['checked_at'])}"))
     if found.get("recovery"):
-        from cortex_actors.storage.reports import sentence  # noqa: PLC0415 - seldom needed
+        from cortex_actors.storage.ledger.recovery import sentence  # noqa: PLC0415 - seldom needed
 
         shown.append(("recovery", sentence(found["recovery"])))
     return shown

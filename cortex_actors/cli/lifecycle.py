@@ -69,9 +69,9 @@ def start(home: Home, *, timeout: float, as_json: bool) -> int:
         return 0
     print(f"started, pid {child.pid}, in {took:.2f} s")
     if report is not None:
-        from cortex_actors.storage import reports  # noqa: PLC0415 - seldom needed
+        from cortex_actors.storage.ledger import recovery  # noqa: PLC0415 - seldom needed
 
-        print(reports.line(reports.read(report)))
+        print(recovery.line(recovery.read(report)))
     return 0
 
 

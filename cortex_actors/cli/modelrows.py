@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.client import Answer
     from cortex_actors.home import Home
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 T = TypeVar("T")
 
@@ -49,7 +49,7 @@ def prune(home: Home) -> Answer:
 
 def _unit(home: Home, unit: Callable[[Connection], T]) -> T:
     """Run a unit of work in the ledger of a daemon that is down."""
-    from cortex_actors.storage import offline  # noqa: PLC0415 - SQLAlchemy
+    from cortex_actors.storage.ledger import offline  # noqa: PLC0415 - SQLAlchemy
 
     if not home.ledger.exists():
         # Nothing is locked, because not even the home may be there.

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from cortex_actors.embedding.manifest import Gates
     from cortex_actors.embedding.models import Model
     from cortex_actors.home import Home
+    from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.models import Chosen
-    from cortex_actors.storage.records import Connection
 
 #: Seconds a daemon may take to answer: it reads the model's files, or asks an endpoint.
 TIMEOUT = 120.0
@@ -176,7 +176,7 @@ def _float_model(home: Home, source: str, known: Chosen | None) -> Model:
 def _written(home: Home, name: str) -> Answer:
     """Write down the model in the ledger of a daemon that is down; the next start does the work."""
     from cortex_actors.embedding.models import GIVE, locate  # noqa: PLC0415 - seldom needed
-    from cortex_actors.storage import offline  # noqa: PLC0415 - SQLAlchemy
+    from cortex_actors.storage.ledger import offline  # noqa: PLC0415 - SQLAlchemy
     from cortex_actors.storage.models import Chosen  # noqa: PLC0415 - likewise
 
     model = locate(name, mend=GIVE)

@@ -14,7 +14,7 @@ from cortex_actors import lock, publishing
 from cortex_actors.cli import lifecycle
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import AlreadyRunning, AnswerLost, BadInput, DaemonDown
-from cortex_actors.storage import offline
+from cortex_actors.storage.ledger import offline
 
 if TYPE_CHECKING:
     from collections.abc import Callable

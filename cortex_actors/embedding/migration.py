@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.embedding.provider import Provider, Row
     from cortex_actors.storage.embeddable import Waiting
+    from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.models import Chosen
-    from cortex_actors.storage.records import Connection, Records
 
 log = logging.getLogger("cortex.migrator")
 

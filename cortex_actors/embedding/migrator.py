@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from cortex_actors.embedding.migration import Busy
     from cortex_actors.embedding.provider import Provider
     from cortex_actors.embedding.seat import Seat
+    from cortex_actors.storage.ledger.actor import Records
     from cortex_actors.storage.models import Chosen
-    from cortex_actors.storage.records import Records
 
 log = logging.getLogger("cortex.migrator")
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.embedding.provider import Provider
     from cortex_actors.embedding.seat import Seat
+    from cortex_actors.storage.ledger.actor import Records
     from cortex_actors.storage.models import Chosen
-    from cortex_actors.storage.records import Records
 
 #: Days for which the vectors of a model that was replaced are kept, so that going back is quick.
 KEPT_DAYS = 7

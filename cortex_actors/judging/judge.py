@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from cortex_actors.judging.layer import Answer, Layer, MakeLayers, Told
     from cortex_actors.judging.tally import JudgeInfo
     from cortex_actors.modelsections import JudgingSettings
-    from cortex_actors.storage.records import Connection, Records
+    from cortex_actors.storage.ledger.actor import Connection, Records
 
 log = logging.getLogger("cortex.judge")
 

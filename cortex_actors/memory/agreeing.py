@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from cortex_actors.runtime.threads import Threads
     from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.nearposts import NearPosts, Post
-    from cortex_actors.storage.records import Connection, Records
 
 #: Posts that are compared with one another, as the document has it.
 MOST = 20

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from cortex_actors.memory.ports import Embed
     from cortex_actors.memorysections import MemorySettings
     from cortex_actors.storage.blobs import Matrix
-    from cortex_actors.storage.records import Connection, Records
+    from cortex_actors.storage.ledger.actor import Connection, Records
 
 log = logging.getLogger("cortex.archivist")
 

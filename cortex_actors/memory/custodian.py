@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from cortex_actors.memory.readings import Sealed
     from cortex_actors.memorysections import MemorySettings
     from cortex_actors.storage.attending import Reading
-    from cortex_actors.storage.records import Connection, Records
+    from cortex_actors.storage.ledger.actor import Connection, Records
 
 log = logging.getLogger("cortex.memory")
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.domain.project import Document
     from cortex_actors.memorysections import MemorySettings
-    from cortex_actors.storage.records import Records
+    from cortex_actors.storage.ledger.actor import Records
 
 #: Documents in hand at once: their transactions share an fsync.
 TOGETHER = 16

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cortex_actors.memory.ports import Rules
     from cortex_actors.rules.merging import Gates
     from cortex_actors.storage.blobs import Matrix
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.search.dense import Asked
     from cortex_actors.storage.vicinity import Neighbour, Scope, Vicinity
 

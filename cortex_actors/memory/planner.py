@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from cortex_actors.memory.ports import Embed
     from cortex_actors.rules.merging import Gates, Ruled
     from cortex_actors.storage.blobs import Matrix
-    from cortex_actors.storage.records import Records
+    from cortex_actors.storage.ledger.actor import Records
 
 #: Bytes that the text of a memory may have, however it came about.
 LONGEST = 65_536

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from enum import StrEnum
 
     from cortex_actors.domain.agent import Caller
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 T = TypeVar("T", bound="StrEnum")
 

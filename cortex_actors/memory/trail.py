@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.memory import Crumb
     from cortex_actors.rules.admission import Given
-    from cortex_actors.storage.records import Connection, Records
+    from cortex_actors.storage.ledger.actor import Connection, Records
 
 #: Microseconds by which another machine's clock may be ahead of ours.
 AHEAD = 24 * 3_600 * SECOND

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from cortex_actors.memorysections import MemorySettings
     from cortex_actors.rules.convergence import Group
     from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.matrix import VectorMatrix
-    from cortex_actors.storage.records import Connection, Records
 
 log = logging.getLogger("cortex.memory")
 

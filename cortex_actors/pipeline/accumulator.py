@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from cortex_actors.pipeline.findings import Said
     from cortex_actors.pipeline.vectors import Embed
     from cortex_actors.sections import AccumulationSettings
+    from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.neighbours import Neighbours
     from cortex_actors.storage.projects import FileState
-    from cortex_actors.storage.records import Connection, Records
     from cortex_actors.text.sections import Dialect
 
 

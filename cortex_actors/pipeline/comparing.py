@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from cortex_actors.rules.clustering import Cluster
     from cortex_actors.runtime.threads import Threads
     from cortex_actors.storage.contradictions import Contradiction
+    from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.neighbours import Neighbours
-    from cortex_actors.storage.records import Connection, Records
     from cortex_actors.storage.spoken import Spoken
 
 #: Insights weighed at once, where all of them are.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.pipeline.weighing import Scales
     from cortex_actors.storage.blobs import Matrix
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.spoken import Spoken
     from cortex_actors.text.lexicon import Lexicon
 

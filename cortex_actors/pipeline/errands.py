@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from cortex_actors.domain.project import Project
     from cortex_actors.pipeline.resolving import Resolving
     from cortex_actors.pipeline.section import Maker
+    from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.projects import FileState
-    from cortex_actors.storage.records import Connection, Records
     from cortex_actors.storage.resolutions import Resolution
 
 #: Writes down what came of a file.

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from cortex_actors.rules.clustering import Pair
     from cortex_actors.runtime.threads import Threads
     from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.neighbours import Near, Neighbours, Texts
-    from cortex_actors.storage.records import Connection, Records
     from cortex_actors.storage.spoken import Spoken
 
 #: Texts compared with all others at once: what is found of so many is held at a time.

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from cortex_actors.domain.project import Decision
     from cortex_actors.runtime.threads import Threads
     from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.neighbours import Neighbours
-    from cortex_actors.storage.records import Connection, Records
     from cortex_actors.storage.spoken import Spoken
 
 #: Insights that are read in one transaction: whoever else reads waits for it.

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from cortex_actors.domain.insight import Insight
     from cortex_actors.storage.blobs import Matrix
     from cortex_actors.storage.insights import Finding
+    from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.neighbours import Near, Neighbours
-    from cortex_actors.storage.records import Connection, Records
 
 #: Neighbours that are looked at: the nearest may say the opposite, and one after it the same.
 _NEAREST = 5

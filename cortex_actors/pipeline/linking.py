@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cortex_actors.flowsections import OrganisationSettings
     from cortex_actors.runtime.threads import Threads
     from cortex_actors.storage.blobs import Matrix
-    from cortex_actors.storage.records import Connection, Records
+    from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.subjects import Node, Shelf
     from cortex_actors.text.lexicon import Lexicon
 

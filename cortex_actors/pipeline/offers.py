@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from cortex_actors.domain.principle import Principle
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 #: Which form of choosing and of writing this is: raised when the same inputs give another section.
 FORM = 2

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Collection, Sequence
 
     from cortex_actors.storage.blobs import Matrix
-    from cortex_actors.storage.records import Connection, Records
+    from cortex_actors.storage.ledger.actor import Connection, Records
 
 log = logging.getLogger("cortex.opinion")
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cortex_actors.pipeline.forming import Formed
     from cortex_actors.storage.blobs import Matrix
     from cortex_actors.storage.fading import Scales
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from cortex_actors.pipeline.vectors import Embed
     from cortex_actors.sections import ReconciliationSettings
     from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.neighbours import Neighbours
-    from cortex_actors.storage.records import Connection, Records
 
 log = logging.getLogger("cortex.organiser")
 

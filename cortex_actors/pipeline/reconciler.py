@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from cortex_actors.pipeline.relations import Judge
     from cortex_actors.sections import ReconciliationSettings
     from cortex_actors.storage.classified import Opinion
+    from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.neighbours import Neighbours
     from cortex_actors.storage.reconciled import Mark
-    from cortex_actors.storage.records import Connection, Records
 
 log = logging.getLogger("cortex.reconciler")
 

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from cortex_actors.pipeline.weighing import Weighed
     from cortex_actors.rules.clustering import Cluster
     from cortex_actors.storage.contradictions import Contradiction
+    from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.reconciled import Mark
-    from cortex_actors.storage.records import Connection
 
 
 @dataclass(frozen=True, slots=True)

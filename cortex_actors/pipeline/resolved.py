@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.principle import Resolved
     from cortex_actors.pipeline.assignment import Assignment
     from cortex_actors.pipeline.resolving import Done
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 #: Refusals that time mends: what they kept from being written is tried again unasked.
 PASSING = frozenset("being-saved being-written editor git-lock keeps-changing moved torn".split())

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from cortex_actors.pipeline.resolved import Finished
     from cortex_actors.pipeline.vectors import Embed
     from cortex_actors.sections import ReconciliationSettings
-    from cortex_actors.storage.records import Connection, Records
+    from cortex_actors.storage.ledger.actor import Connection, Records
 
 #: Threads that read, compare and write files; a disk that hangs costs nobody else one.
 THREADS = 4

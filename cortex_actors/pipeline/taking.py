@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from cortex_actors.pipeline.findings import Said
     from cortex_actors.storage.blobs import Matrix
     from cortex_actors.storage.insights import Finding
+    from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.projects import FileState
-    from cortex_actors.storage.records import Connection
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,16 +10,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cortex_actors.clock import SECOND
-from cortex_actors.storage import jobs
 from cortex_actors.storage.append import store
-from cortex_actors.storage.jobs import JobRow
+from cortex_actors.storage.ledger import retention
+from cortex_actors.storage.ledger.retention import JobRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.schedule.jobs import Done, Job
-    from cortex_actors.storage.records import Connection, Records
+    from cortex_actors.storage.ledger.actor import Connection, Records
 
 
 class Diary:
@@ -41,7 +41,7 @@ class Diary:
         Raises as `Records.read` does; then nothing is noted, because what is not known must not be
         written over what the ledger has.
         """
-        self._rows = await self._records.read(jobs.known)
+        self._rows = await self._records.read(retention.known)
         new = [job for job in schedule if job.name not in self._rows]
         for job in new:
             due = now + round(job.every * SECOND)
@@ -64,7 +64,7 @@ class Diary:
         def unit(connection: Connection) -> list[Event[Payload]]:
             if done is not None and done.work is not None:
                 done.work(connection)
-            jobs.note(connection, waiting.values())
+            retention.note(connection, waiting.values())
             return store(connection, done.say if done is not None else ())
 
         said = await self._records.write(unit)

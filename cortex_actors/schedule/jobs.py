@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cortex_actors.clock import SECOND
-from cortex_actors.storage.jobs import DONE, JobRow
+from cortex_actors.storage.ledger.retention import DONE, JobRow
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from cortex_actors.domain.event import Event, Payload
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 #: Seconds after the start in which nothing is done: a start has enough to do, and many daemons do
 #: not live longer.

@@ -31,7 +31,7 @@ from cortex_actors.schedule.timer import Timer
 from cortex_actors.schedule.trying import Trying
 from cortex_actors.schedule.upkeep import JOURNAL_DAYS, Upkeep
 from cortex_actors.storage import fading
-from cortex_actors.storage.jobs import DONE, FAILED, JobRow
+from cortex_actors.storage.ledger.retention import DONE, FAILED, JobRow
 from cortex_actors.topics import ORGANISATION_REQUESTED, RECONCILIATION_REQUESTED, SCAN_REQUESTED
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from cortex_actors.home import Home
     from cortex_actors.memorysections import MemorySettings
     from cortex_actors.sections import ScheduleSettings
-    from cortex_actors.storage.records import Records
+    from cortex_actors.storage.ledger.actor import Records
 
 log = logging.getLogger("cortex.schedule")
 

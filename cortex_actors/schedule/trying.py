@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors.clock import DAY, SECOND
 from cortex_actors.errors import RoundTripFailed
 from cortex_actors.schedule.jobs import Done
-from cortex_actors.storage import backups
+from cortex_actors.storage.ledger import backups
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping

@@ -11,11 +11,12 @@ from cortex_actors.clock import SECOND, iso
 from cortex_actors.errors import LedgerDown, StorageFull, StorageReadOnly
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.schedule.jobs import Done
-from cortex_actors.storage import backups, check, forgetting, passages, retention, writes
-from cortex_actors.storage.files import Halt
+from cortex_actors.storage import forgetting, passages, writes
 from cortex_actors.storage.health import words
 from cortex_actors.storage.health.reader import NO_LIMIT, Reader
 from cortex_actors.storage.health.scope import Scope
+from cortex_actors.storage.ledger import backups, faults, retention
+from cortex_actors.storage.ledger.files import Halt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.home import Home
     from cortex_actors.sections import ScheduleSettings
-    from cortex_actors.storage.records import Connection, Records
+    from cortex_actors.storage.ledger.actor import Connection, Records
 
 log = logging.getLogger("cortex.schedule")
 
@@ -110,7 +111,7 @@ class Upkeep:
 
         None if the ledger is under suspicion.
         """
-        if check.marker(self._home.ledger).exists():
+        if faults.marker(self._home.ledger).exists():
             return None
         at = backups.checked_at(self._home.backups)
         return None if at is None else (self._clock.now() - at) / SECOND
@@ -154,7 +155,7 @@ class Upkeep:
             raise
         except LedgerDown:
             # Is it the copy that is damaged, or what was copied? The latter ends the daemon.
-            check.whole(home.ledger, self._halt)
+            faults.whole(home.ledger, self._halt)
             raise
         keep = self._settings
         gone = backups.tidy(home.backups, now=now, hourly=keep.keep_hourly, daily=keep.keep_daily)
@@ -170,7 +171,7 @@ class Upkeep:
         ledger, now = self._home.ledger, self._clock.now()
         if not ledger.exists():
             return "", False
-        check.whole(ledger, self._halt)
+        faults.whole(ledger, self._halt)
         backups.note_check(self._home.backups, now)
         scope = Scope(ledger, now, model="", online=True)
         with Reader(ledger, self._clock, self._halt) as reader:

@@ -28,7 +28,7 @@ from cortex_actors.storage import (
     schema,
     vicinity,
 )
-from cortex_actors.storage.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.memorychanges import Change
 from cortex_actors.storage.tables.memory import MERGEABLE
 from cortex_actors.storage.vicinity import Scope

@@ -16,7 +16,7 @@ from sqlalchemy.dialects.sqlite import insert
 from cortex_actors.domain.agent import BUILT_IN, KNOWN, Agent, unknown
 from cortex_actors.domain.memory import PROBE
 from cortex_actors.errors import BadInput
-from cortex_actors.storage.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.schema import agents, memories, memory_agents
 from cortex_actors.storage.tables.columns import chunks, given_text
 

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, func, or_, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.domain.project import Alert, AlertKind
-from cortex_actors.storage.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.schema import alerts, insight_sources, insights, meta, reviews
 from cortex_actors.text.credentials import fingerprint
 

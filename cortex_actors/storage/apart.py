@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, delete
 from sqlalchemy.dialects.sqlite import insert
 
-from cortex_actors.storage.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.schema import memory_apart
 from cortex_actors.storage.tables.columns import chunks
 

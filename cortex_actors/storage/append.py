@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics
 from cortex_actors.domain.event import Event, plain
-from cortex_actors.storage.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.tables.columns import stored_text
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from sqlalchemy import select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.domain.project import Approval, Decision, Way
-from cortex_actors.storage.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.schema import approvals
 from cortex_actors.storage.tables.columns import chunks
 

@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Connection, func, select
 
 from cortex_actors.domain.memory import PROBE, Layer, MemoryStatus
 from cortex_actors.rules.decay import WHOLE, attention
-from cortex_actors.storage.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.schema import memories, memory_attention
 from cortex_actors.storage.tables.columns import chunks
 

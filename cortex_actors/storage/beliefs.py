@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import ColumnElement, Connection, exists, or_
 
-from cortex_actors.storage.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.schema import beliefs, memories
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, Row, func, select
 
 from cortex_actors.storage import blobs
-from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.insightrows import of_project
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.schema import cluster_insights, clusters
 from cortex_actors.storage.tables.columns import chunks
 

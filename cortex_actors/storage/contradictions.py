@@ -15,8 +15,8 @@ from sqlalchemy import ColumnElement, Connection, Row, func, or_, select, update
 
 from cortex_actors.domain.insight import Conflict
 from cortex_actors.errors import BadInput, NotFound
-from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.insightrows import of_project
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.schema import contradictions
 from cortex_actors.storage.standing import settle
 from cortex_actors.storage.tables.columns import chunks

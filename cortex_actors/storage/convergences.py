@@ -13,7 +13,7 @@ from sqlalchemy import Connection, and_, delete, exists, func, insert, or_, sele
 from sqlalchemy.dialects.sqlite import insert as insert_new
 
 from cortex_actors.domain.memory import Convergence, MemoryStatus
-from cortex_actors.storage.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.memories import readable
 from cortex_actors.storage.schema import (
     convergence_memories,

@@ -26,7 +26,7 @@ from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.domain.memory import PAIRED, Place
 from cortex_actors.storage import blobs
-from cortex_actors.storage.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.schema import index_ops, passages, vectors
 from cortex_actors.storage.tables.columns import chunks
 

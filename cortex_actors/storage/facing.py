@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import bindparam, update
 
 from cortex_actors.rules.classification import classify
-from cortex_actors.storage.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.schema import insights
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import func, select
 
 from cortex_actors.storage import principles
-from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.insightrows import live, of_project, shared
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.schema import insights
 from cortex_actors.storage.schema import principles as principle_rows
 

@@ -23,7 +23,7 @@ from cortex_actors.domain.memory import PROBE, ChangeKind, MemoryStatus
 from cortex_actors.errors import NotFound, Refused
 from cortex_actors.storage import convergences, lineage, memories, memorychanges, memorystates
 from cortex_actors.storage import schema as tables
-from cortex_actors.storage.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.memorychanges import Change
 from cortex_actors.storage.tables.columns import chunks
 from cortex_actors.storage.tables.system import WORDS

@@ -19,7 +19,7 @@ from cortex_actors.clock import SECOND
 from cortex_actors.domain.event import Event, Payload, merged, typed
 from cortex_actors.errors import CortexError
 from cortex_actors.sections import LONGEST_REST
-from cortex_actors.storage.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.tables.columns import given_text, stored_text
 
 if TYPE_CHECKING:

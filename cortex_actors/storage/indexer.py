@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cortex_actors.sections import StorageSettings
     from cortex_actors.storage.blobs import Matrix
     from cortex_actors.storage.indexing import Change
-    from cortex_actors.storage.records import Records
+    from cortex_actors.storage.ledger.actor import Records
 
 log = logging.getLogger("cortex.indexer")
 

@@ -32,7 +32,6 @@ from sqlalchemy.dialects.sqlite import insert
 from cortex_actors.domain.memory import Place
 from cortex_actors.storage import blobs
 from cortex_actors.storage.blobs import Matrix
-from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.embedded import (
     INDEX,
     count_unembedded,
@@ -42,6 +41,7 @@ from cortex_actors.storage.embedded import (
     stored_vectors,
     unembedded,
 )
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.schema import index_ops, index_state, passages, vectors
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from sqlalchemy.dialects.sqlite import insert
 from cortex_actors.domain.insight import Granularity, Insight, InsightSource, InsightStatus
 from cortex_actors.storage import facing, insightrows, merging
 from cortex_actors.storage import sources as source_rows
-from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.embedded import embedded_text
 from cortex_actors.storage.insightrows import live, of_project, with_evidence
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.schema import insight_sources, insights, reviews
 from cortex_actors.storage.standing import COLLECTION, approve, remake, settle
 from cortex_actors.storage.tables.columns import chunks, stored_text

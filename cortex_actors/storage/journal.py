@@ -17,9 +17,9 @@ from cortex_actors.bus.commits import refuse_other
 from cortex_actors.clock import SECOND, Clock
 from cortex_actors.domain.event import Event
 from cortex_actors.storage.append import store
-from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.events import RAW, decoded
 from cortex_actors.storage.handout import UnreadableError, handed_next
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.schema import dead_letters, deliveries, events
 from cortex_actors.storage.tables.columns import chunks
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.bus.journal import Delivery, Failure, Outcome, Rest
     from cortex_actors.domain.event import Payload
-    from cortex_actors.storage.records import Records
+    from cortex_actors.storage.ledger.actor import Records
 
 log = logging.getLogger("cortex.ledger")
 

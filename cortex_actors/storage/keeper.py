@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cortex_actors.storage.generations import Generations, Place
     from cortex_actors.storage.indexing import State
     from cortex_actors.storage.indexlife import Spawn
-    from cortex_actors.storage.records import Records
+    from cortex_actors.storage.ledger.actor import Records
     from cortex_actors.storage.verification import Verdict
 
 log = logging.getLogger("cortex.vectors")

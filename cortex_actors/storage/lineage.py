@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.memory import MemoryStatus
-from cortex_actors.storage.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

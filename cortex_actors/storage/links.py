@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.principle import Link, LinkType
-from cortex_actors.storage.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.tables.columns import given_text, stored_text
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cortex_actors.storage import blobs
-from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.heldrows import ALONE, PAIRED, HeldRows
+from cortex_actors.storage.ledger.connection import driver_of
 
 if TYPE_CHECKING:
     import sqlite3

@@ -29,7 +29,7 @@ from sqlalchemy import (
 
 from cortex_actors.domain.memory import ChangeKind
 from cortex_actors.errors import NotFound
-from cortex_actors.storage.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.memories import readable
 from cortex_actors.storage.schema import memories, memory_changes
 

@@ -17,7 +17,7 @@ from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import MemoryStatus
-from cortex_actors.storage.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.memories import readable
 from cortex_actors.storage.schema import memories, memory_conflicts
 from cortex_actors.storage.tables.columns import chunks, given_text

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Table, insert
 
 from cortex_actors.domain.memory import Layer, Memory, MemoryStatus, MemoryType, Realm
 from cortex_actors.domain.project import Trust
-from cortex_actors.storage.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.schema import (
     memories,
     memory_agents,

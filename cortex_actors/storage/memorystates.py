@@ -22,7 +22,7 @@ from cortex_actors.domain.memory import MemoryStatus
 from cortex_actors.errors import Refused
 from cortex_actors.storage import agents, beliefs, memories, memoryrows
 from cortex_actors.storage import schema as tables
-from cortex_actors.storage.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.tables.columns import chunks
 from cortex_actors.storage.tables.memory import MERGEABLE
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from cortex_actors.storage.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.standing import STANDS, settle
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.errors import NotFound, Refused
 from cortex_actors.storage import embeddable, indexing
-from cortex_actors.storage.files import beside, reader, size
+from cortex_actors.storage.ledger.files import beside, reader, size
 from cortex_actors.storage.schema import embedding_models, vectors
 
 if TYPE_CHECKING:

@@ -20,8 +20,9 @@ from sqlalchemy import Connection, func, select
 
 from cortex_actors.domain.memory import Passage, Place, index_of
 from cortex_actors.errors import WordsDamaged
-from cortex_actors.storage import faults, indexing
-from cortex_actors.storage.connection import driver_of
+from cortex_actors.storage import indexing
+from cortex_actors.storage.ledger import faults
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.schema import passages
 from cortex_actors.storage.tables.columns import chunks, stored_text
 from cortex_actors.storage.tables.system import WORDS

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import Connection, select
 
-from cortex_actors.storage.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.schema import memories
 from cortex_actors.storage.tables.columns import chunks
 

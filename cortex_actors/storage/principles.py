@@ -26,9 +26,9 @@ from cortex_actors.domain.principle import (
 )
 from cortex_actors.rules.promotion import rank
 from cortex_actors.storage import approvals, derivations, links
-from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.derivations import derived
 from cortex_actors.storage.embedded import embedded_text, stored_vectors
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.schema import principles
 from cortex_actors.storage.standing import STANDS
 from cortex_actors.storage.tables.columns import chunks, given_text

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cortex_actors.storage.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

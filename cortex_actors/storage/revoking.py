@@ -20,7 +20,7 @@ from cortex_actors.domain.project import SourceKind
 from cortex_actors.storage import alerts, derivations, facing, merging, principles, projects
 from cortex_actors.storage import sources as source_rows
 from cortex_actors.storage.catalogue import said_under
-from cortex_actors.storage.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.schema import insight_sources, resolved_bullets, revocations
 from cortex_actors.storage.schema import principles as principle_rows
 from cortex_actors.storage.standing import settle

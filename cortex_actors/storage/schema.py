@@ -8,6 +8,7 @@ observations are rows), because a counter that is incremented is wrong after the
 
 from __future__ import annotations
 
+from cortex_actors.storage.ledger.files import SCHEMA_VERSION
 from cortex_actors.storage.tables.columns import Text, metadata
 from cortex_actors.storage.tables.knowledge import (
     alerts,
@@ -64,7 +65,6 @@ from cortex_actors.storage.tables.system import (
     vectors,
     verdicts,
 )
-from cortex_actors.storage.version import SCHEMA_VERSION
 
 __all__ = [
     "SCHEMA_VERSION",

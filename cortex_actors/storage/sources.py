@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from sqlalchemy import Connection, bindparam, literal_column, select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from cortex_actors.storage.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.schema import insight_sources, observations
 from cortex_actors.storage.tables.columns import stored_text
 

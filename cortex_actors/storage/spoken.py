@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.domain.insight import Claim, Granularity
 from cortex_actors.domain.project import StatementKind, Trust
-from cortex_actors.storage.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.sources import private_ids
 from cortex_actors.storage.tables.columns import given_text
 

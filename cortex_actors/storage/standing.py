@@ -14,9 +14,9 @@ from sqlalchemy import Connection, Row, select
 from cortex_actors.domain.insight import Granularity
 from cortex_actors.domain.memory import Passage, Place
 from cortex_actors.storage import alerts, passages
-from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.embedded import embedded_text
 from cortex_actors.storage.insightrows import live_of
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.schema import insights
 from cortex_actors.storage.tables.columns import chunks
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from cortex_actors.domain.insight import Claim, Conflict, Decider, Granularity, Judgement, Relation
 from cortex_actors.rules.linking import Subject
-from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.embedded import stored_vectors
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.tables.columns import given_text
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.memorysections import MemorySettings
     from cortex_actors.storage.attending import Held
-    from cortex_actors.storage.records import Records
+    from cortex_actors.storage.ledger.actor import Records
     from cortex_actors.storage.sinking import Earned
 
     #: Conditions on rows of `memories`.

@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Select, and_, func, select
 
 from cortex_actors.domain.memory import MemoryStatus, Place, Realm
 from cortex_actors.storage import lineage, memoryrows
-from cortex_actors.storage.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.memories import COLLECTIONS
 from cortex_actors.storage.schema import memories, memory_agents, passages
 from cortex_actors.storage.search.dense import LISTS, Asked, Dense

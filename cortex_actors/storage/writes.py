@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Row, Select
 
     from cortex_actors.clock import Clock
-    from cortex_actors.storage.records import Records
+    from cortex_actors.storage.ledger.actor import Records
 
 #: What of an entry is a column of its own name.
 _COLUMNS = frozenset(each.name for each in file_writes.columns)

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from cortex_actors.domain.project import Project
     from cortex_actors.runtime.threads import Threads
     from cortex_actors.sections import WatchingSettings
+    from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.projects import FileState
-    from cortex_actors.storage.records import Connection, Records
     from cortex_actors.watching.hints import Hints
 
 log = logging.getLogger("cortex.watcher")

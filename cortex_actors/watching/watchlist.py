@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.project import Project
     from cortex_actors.runtime.threads import Threads
     from cortex_actors.sections import WatchingSettings
-    from cortex_actors.storage.records import Records
+    from cortex_actors.storage.ledger.actor import Records
 
 log = logging.getLogger("cortex.watchlist")
 

@@ -14,7 +14,7 @@ from cortex_actors.checkup.patient import Patient
 from cortex_actors.clock import SystemClock
 from cortex_actors.home import Home
 from cortex_actors.settings import Settings
-from cortex_actors.storage.files import Halt
+from cortex_actors.storage.ledger.files import Halt
 from tests.flow.support import copied, follow, grown
 
 if TYPE_CHECKING:

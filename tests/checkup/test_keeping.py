@@ -10,7 +10,7 @@ import pytest
 from cortex_actors import lock
 from cortex_actors.clock import DAY
 from cortex_actors.settings import Settings
-from cortex_actors.storage import backups
+from cortex_actors.storage.ledger import backups
 
 if TYPE_CHECKING:
     from tests.checkup.support import Case

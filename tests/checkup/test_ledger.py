@@ -12,8 +12,8 @@ from cortex_actors.checkup import rounds
 from cortex_actors.checkup.patient import Patient
 from cortex_actors.clock import SECOND
 from cortex_actors.errors import LedgerDown
-from cortex_actors.storage import backups, check
-from cortex_actors.storage.files import Halt
+from cortex_actors.storage.ledger import backups, faults
+from cortex_actors.storage.ledger.files import Halt
 
 if TYPE_CHECKING:
     from tests.checkup.support import Case
@@ -192,7 +192,7 @@ class TestLedger:
             file.write(os.urandom(4_096 * 40))
 
         assert any(each.damaged for each in case.look().diagnoses)
-        assert check.marker(case.home.ledger).exists()
+        assert faults.marker(case.home.ledger).exists()
 
     def test_relations(self, case: Case) -> None:
         """Rows whose counterpart is gone are told."""

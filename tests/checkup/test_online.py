@@ -17,7 +17,7 @@ from tests.flow.support import grown
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.tree import Tree
     from tests.checkup.support import Case
 

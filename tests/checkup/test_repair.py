@@ -12,17 +12,17 @@ from cortex_actors.checkup import rounds, treatment
 from cortex_actors.checkup.patient import Patient
 from cortex_actors.checkup.treatment import Ward
 from cortex_actors.domain.hit import Repair
-from cortex_actors.storage import offline
-from cortex_actors.storage.files import Halt
 from cortex_actors.storage.health.mends import MENDS
 from cortex_actors.storage.health.reader import Reader
+from cortex_actors.storage.ledger import offline
+from cortex_actors.storage.ledger.files import Halt
 from tests.checkup.support import noticed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cortex_actors.domain.event import FileChanged
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
     from tests.checkup.support import Case
 
 

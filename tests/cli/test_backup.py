@@ -11,7 +11,7 @@ import pytest
 
 from cortex_actors import lock
 from cortex_actors.cli import entry
-from cortex_actors.storage import backups
+from cortex_actors.storage.ledger import backups
 from cortex_actors.testing import EPOCH
 from tests.storage.ledgers import PAGE, Filed
 

@@ -11,8 +11,9 @@ import pytest
 from cortex_actors.cli import entry
 from cortex_actors.embedding import refusals
 from cortex_actors.home import Home
-from cortex_actors.storage import connection, models
-from cortex_actors.storage.migrate import migrate
+from cortex_actors.storage import models
+from cortex_actors.storage.ledger import connection
+from cortex_actors.storage.ledger.migrate import migrate
 from cortex_actors.storage.models import Chosen
 from tests.embedding.compiling import DAMAGES, MAKING, put
 

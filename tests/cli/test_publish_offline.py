@@ -14,8 +14,9 @@ from cortex_actors.cli import entry, offline
 from cortex_actors.domain.project import Project
 from cortex_actors.errors import AnswerLost, BadInput, DaemonDown
 from cortex_actors.home import Home
-from cortex_actors.storage import connection, projects
-from cortex_actors.storage.migrate import migrate
+from cortex_actors.storage import projects
+from cortex_actors.storage.ledger import connection
+from cortex_actors.storage.ledger.migrate import migrate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

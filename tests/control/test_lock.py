@@ -13,7 +13,7 @@ from cortex_actors import lock
 from cortex_actors.errors import AlreadyRunning, HomeUnwritable
 from cortex_actors.home import Home
 from cortex_actors.lock import LockInfo, State
-from cortex_actors.storage import check
+from cortex_actors.storage.ledger import faults
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,7 +96,7 @@ class TestOwnership:
         after.close()
 
         assert doubted == home.suspect.exists()
-        assert home.suspect == check.marker(home.ledger)
+        assert home.suspect == faults.marker(home.ledger)
         assert said["boot"] == lock.read(home).boot
 
     def test_is_handed_down(self, home: Home, owner: lock.Lock) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.embedding.provider import Provider, Vectors
     from cortex_actors.embedding.seat import Info
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
     from tests.storage.support import Store
 
 

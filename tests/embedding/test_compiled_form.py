@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 FLOAT = Chosen("mini", "sentence-transformers", "mini", 8)
 COMPILED = Chosen("mini+int8-0123abcd", "sentence-transformers", "mini", 8)

@@ -9,7 +9,7 @@ from cortex_actors.render import fence
 from cortex_actors.testing import settled
 
 if TYPE_CHECKING:
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.tree import Tree
 
 #: What two projects agree on is a principle at once, and a file receives all of it: with vectors

@@ -12,7 +12,7 @@ from tests.flow.downward import section
 if TYPE_CHECKING:
     import random
 
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.tree import Tree
 
 _DOES = ("Rinse", "Sharpen", "Label", "Oil", "Weigh", "Stack", "Polish", "Measure")

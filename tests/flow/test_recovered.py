@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.home import Home
-from cortex_actors.storage import check
+from cortex_actors.storage.ledger import faults
 from cortex_actors.testing import settled
 from tests.flow.support import copied, first, follow, forgets, grown, knows
 
@@ -60,7 +60,7 @@ class TestRecovered:
         ledger = Home(tmp_home).ledger
         with ledger.open("r+b") as file:
             file.write(bytes(4_096))
-        check.suspect(ledger, "a test")
+        faults.suspect(ledger, "a test")
 
         async with grown(tmp_home) as tree:
             await knows(tree, "Zebras are striped.")

@@ -9,8 +9,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.storage import connection
-from cortex_actors.storage.migrate import migrate
+from cortex_actors.storage.ledger import connection
+from cortex_actors.storage.ledger.migrate import migrate
 from tests.simulation.audit import TRIGGERS
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from cortex_actors.domain.agent import Caller
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.tree import Tree
 
 #: Who remembers.

@@ -25,7 +25,7 @@ from tests.kills import remembering
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.tree import Tree
 
 #: Files that lie there at first; one says the same twice.

@@ -18,7 +18,7 @@ from cortex_actors.testing import EPOCH, eventually
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cortex_actors.storage.records import Records
+    from cortex_actors.storage.ledger.actor import Records
     from tests.pipeline.support import Office
 
 

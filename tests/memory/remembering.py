@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.insight import Claim, Judgement
     from cortex_actors.storage.blobs import Matrix
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
     from tests.pipeline.support import Office
 
 #: Numbers of a planted vector, and the space's name.

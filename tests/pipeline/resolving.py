@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.principle import Principle, Report, Resolved
     from cortex_actors.domain.project import Project
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.resolutions import Resolution
 
 #: Nobody saves while a test runs, and nobody has to approve, unless it says so.

@@ -23,10 +23,9 @@ from cortex_actors.sections import AccumulationSettings, EventsSettings, Storage
 from cortex_actors.storage import insights, projects, runs
 from cortex_actors.storage.insights import Finding
 from cortex_actors.storage.journal import LedgerJournal
-from cortex_actors.storage.ledger import Ledger
+from cortex_actors.storage.ledger.actor import Ledger, Records
 from cortex_actors.storage.matrix import VectorMatrix
 from cortex_actors.storage.neighbours import Neighbours
-from cortex_actors.storage.records import Records
 from cortex_actors.storage.schema import deliveries, events, insight_sources, observations
 from cortex_actors.testing import ManualClock, eventually
 from cortex_actors.topics import FILE_CHANGED

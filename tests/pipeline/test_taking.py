@@ -19,7 +19,7 @@ from tests.pipeline.support import TWO, Embedder, Office
 
 if TYPE_CHECKING:
     from cortex_actors.domain.project import Project
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 TABS = insight_id(section_hash("Use tabs."))
 

@@ -20,10 +20,9 @@ from cortex_actors.home import Home
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.ref import start_actor
 from cortex_actors.sections import StorageSettings
-from cortex_actors.storage import checkpoints, connection
 from cortex_actors.storage.journal import LedgerJournal
-from cortex_actors.storage.ledger import Ledger
-from cortex_actors.storage.records import Records
+from cortex_actors.storage.ledger import connection, writer
+from cortex_actors.storage.ledger.actor import Ledger, Records
 from tests.power import workload
 
 #: Pages of the log after which they go into the ledger, instead of a thousand: so that a short run
@@ -74,8 +73,8 @@ def _tell(what: str) -> None:
 
 def _hasten(synchronous: str) -> None:
     """Checkpoint often, and sync as the test says."""
-    checkpoints.FIRST = 1
-    checkpoints.PAGES = CHECKPOINT
+    writer.FIRST = 1
+    writer.PAGES = CHECKPOINT
     kept = [each for each in connection._PRAGMAS if "synchronous" not in each]
     pragmas: tuple[str, ...] = (*kept, f"PRAGMA synchronous = {synchronous}")
     setattr(connection, "_PRAGMAS", pragmas)  # noqa: B010 - its length is its type

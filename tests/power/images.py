@@ -8,7 +8,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from cortex_actors.home import Home
-from cortex_actors.storage import check
+from cortex_actors.storage.ledger import faults
 from tests.power import workload
 from tests.power.disk import Disk, Told
 from tests.power.reopening import Reopened, unsound
@@ -115,7 +115,7 @@ def _look(verdict: Verdict, ledger: Reopened, *, told: frozenset[str], where: st
     verdict.acknowledged = max(verdict.acknowledged, len(told))
     try:
         # Nothing that a cut leaves may look damaged: a backup would take the ledger's place.
-        damage = check.damage(ledger.path)
+        damage = faults.damage(ledger.path)
         with ledger.transaction() as opened:
             kept = workload.kept(opened)
             kept.torn += unsound(opened) + ([damage] if damage else [])

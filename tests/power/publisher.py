@@ -31,12 +31,12 @@ from cortex_actors.pipeline.accumulator import Accumulator
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.ref import start_actor
 from cortex_actors.sections import AccumulationSettings, EventsSettings, StorageSettings
-from cortex_actors.storage import checkpoints, projects, turns
+from cortex_actors.storage import projects
 from cortex_actors.storage.journal import LedgerJournal
-from cortex_actors.storage.ledger import Ledger
+from cortex_actors.storage.ledger import actor, writer
+from cortex_actors.storage.ledger.actor import Ledger, Records
 from cortex_actors.storage.matrix import VectorMatrix
 from cortex_actors.storage.neighbours import Neighbours
-from cortex_actors.storage.records import Records
 from cortex_actors.testing import eventually
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.runtime.ref import ActorHandle
     from cortex_actors.storage.blobs import Matrix
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 T = TypeVar("T")
 
@@ -89,7 +89,7 @@ class Life:
             tell(f"refused {type(error).__name__}")
             return error.exit_code
         # What fails while the file is closed has nobody else to tell it.
-        fault = turns.fault(self.home.ledger)
+        fault = actor.fault(self.home.ledger)
         return 0 if fault is None else fault.exit_code
 
     async def _work(self) -> None:
@@ -183,7 +183,7 @@ def _child(folder: str, when: str) -> None:
 def serve() -> None:
     """Run a life for each line, one after the other."""
     # Often, so that what fails in a checkpoint fails here.
-    checkpoints.FIRST = checkpoints.PAGES = 1
+    writer.FIRST = writer.PAGES = 1
     # Not a second, when the disk was full for one call.
     consumer.LEDGER_PAUSE = 0.01
     for line in sys.stdin:

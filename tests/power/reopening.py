@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from cortex_actors.storage import connection
-from cortex_actors.storage.migrate import migrate
+from cortex_actors.storage.ledger import connection
+from cortex_actors.storage.ledger.migrate import migrate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,8 +16,9 @@ from alembic import command
 from alembic.config import Config
 
 from cortex_actors.home import Home
-from cortex_actors.storage import backups, connection, migrations, restoring
-from cortex_actors.storage.migrate import migrate
+from cortex_actors.storage import migrations
+from cortex_actors.storage.ledger import backups, connection, offline
+from cortex_actors.storage.ledger.migrate import migrate
 from tests.power import workload
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def main(home: Home) -> None:
     _tell("saved")
     _store(engine, range(SAVED, LAST))
     engine.dispose()
-    restoring.restore(home, restoring.choose(home, saved.path.name), at=AT)
+    offline.restore(home, offline.choose(home, saved.path.name), at=AT)
     _tell("restored")
 
 

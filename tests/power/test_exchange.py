@@ -16,9 +16,9 @@ import pytest
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.home import Home
-from cortex_actors.storage import backups, recovery
-from cortex_actors.storage.copying import problem
-from cortex_actors.storage.version import SCHEMA_VERSION
+from cortex_actors.storage.ledger import backups, recovery
+from cortex_actors.storage.ledger.backups import problem
+from cortex_actors.storage.ledger.files import SCHEMA_VERSION
 from tests.power import workload
 from tests.power.disk import Named, Synced
 from tests.power.images import HOME, Cut, images

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cortex_actors.storage import backups
+from cortex_actors.storage.ledger import backups
 from cortex_actors.testing import EPOCH
 from tests.power.strace import need_strace, traced
 from tests.storage.ledgers import Filed, unclosed

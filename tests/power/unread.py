@@ -8,7 +8,7 @@ from pathlib import Path
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import LedgerDown
 from cortex_actors.home import Home
-from cortex_actors.storage import recovery
+from cortex_actors.storage.ledger import recovery
 
 if __name__ == "__main__":
     try:

@@ -24,14 +24,13 @@ from cortex_actors.runtime.ref import start_actor
 from cortex_actors.sections import EventsSettings, StorageSettings
 from cortex_actors.storage import journal, runs
 from cortex_actors.storage.journal import LedgerJournal
-from cortex_actors.storage.ledger import Ledger
-from cortex_actors.storage.records import Records
+from cortex_actors.storage.ledger.actor import Ledger, Records
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cortex_actors.domain.event import Event
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 
 class Accumulator(Consumer):

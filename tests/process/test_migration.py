@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.storage import connection as opening
-from cortex_actors.storage.copying import problem
-from cortex_actors.storage.migrate import migrate
+from cortex_actors.storage.ledger import connection as opening
+from cortex_actors.storage.ledger.backups import problem
+from cortex_actors.storage.ledger.migrate import migrate
 from cortex_actors.storage.migrations.versions.v0001 import STATEMENTS
 from tests.process.commands import ROOT
 

@@ -13,8 +13,8 @@ from cortex_actors.clock import SECOND
 from cortex_actors.runtime.ref import start_actor
 from cortex_actors.schedule.scheduler import Scheduler
 from cortex_actors.sections import ScheduleSettings
-from cortex_actors.storage import backups
 from cortex_actors.storage.journal import LedgerJournal
+from cortex_actors.storage.ledger import backups
 from cortex_actors.storage.schema import events
 from cortex_actors.testing import EPOCH, eventually
 from tests.storage.support import Store, opened

@@ -15,7 +15,7 @@ from cortex_actors.runtime.ref import start_actor
 from cortex_actors.schedule.scheduler import Scheduler
 from cortex_actors.storage import memories, memoryrows
 from cortex_actors.storage.append import store
-from cortex_actors.storage.retention import BELIEVED
+from cortex_actors.storage.ledger.retention import BELIEVED
 from cortex_actors.testing import eventually
 from cortex_actors.topics import MEMORY_DECAYED, MEMORY_PROMOTED
 from tests.schedule.support import DAY, JOBS, Watched

@@ -11,7 +11,7 @@ from cortex_actors.domain.principle import Derivation
 from cortex_actors.schedule.errands import Errands
 from cortex_actors.storage import digest, fading, insights, principles, runs
 from cortex_actors.storage.append import store as store_events
-from cortex_actors.storage.retention import BELIEVED
+from cortex_actors.storage.ledger.retention import BELIEVED
 from cortex_actors.testing import EPOCH
 from cortex_actors.topics import ORGANISATION_REQUESTED
 from tests.schedule.support import DAY, Watched, scheduled
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cortex_actors.domain.event import Payload
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.runs import Run
 
 #: A file of the project that the storage tests share.

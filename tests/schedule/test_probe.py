@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.errors import RoundTripFailed
-from cortex_actors.storage.files import beside
+from cortex_actors.storage.ledger.files import beside
 from tests.schedule.support import scheduled
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ from cortex_actors.rules.decay import BACKUP_HOUR
 from cortex_actors.schedule import upkeep
 from cortex_actors.schedule.jobs import RETRY, SOON
 from cortex_actors.schedule.scheduler import Scheduler
-from cortex_actors.storage import backups, check, files, forgetting, memories, retention
+from cortex_actors.storage import forgetting, memories
+from cortex_actors.storage.ledger import backups, faults, files, retention
 from cortex_actors.testing import EPOCH, eventually
 from tests.schedule.support import Ask, Watched, scheduled
 from tests.storage.support import opened
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
 
 
 def _without_log(path: Path) -> None:
@@ -202,7 +203,7 @@ class TestFailures:
             if job == "backup":
                 backups.note_check(tmp_path / "backups", EPOCH)
                 monkeypatch.setattr(backups, "take", refused)
-            monkeypatch.setattr(check, "whole", damaged)
+            monkeypatch.setattr(faults, "whole", damaged)
             watched.clock.advance(SOON)
             reason = await watched.handle.exited()
 
@@ -245,13 +246,13 @@ class TestCheck:
         """A ledger under suspicion is checked soon."""
         async with opened(tmp_path) as store:
             backups.note_check(store.home.backups, EPOCH)
-            check.suspect(store.home.ledger, "an error while reading")
+            faults.suspect(store.home.ledger, "an error while reading")
             watched = Watched(store)
             await watched.start()
             await watched.turn(SOON)
             await watched.handle.stop(10)
 
-            assert not check.marker(store.home.ledger).exists()
+            assert not faults.marker(store.home.ledger).exists()
 
     async def test_words(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
         """Words that are not those of the texts are made anew, and the ledger is not given up."""

@@ -18,9 +18,9 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import StaticPool
 
 from cortex_actors.errors import LedgerDown
-from cortex_actors.storage.ledger import Ledger
-from cortex_actors.storage.migrate import migrate
-from cortex_actors.storage.writer import Limits, Writer, _Job
+from cortex_actors.storage.ledger.actor import Ledger
+from cortex_actors.storage.ledger.migrate import migrate
+from cortex_actors.storage.ledger.writer import Limits, Writer, _Job
 from tests.simulation.audit import TRIGGERS
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from cortex_actors.errors import ActorAway
 from cortex_actors.runtime.names import Names
 from cortex_actors.storage import append, journal
 from cortex_actors.storage.indexer import Indexer
+from cortex_actors.storage.ledger.writer import Writer
 from cortex_actors.storage.schema import deliveries
-from cortex_actors.storage.writer import Writer
 from cortex_actors.storage.writes import Writes
 from cortex_actors.watching.watcher import Watcher
 from supervision import Supervisor

@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from cortex_actors.storage import check, recovery
+from cortex_actors.storage.ledger import faults, recovery
 from tests.storage.ledgers import PAGE, Filed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cortex_actors.storage.reports import Report
+    from cortex_actors.storage.ledger.recovery import Report
 
 #: Events in the backup, and said after it.
 BEFORE, AFTER = 150, 90
@@ -78,7 +78,7 @@ READABLE = {
 def damaged(filed: Filed, how: str) -> bytes | None:
     """Damage a ledger and let somebody notice; return what the file holds then."""
     DAMAGE[how](filed)
-    check.suspect(filed.path, "a test")
+    faults.suspect(filed.path, "a test")
     return filed.path.read_bytes() if filed.path.is_file() else None
 
 

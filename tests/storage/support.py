@@ -17,8 +17,7 @@ from cortex_actors.runtime.ref import ActorHandle, start_actor
 from cortex_actors.sections import StorageSettings
 from cortex_actors.storage import embedded, insights, projects
 from cortex_actors.storage.insights import Finding
-from cortex_actors.storage.ledger import Ledger
-from cortex_actors.storage.records import Records
+from cortex_actors.storage.ledger.actor import Ledger, Records
 from cortex_actors.testing import EPOCH, ManualClock
 
 if TYPE_CHECKING:

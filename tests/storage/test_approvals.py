@@ -12,9 +12,10 @@ from sqlalchemy import insert
 from cortex_actors.domain.insight import statement_hash
 from cortex_actors.domain.principle import Ending, Given
 from cortex_actors.domain.project import Approval, Decision, Project, Review, SourceKind, Way
-from cortex_actors.storage import approvals, migrate, projects, resolutions, reviews, revocations
-from cortex_actors.storage import connection as opening
+from cortex_actors.storage import approvals, projects, resolutions, reviews, revocations
 from cortex_actors.storage import principles as rows
+from cortex_actors.storage.ledger import connection as opening
+from cortex_actors.storage.ledger import migrate
 from cortex_actors.storage.resolutions import Resolution
 from cortex_actors.storage.schema import insights
 from tests.storage.distilled import principle
@@ -85,7 +86,7 @@ class TestUpgrade:
 def _at_version_6(connection: Connection) -> None:
     """Make a ledger of version 6 with principles."""
     config = Config()
-    folder = Path(migrate.__file__).with_name("migrations")
+    folder = Path(migrate.__file__).parents[1] / "migrations"
     config.set_main_option("script_location", str(folder))
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection

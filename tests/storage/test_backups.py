@@ -15,9 +15,9 @@ import pytest
 from cortex_actors.clock import SECOND, SystemClock
 from cortex_actors.errors import BadInput, LedgerDown, NotFound, StorageFull
 from cortex_actors.rules.decay import BACKUP_HOUR
-from cortex_actors.storage import backups, copying
-from cortex_actors.storage.copying import copy, problem
-from cortex_actors.storage.files import Halt, stamp
+from cortex_actors.storage.ledger import backups
+from cortex_actors.storage.ledger.backups import copy, problem
+from cortex_actors.storage.ledger.files import Halt, stamp
 from cortex_actors.testing import EPOCH
 from tests.storage.ledgers import Filed
 
@@ -105,7 +105,7 @@ class TestTake:
             looked.append(quick)
             return ""
 
-        monkeypatch.setattr(copying, "problem", noted)
+        monkeypatch.setattr(backups, "problem", noted)
         for minutes in (0, 4, 8, 64, 68):
             filed.say(1)
             backups.take(filed.path, filed.home.backups, at=EPOCH + minutes * 60 * SECOND)
@@ -177,7 +177,7 @@ class TestCopy:
 
     def test_full(self, filed: Filed, monkeypatch: pytest.MonkeyPatch) -> None:
         """Where there is no room nothing is begun: the ledger needs the rest for itself."""
-        monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(1, 1, copying.MARGIN))
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(1, 1, backups.MARGIN))
         with pytest.raises(StorageFull, match=r"cortex backup --to PATH"):
             backups.take(filed.path, filed.home.backups, at=EPOCH)
 

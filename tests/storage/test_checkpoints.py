@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.storage import checkpoints
-from cortex_actors.storage import connection as opening
-from cortex_actors.storage.checkpoints import Checkpoints
+from cortex_actors.storage.ledger import connection as opening
+from cortex_actors.storage.ledger import writer
+from cortex_actors.storage.ledger.writer import Checkpoints
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,11 +21,11 @@ PAGE = 4096
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every limit a fiftieth, so that little is enough."""
-    monkeypatch.setattr(checkpoints, "PAGES", 20)
-    monkeypatch.setattr(checkpoints, "CROWDED", 80)
-    monkeypatch.setattr(checkpoints, "KEPT", 80 * PAGE)
-    monkeypatch.setattr(checkpoints, "GROWN", 40 * PAGE)
-    monkeypatch.setattr(checkpoints, "PATIENCE", 20)
+    monkeypatch.setattr(writer, "PAGES", 20)
+    monkeypatch.setattr(writer, "CROWDED", 80)
+    monkeypatch.setattr(writer, "KEPT", 80 * PAGE)
+    monkeypatch.setattr(writer, "GROWN", 40 * PAGE)
+    monkeypatch.setattr(writer, "PATIENCE", 20)
 
 
 class Log:

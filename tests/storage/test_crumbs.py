@@ -10,10 +10,11 @@ import pytest
 from cortex_actors.clock import ulid
 from cortex_actors.domain.hit import Repair
 from cortex_actors.domain.memory import Crumb, CrumbType, Layer, Priority
-from cortex_actors.storage import crumbs, findable
+from cortex_actors.storage import crumbs
 from cortex_actors.storage.crumbs import Wanted
 from cortex_actors.storage.health import passages as health
 from cortex_actors.storage.health.mends import MENDS
+from cortex_actors.storage.ledger import salvage
 from cortex_actors.storage.search.query import Where
 from cortex_actors.storage.search.scope import count, scope
 from cortex_actors.testing import EPOCH
@@ -162,5 +163,5 @@ class TestFound:
         leave(tables, crumb())
         tables.write(lambda c: c.exec_driver_sql("DELETE FROM passages"))
 
-        assert 1 == tables.write(findable.refill)
+        assert 1 == tables.write(salvage.refill)
         assert [("done",)] == tables.rows("SELECT text FROM passages")

@@ -16,7 +16,7 @@ from cortex_actors.letters import Letters
 from cortex_actors.storage import deadletters, events
 from cortex_actors.storage.events import Wanted
 from cortex_actors.storage.journal import LedgerJournal
-from cortex_actors.storage.records import Records
+from cortex_actors.storage.ledger.actor import Records
 
 if TYPE_CHECKING:
     from cortex_actors.domain.event import Event, Payload

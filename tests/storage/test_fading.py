@@ -16,7 +16,7 @@ from cortex_actors.rules.promotion import RankWeights
 from cortex_actors.storage import fading, links, principles
 from cortex_actors.storage.append import store as store_events
 from cortex_actors.storage.fading import Scales
-from cortex_actors.storage.retention import BELIEVED
+from cortex_actors.storage.ledger.retention import BELIEVED
 from cortex_actors.testing import EPOCH
 from tests.storage.distilled import principle
 from tests.storage.linked import named
@@ -24,7 +24,7 @@ from tests.storage.support import id_of
 
 if TYPE_CHECKING:
     from cortex_actors.domain.event import Payload
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
     from tests.storage.support import Store
 
 FILE = "/projects/atlas/CLAUDE.md"

@@ -15,7 +15,7 @@ from cortex_actors.errors import (
     StorageFull,
     StorageReadOnly,
 )
-from cortex_actors.storage import faults
+from cortex_actors.storage.ledger import faults
 
 PATH = Path("/home/me/cortex.db")
 

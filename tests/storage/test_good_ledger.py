@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.errors import DiskFault, LedgerDown, StorageReadOnly
-from cortex_actors.storage import backups, check, recovery
-from cortex_actors.storage import connection as opening
-from cortex_actors.storage.files import Halt, beside, reader
+from cortex_actors.storage.ledger import backups, faults, recovery
+from cortex_actors.storage.ledger import connection as opening
+from cortex_actors.storage.ledger.files import Halt, beside, reader
 from cortex_actors.testing import EPOCH
 from tests.storage.damage import damaged, recovered
 from tests.storage.ledgers import Filed, unclosed
@@ -51,7 +51,7 @@ def failing(times: int) -> Callable[[Path], sqlite3.Connection]:
 class TestUnreadDisk:
     def test_once(self, filed: Filed, monkeypatch: pytest.MonkeyPatch) -> None:
         """One read that failed, which SQLite calls damage, moves nothing."""
-        monkeypatch.setattr(check, "reader", failing(1))
+        monkeypatch.setattr(faults, "reader", failing(1))
 
         assert recovery.ready(filed.home, filed.clock) is None
         assert BEFORE + AFTER == filed.count("events")
@@ -62,8 +62,8 @@ class TestUnreadDisk:
         def unread(_path: Path) -> None:
             raise OSError(5, "Input/output error")
 
-        monkeypatch.setattr(check, "reader", failing(9))
-        monkeypatch.setattr(check, "_read_through", unread)
+        monkeypatch.setattr(faults, "reader", failing(9))
+        monkeypatch.setattr(faults, "_read_through", unread)
         with pytest.raises(DiskFault, match="nothing was moved.*cortex restore"):
             recovery.ready(filed.home, filed.clock)
 
@@ -74,12 +74,12 @@ class TestUnreadDisk:
     def test_mentioned(self, filed: Filed, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
         """A check that only mentions a page which the disk did not give knows nothing."""
         said = f"SELECT 'Page 274: unable to get the page. error code={code}'"
-        monkeypatch.setattr(check, "_WHOLE", said)
+        monkeypatch.setattr(faults, "_WHOLE", said)
         with pytest.raises(LedgerDown, match="try again") as caught:
-            check.whole(filed.path, Halt())
+            faults.whole(filed.path, Halt())
 
         assert not caught.value.ends_daemon
-        assert not check.marker(filed.path).exists()
+        assert not faults.marker(filed.path).exists()
 
 
 class TestNewer:
@@ -92,17 +92,17 @@ class TestNewer:
             )
             opened.execute("PRAGMA user_version = 99")
 
-        assert "" == check.damage(filed.path)
+        assert "" == faults.damage(filed.path)
 
 
 class TestTooLarge:
     def test_suspicion_stays(self, filed: Filed, monkeypatch: pytest.MonkeyPatch) -> None:
         """A suspicion that there was no time to look into is kept for the daemon's own check."""
-        monkeypatch.setattr(check, "_first", lambda *_, **__: None)
-        check.suspect(filed.path, "an error while reading")
+        monkeypatch.setattr(faults, "_first", lambda *_, **__: None)
+        faults.suspect(filed.path, "an error while reading")
 
-        assert "" == check.damage(filed.path)
-        assert check.marker(filed.path).exists()
+        assert "" == faults.damage(filed.path)
+        assert faults.marker(filed.path).exists()
 
 
 class TestLogAlone:
@@ -143,7 +143,7 @@ class TestBackups:
 
     def test_no_right(self, filed: Filed, monkeypatch: pytest.MonkeyPatch) -> None:
         """A backup that may not be read stops the recovery: a person can mend that."""
-        monkeypatch.setattr("cortex_actors.storage.recovery.os.access", lambda *_: False)
+        monkeypatch.setattr("cortex_actors.storage.ledger.recovery.os.access", lambda *_: False)
         damaged(filed, "no database")
         with pytest.raises(StorageReadOnly, match="make it readable"):
             recovery.ready(filed.home, filed.clock)
@@ -166,7 +166,7 @@ class TestNoRoomForRows:
             return opened
 
         with monkeypatch.context() as patch:
-            patch.setattr("cortex_actors.storage.salvage.sqlite3.connect", small)
+            patch.setattr("cortex_actors.storage.ledger.salvage.sqlite3.connect", small)
             with pytest.raises(LedgerDown, match="bring back"):
                 recovery.ready(filed.home, filed.clock)
         assert [] == filed.names("*corrupt*")

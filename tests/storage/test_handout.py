@@ -12,8 +12,8 @@ from cortex_actors.bus.consumer import project_of
 from cortex_actors.bus.journal import Delivery
 from cortex_actors.domain.event import AccumulationComplete, FileChanged
 from cortex_actors.storage.append import store as append
-from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.handout import CONFLATED, LOOKED_AT, handed_next
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.testing import MemoryJournal
 
 if TYPE_CHECKING:

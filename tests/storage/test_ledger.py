@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.errors import ActorAway, LedgerDown, StoreTooNew
-from cortex_actors.storage import ledger as module
-from cortex_actors.storage import migrate as migrating
-from cortex_actors.storage import turns
-from cortex_actors.storage.version import SCHEMA_VERSION
+from cortex_actors.storage.ledger import actor
+from cortex_actors.storage.ledger import actor as module
+from cortex_actors.storage.ledger import migrate as migrating
+from cortex_actors.storage.ledger.files import SCHEMA_VERSION
 from cortex_actors.testing import eventually
 from tests.storage.support import Store, opened
 
@@ -184,7 +184,7 @@ class TestEnd:
 
     async def test_thread_that_hangs(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """While an earlier thread hangs in the disk a second connection is not opened."""
-        monkeypatch.setattr(turns, "TURN_TIMEOUT", 0.05)
+        monkeypatch.setattr(actor, "TURN_TIMEOUT", 0.05)
         store, unit = Store(tmp_path), Blocked()
         handle = await store.open()
         writing = asyncio.create_task(store.write(unit))

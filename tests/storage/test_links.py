@@ -13,7 +13,7 @@ from tests.storage.distilled import principle
 from tests.storage.linked import linked, named
 
 if TYPE_CHECKING:
-    from cortex_actors.storage.records import Connection
+    from cortex_actors.storage.ledger.actor import Connection
     from tests.storage.support import Store
 
 #: Four principles, the one that ranks highest first.

@@ -13,9 +13,10 @@ from cortex_actors.checkup import house_call
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.memory import Memory, MemoryStatus, Realm
 from cortex_actors.home import Home
-from cortex_actors.storage import connection as opening
-from cortex_actors.storage import memories, memoryrows, migrate, passages
+from cortex_actors.storage import memories, memoryrows, passages
 from cortex_actors.storage.beliefs import held_at
+from cortex_actors.storage.ledger import connection as opening
+from cortex_actors.storage.ledger import migrate
 from cortex_actors.storage.schema import memories as table
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def engine(home: Home) -> Iterator[Engine]:
 def at_version_5(connection: Connection) -> None:
     """Make an empty ledger of version 5."""
     config = Config()
-    folder = Path(migrate.__file__).with_name("migrations")
+    folder = Path(migrate.__file__).parents[1] / "migrations"
     config.set_main_option("script_location", str(folder))
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection

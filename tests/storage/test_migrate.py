@@ -7,9 +7,9 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
 from cortex_actors.errors import StoreTooNew
-from cortex_actors.storage import connection as opening
-from cortex_actors.storage import migrate as module
-from cortex_actors.storage.migrate import migrate
+from cortex_actors.storage.ledger import connection as opening
+from cortex_actors.storage.ledger import migrate as module
+from cortex_actors.storage.ledger.migrate import migrate
 from cortex_actors.storage.schema import SCHEMA_VERSION, metadata
 from tests.storage.ledgers import statements
 

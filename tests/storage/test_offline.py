@@ -18,9 +18,9 @@ from cortex_actors.errors import (
     LedgerBusy,
     StoreTooNew,
 )
-from cortex_actors.storage import backups, connection, offline
-from cortex_actors.storage.migrate import migrate
-from cortex_actors.storage.version import SCHEMA_VERSION
+from cortex_actors.storage.ledger import backups, connection, offline
+from cortex_actors.storage.ledger.files import SCHEMA_VERSION
+from cortex_actors.storage.ledger.migrate import migrate
 from cortex_actors.testing import EPOCH
 
 if TYPE_CHECKING:

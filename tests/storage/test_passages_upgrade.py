@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.storage import connection as opening
 from cortex_actors.storage import indexing, passages
-from cortex_actors.storage.migrate import migrate
+from cortex_actors.storage.ledger import connection as opening
+from cortex_actors.storage.ledger.migrate import migrate
 from cortex_actors.storage.migrations.versions import v0001, v0002
 
 if TYPE_CHECKING:

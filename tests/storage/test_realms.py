@@ -13,7 +13,7 @@ from cortex_actors.domain.agent import OWNER, Caller, shown
 from cortex_actors.domain.memory import PROBE, Memory, Realm
 from cortex_actors.errors import NotFound, NotYours
 from cortex_actors.storage import memories, memorystates, realms
-from cortex_actors.storage.connection import reading, writing
+from cortex_actors.storage.ledger.connection import reading, writing
 from cortex_actors.testing import EPOCH
 from tests.storage.things import mem, memory
 

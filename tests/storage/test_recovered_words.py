@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.storage import backups, check, knowledge, memories, passages, restoring
-from cortex_actors.storage import connection as opening
-from cortex_actors.storage.files import wrong
+from cortex_actors.storage import knowledge, memories, passages
+from cortex_actors.storage.ledger import backups, faults, offline
+from cortex_actors.storage.ledger import connection as opening
+from cortex_actors.storage.ledger.files import wrong
 from cortex_actors.testing import EPOCH
 from tests.storage.damage import damaged, recovered
 from tests.storage.ledgers import Filed
@@ -122,15 +123,15 @@ class TestRestore:
         (copy,) = backups.listed(filed.home.backups)
         with closing(sqlite3.connect(copy.path)) as opened, opened:
             opened.execute("UPDATE words_paired_data SET block = x'0011' WHERE id > 1")
-        choice = restoring.choose(filed.home, restoring.LATEST)
-        restoring.restore(filed.home, choice, at=filed.clock.now())
+        choice = offline.choose(filed.home, offline.LATEST)
+        offline.restore(filed.home, choice, at=filed.clock.now())
 
         assert [BEFORE, BEFORE] == found(filed, "ruff")
         assert agree(filed)
 
     def test_what_is_missing(self, filed: Filed) -> None:
         """Who compares a backup with the ledger is told of insights, not of tables made of them."""
-        choice = restoring.choose(filed.home, restoring.LATEST)
+        choice = offline.choose(filed.home, offline.LATEST)
 
         assert {"insights": 1} == choice.missing
 
@@ -139,9 +140,9 @@ class TestCheck:
     def test_words_are_no_damage(self, filed: Filed) -> None:
         """A ledger whose words are damaged is not given up."""
         filed.run("UPDATE words_alone_data SET block = x'0011' WHERE id > 1")
-        check.suspect(filed.path, "a test")
+        faults.suspect(filed.path, "a test")
 
-        assert "" == check.damage(filed.path)
+        assert "" == faults.damage(filed.path)
 
     @pytest.mark.parametrize(
         ("said", "expected"),

@@ -17,9 +17,9 @@ from cortex_actors.errors import LedgerDown, StorageFull
 from cortex_actors.home import Home
 from cortex_actors.lookup import kept
 from cortex_actors.rules.decay import BACKUP_HOUR
-from cortex_actors.storage import backups, check, copying, recovery, reports, restoring
-from cortex_actors.storage.copying import problem
-from cortex_actors.storage.files import Halt
+from cortex_actors.storage.ledger import backups, faults, offline, recovery
+from cortex_actors.storage.ledger.backups import problem
+from cortex_actors.storage.ledger.files import Halt
 from cortex_actors.testing import EPOCH, ManualClock
 from tests.storage.damage import AFTER, BEFORE, DAMAGE, READABLE, damaged, flipped, recovered
 from tests.storage.ledgers import PAGE, Filed, event_id, template, unclosed
@@ -47,7 +47,7 @@ def said(filed: Filed, *, at: int, name: str) -> None:
 
 def restored(filed: Filed, *, at: int) -> None:
     """Put the backup in the ledger's place, as a user does."""
-    restoring.restore(filed.home, restoring.choose(filed.home, restoring.LATEST), at=at)
+    offline.restore(filed.home, offline.choose(filed.home, offline.LATEST), at=at)
 
 
 class TestDamage:
@@ -164,7 +164,7 @@ class TestGone:
         filed.path.unlink()
         monkeypatch.setattr(type(filed.path), "iterdir", refused)
         with pytest.raises(LedgerDown, match="cannot list the backups"):
-            check.damage(filed.path)
+            faults.damage(filed.path)
 
     def test_link(self, filed: Filed) -> None:
         """A link whose file is not there, as on a disk that is not mounted, is left as it is."""
@@ -181,7 +181,7 @@ class TestNoDamage:
         """A WAL that holds garbage is ignored by SQLite: the ledger beside it is good."""
         (filed.home.root / "cortex.db-wal").write_bytes(b"garbage!" * 9_999)
 
-        assert "" == check.damage(filed.path)
+        assert "" == faults.damage(filed.path)
         assert BEFORE + AFTER == filed.count("events")
 
     def test_missing_wal(self, filed: Filed) -> None:
@@ -189,7 +189,7 @@ class TestNoDamage:
         unclosed(filed, lambda opened: opened.execute("UPDATE owner SET epoch = 9"))
         (filed.home.root / "cortex.db-wal").unlink()
 
-        assert "" == check.damage(filed.path)
+        assert "" == faults.damage(filed.path)
 
     @pytest.mark.parametrize("left", [None, b""])
     def test_new(self, tmp_path: Path, left: bytes | None) -> None:
@@ -197,13 +197,13 @@ class TestNoDamage:
         if left is not None:
             (tmp_path / "cortex.db").write_bytes(left)
 
-        assert "" == check.damage(tmp_path / "cortex.db")
+        assert "" == faults.damage(tmp_path / "cortex.db")
 
     def test_newer(self, filed: Filed) -> None:
         """A newer program's ledger is not damaged: it is refused later, and not touched."""
         filed.run("PRAGMA user_version = 99")
 
-        assert "" == check.damage(filed.path)
+        assert "" == faults.damage(filed.path)
 
     def test_unreadable(self, filed: Filed, monkeypatch: pytest.MonkeyPatch) -> None:
         """What the disk or a lock refuses is no damage: nobody knows, so nothing is moved."""
@@ -213,7 +213,7 @@ class TestNoDamage:
             error.sqlite_errorname = "SQLITE_PROTOCOL"
             raise error
 
-        monkeypatch.setattr(check, "reader", refused)
+        monkeypatch.setattr(faults, "reader", refused)
         with pytest.raises(LedgerDown):
             recovery.ready(filed.home, filed.clock)
 
@@ -225,14 +225,14 @@ class TestHowMuch:
         """After a clean stop only the header and the tables are looked at."""
         flipped(filed, "events")
 
-        assert "" == check.damage(filed.path)
+        assert "" == faults.damage(filed.path)
 
     def test_after_a_crash(self, filed: Filed) -> None:
         """A WAL that was left says that the last life did not end in order: pages are read."""
         flipped(filed, "events")
         unclosed(filed, lambda opened: opened.execute("UPDATE owner SET epoch = 9"))
 
-        assert "" != check.damage(filed.path)
+        assert "" != faults.damage(filed.path)
 
     @pytest.mark.parametrize("boot", [None, "another"])
     def test_machine_went_down(self, filed: Filed, boot: str | None) -> None:
@@ -255,31 +255,31 @@ class TestHowMuch:
 
     def test_whole(self, filed: Filed) -> None:
         """The daily check reads everything; what it finds, the next start knows."""
-        check.whole(filed.path, Halt())
-        assert not check.marker(filed.path).exists()
+        faults.whole(filed.path, Halt())
+        assert not faults.marker(filed.path).exists()
 
         flipped(filed, "sqlite_autoindex_events_1")
         with pytest.raises(LedgerDown, match="start the daemon again") as caught:
-            check.whole(filed.path, Halt())
+            faults.whole(filed.path, Halt())
 
         assert caught.value.ends_daemon
-        assert "" != check.damage(filed.path)
+        assert "" != faults.damage(filed.path)
 
     def test_nothing_found(self, filed: Filed) -> None:
         """A suspicion that does not prove right is forgotten."""
-        check.suspect(filed.path, "an error while reading")
+        faults.suspect(filed.path, "an error while reading")
 
-        assert "" == check.damage(filed.path)
-        assert not check.marker(filed.path).exists()
+        assert "" == faults.damage(filed.path)
+        assert not faults.marker(filed.path).exists()
 
     def test_called_off(self, filed: Filed) -> None:
         """A check that is called off says so, and blames nobody."""
         halt = Halt()
         halt.ask()
         with pytest.raises(LedgerDown, match="called off"):
-            check.whole(filed.path, halt)
+            faults.whole(filed.path, halt)
 
-        assert not check.marker(filed.path).exists()
+        assert not faults.marker(filed.path).exists()
 
 
 class TestRestored:
@@ -322,20 +322,20 @@ class TestTold:
     )
     def test_losses(self, missing: int, unreadable: list[str], said: str) -> None:
         """Nothing is called complete of which a part could not be read."""
-        assert said == reports.losses(missing, unreadable)
+        assert said == recovery.losses(missing, unreadable)
 
     def test_log(self, filed: Filed, caplog: pytest.LogCaptureFixture) -> None:
         """The log, the status and the start say the same of what is missing."""
         caplog.set_level(logging.CRITICAL)
         filed.path.write_bytes(b"x" * PAGE)
         report = recovered(filed)
-        lost = reports.losses(report.lost, report.unreadable)
+        lost = recovery.losses(report.lost, report.unreadable)
         found = kept(filed.home, report.at)["recovery"]
 
         assert lost.startswith("none known to be missing, ")
         assert f" rows are back from it, {lost}; " in caplog.text
-        assert f" rows salvaged, {lost}; see " in reports.sentence(found)
-        assert f" rows salvaged, {lost}; see " in reports.line(found)
+        assert f" rows salvaged, {lost}; see " in recovery.sentence(found)
+        assert f" rows salvaged, {lost}; see " in recovery.line(found)
 
 
 class TestRoom:
@@ -344,7 +344,7 @@ class TestRoom:
         damaged(filed, "no database")
         before = filed.path.read_bytes()
         with monkeypatch.context() as patch:
-            patch.setattr(shutil, "disk_usage", lambda _: Usage(1, 1, copying.MARGIN))
+            patch.setattr(shutil, "disk_usage", lambda _: Usage(1, 1, backups.MARGIN))
             with pytest.raises(StorageFull):
                 recovery.ready(filed.home, filed.clock)
         assert before == filed.path.read_bytes()

@@ -10,8 +10,8 @@ import pytest
 
 from cortex_actors.clock import SECOND
 from cortex_actors.errors import BadInput, LedgerDown, NotFound, StoreTooNew
-from cortex_actors.storage import backups, replacement, restoring
-from cortex_actors.storage.copying import problem
+from cortex_actors.storage.ledger import backups, offline
+from cortex_actors.storage.ledger.backups import problem
 from cortex_actors.testing import EPOCH
 from tests.storage.ledgers import PAGE, Filed, unclosed
 
@@ -58,13 +58,13 @@ class TestCutShort:
             filed = Filed(tmp_path / str(step), events=3)
             backups.take(filed.path, filed.home.backups, at=EPOCH)
             unclosed(filed, lambda opened: opened.execute("UPDATE owner SET epoch = 30"))
-            choice = restoring.choose(filed.home, "latest")
+            choice = offline.choose(filed.home, "latest")
             cut[0] = step
             try:
-                restoring.restore(filed.home, choice, at=EPOCH)
+                offline.restore(filed.home, choice, at=EPOCH)
             except PowerCutError:
                 cut[0] = 0
-                replacement.finish(filed.path)
+                backups.finish(filed.path)
             else:
                 break
             old = [each for each in filed.names("cortex.db.replaced-*") if each[-1] == "Z"]
@@ -78,9 +78,9 @@ class TestCutShort:
 
     def test_names_that_are_taken(self, filed: Filed) -> None:
         """Nothing is written over, even when two exchanges fall into one second."""
-        choice = restoring.choose(filed.home, "latest")
+        choice = offline.choose(filed.home, "latest")
         for _ in range(2):
-            restoring.restore(filed.home, choice, at=EPOCH)
+            offline.restore(filed.home, choice, at=EPOCH)
 
         old = [each for each in filed.names("*replaced*") if "-wal" not in each]
 
@@ -89,12 +89,12 @@ class TestCutShort:
     @pytest.mark.parametrize("end", ["-wal", "-journal"])
     def test_nothing_is_left(self, filed: Filed, end: str) -> None:
         """What SQLite would play into the new ledger goes aside with the old one."""
-        choice = restoring.choose(filed.home, "latest")
+        choice = offline.choose(filed.home, "latest")
         left = filed.path.with_name(f"{filed.path.name}{end}")
-        aside = restoring.restore(filed.home, choice, at=EPOCH)
+        aside = offline.restore(filed.home, choice, at=EPOCH)
         assert aside is not None
         left.write_bytes(b"of the old one")
-        again = restoring.restore(filed.home, choice, at=EPOCH + SECOND)
+        again = offline.restore(filed.home, choice, at=EPOCH + SECOND)
 
         assert again is not None
         assert not left.exists()
@@ -104,19 +104,19 @@ class TestCutShort:
         """An empty WAL and its shared memory say nothing, and are not kept beside the old one."""
         filed = Filed(tmp_path, events=3)
         backups.take(filed.path, filed.home.backups, at=EPOCH)
-        choice = restoring.choose(filed.home, "latest")
-        aside = restoring.restore(filed.home, choice, at=EPOCH)
+        choice = offline.choose(filed.home, "latest")
+        aside = offline.restore(filed.home, choice, at=EPOCH)
 
         assert aside is not None
         assert [aside.name] == filed.names("*replaced*")
 
     def test_not_closed(self, filed: Filed) -> None:
         """A new ledger with a WAL of its own is not taken: the WAL would be lost."""
-        made = replacement.part(filed.path)
+        made = backups.part(filed.path)
         made.write_bytes(filed.path.read_bytes())
         made.with_name(f"{made.name}-wal").write_bytes(b"left")
         with pytest.raises(LedgerDown, match="was not closed"):
-            replacement.commit(filed.path, made, kind="replaced", at=EPOCH)
+            backups.commit(filed.path, made, kind="replaced", at=EPOCH)
 
 
 class TestChoose:
@@ -126,13 +126,13 @@ class TestChoose:
         name = "cortex-20260101T000000Z"
         words = [name, f"{name}.db", str(filed.home.backups / f"{name}.db")]
 
-        assert {f"{name}.db"} == {restoring.choose(filed.home, each).path.name for each in words}
-        assert "manual-20260101T000001Z.db" == restoring.choose(filed.home, "latest").path.name
+        assert {f"{name}.db"} == {offline.choose(filed.home, each).path.name for each in words}
+        assert "manual-20260101T000001Z.db" == offline.choose(filed.home, "latest").path.name
 
     def test_missing(self, filed: Filed) -> None:
         """What the ledger has and the backup has not is counted, table by table."""
         filed.say(5)
-        choice = restoring.choose(filed.home, "latest")
+        choice = offline.choose(filed.home, "latest")
 
         assert {"events": 5, "deliveries": 5} == choice.missing
         assert (20, 25) == (choice.backup.last_seq, choice.ledger.last_seq)
@@ -140,8 +140,8 @@ class TestChoose:
     def test_damaged_ledger(self, filed: Filed) -> None:
         """A ledger that cannot be read any more is no reason not to restore."""
         filed.path.write_bytes(b"x" * PAGE)
-        choice = restoring.choose(filed.home, "latest")
-        restoring.restore(filed.home, choice, at=EPOCH)
+        choice = offline.choose(filed.home, "latest")
+        offline.restore(filed.home, choice, at=EPOCH)
 
         assert choice.ledger.last_seq is None
         assert 20 == filed.count("events")
@@ -152,26 +152,26 @@ class TestChoose:
         newer = Filed(tmp_path / "newer")
         newer.run("PRAGMA user_version = 99")
         with pytest.raises(NotFound, match="cortex backup --list"):
-            restoring.choose(filed.home, "yesterday")
+            offline.choose(filed.home, "yesterday")
         with pytest.raises(BadInput, match="choose another one"):
-            restoring.choose(filed.home, str(tmp_path / "notes.db"))
+            offline.choose(filed.home, str(tmp_path / "notes.db"))
         with pytest.raises(BadInput, match="not closed in order"):
-            restoring.choose(filed.home, str(filed.path))
+            offline.choose(filed.home, str(filed.path))
         with pytest.raises(StoreTooNew, match="install the newer"):
-            restoring.choose(filed.home, str(newer.path))
+            offline.choose(filed.home, str(newer.path))
 
     def test_nothing(self, tmp_path: Path) -> None:
         """Without any backup the next step is to make one."""
         with pytest.raises(NotFound, match="make one with"):
-            restoring.choose(Filed(tmp_path).home, "latest")
+            offline.choose(Filed(tmp_path).home, "latest")
 
 
 class TestRestore:
     def test_fresh(self, filed: Filed) -> None:
         """The restored ledger fences old owners off and has its index made anew."""
         filed.run("INSERT INTO index_state VALUES (1, 3, 'abc', 'm', 5)")
-        choice = restoring.choose(filed.home, "latest")
-        aside = restoring.restore(filed.home, choice, at=EPOCH)
+        choice = offline.choose(filed.home, "latest")
+        aside = offline.restore(filed.home, choice, at=EPOCH)
 
         assert [(31,)] == filed.ask("SELECT epoch FROM owner")
         assert 0 == filed.count("index_state")
@@ -182,7 +182,7 @@ class TestRestore:
         """Where the ledger is gone, the backup simply takes its place."""
         for each in filed.names("cortex.db*"):
             (filed.home.root / each).unlink()
-        choice = restoring.choose(filed.home, "latest")
+        choice = offline.choose(filed.home, "latest")
 
-        assert restoring.restore(filed.home, choice, at=EPOCH) is None
+        assert offline.restore(filed.home, choice, at=EPOCH) is None
         assert 20 == filed.count("events")

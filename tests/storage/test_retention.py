@@ -8,8 +8,9 @@ from sqlalchemy import delete, insert
 
 from cortex_actors.clock import DAY, ulid
 from cortex_actors.domain.event import Event, FileChanged, Payload
-from cortex_actors.storage import retention, runs
+from cortex_actors.storage import runs
 from cortex_actors.storage.append import store as append
+from cortex_actors.storage.ledger import retention
 from cortex_actors.storage.runs import Run
 from cortex_actors.storage.schema import dead_letters, deliveries
 from cortex_actors.testing import EPOCH

@@ -11,8 +11,8 @@ import pytest
 
 from cortex_actors.clock import SECOND
 from cortex_actors.rules.decay import BACKUP_HOUR
-from cortex_actors.storage import backups, check, reports
-from cortex_actors.storage.relist import relist
+from cortex_actors.storage.ledger import backups, faults, recovery
+from cortex_actors.storage.ledger.salvage import relist
 from cortex_actors.testing import EPOCH
 from tests.storage.damage import AFTER, BEFORE, damaged, recovered
 from tests.storage.ledgers import PAGE, Filed, event_id, unclosed
@@ -67,20 +67,20 @@ class TestReport:
         """A recovery is shown for a week, with where to read more."""
         damaged(filed, "first page")
         recovered(filed)
-        found = reports.latest(filed.home.backups, filed.clock.now())
+        found = recovery.latest(filed.home.backups, filed.clock.now())
 
         assert found is not None
         assert ("file is not a database", AFTER) == (found["reason"], found["salvaged"] // 2)
-        assert f"0 missing; see {found['report']}" in reports.sentence(found)
-        assert reports.latest(filed.home.backups, filed.clock.now() + 8 * 24 * BACKUP_HOUR) is None
+        assert f"0 missing; see {found['report']}" in recovery.sentence(found)
+        assert recovery.latest(filed.home.backups, filed.clock.now() + 8 * 24 * BACKUP_HOUR) is None
 
     def test_spoiled(self, filed: Filed) -> None:
         """A report that cannot be read is named, whatever lies in it."""
         filed.home.backups.joinpath("recovery-20260101T000000Z.json").write_text("[]")
-        found = reports.latest(filed.home.backups, EPOCH)
+        found = recovery.latest(filed.home.backups, EPOCH)
 
         assert found is not None
-        assert "cannot be read" in reports.sentence(found)
+        assert "cannot be read" in recovery.sentence(found)
 
 
 class TestSalvage:
@@ -97,7 +97,7 @@ class TestSalvage:
         """Where nobody can tell who has handled what, everybody gets it once more."""
         filed.run("DELETE FROM deliveries WHERE seq = ?", BEFORE + 1)
         filed.overwrite(filed.root_of("deliveries"), bytes(PAGE))
-        check.suspect(filed.path, "a test")
+        faults.suspect(filed.path, "a test")
         recovered(filed)
 
         assert BEFORE + AFTER == filed.count("deliveries")
@@ -106,7 +106,7 @@ class TestSalvage:
         """An event whose payload is no object comes back like any other; nobody waits for it."""
         filed.run("UPDATE events SET payload = '[1]' WHERE seq = ?", BEFORE + 1)
         filed.overwrite(filed.root_of("deliveries"), bytes(PAGE))
-        check.suspect(filed.path, "a test")
+        faults.suspect(filed.path, "a test")
         recovered(filed)
 
         assert BEFORE + AFTER == filed.count("events")
@@ -198,10 +198,10 @@ class TestRelist:
         last = max(filed.root_of(name) for name in ("events", "insights", "verdicts"))
         content = filed.path.read_bytes()[: (last - 1) * PAGE]
         filed.path.write_bytes(bytes(PAGE) + content[PAGE:])
-        check.suspect(filed.path, "a test")
+        faults.suspect(filed.path, "a test")
         recovered(filed)
 
-        assert "" == check.damage(filed.path)
+        assert "" == faults.damage(filed.path)
         assert BEFORE <= filed.count("events")
 
     def test_no_database(self, tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ from sqlalchemy import Table, UniqueConstraint
 from cortex_actors.domain.insight import Category, InsightStatus
 from cortex_actors.domain.memory import Place
 from cortex_actors.domain.principle import PrincipleCategory
-from cortex_actors.storage import schema, version
+from cortex_actors.storage import schema
+from cortex_actors.storage.ledger import files
 from cortex_actors.storage.schema import metadata
 from cortex_actors.storage.tables.columns import one_of
 
@@ -74,12 +75,12 @@ class TestVersion:
         """The version is that of the newest migration."""
         newest = max(VERSIONS.glob("v*.py")).stem
 
-        assert f"v{version.SCHEMA_VERSION:04}" == newest
-        assert version.SCHEMA_VERSION == schema.SCHEMA_VERSION
+        assert f"v{files.SCHEMA_VERSION:04}" == newest
+        assert files.SCHEMA_VERSION == schema.SCHEMA_VERSION
 
     def test_costs_nothing(self) -> None:
         """Who only asks for the version imports no SQLAlchemy."""
-        code = "import cortex_actors.storage.version, sys; print('sqlalchemy' in sys.modules)"
+        code = "import cortex_actors.storage.ledger.files, sys; print('sqlalchemy' in sys.modules)"
         ran = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True
         )

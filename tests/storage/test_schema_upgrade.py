@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy.exc import IntegrityError
 
-from cortex_actors.storage import connection as opening
-from cortex_actors.storage.migrate import migrate
+from cortex_actors.storage.ledger import connection as opening
+from cortex_actors.storage.ledger.migrate import migrate
 from cortex_actors.storage.migrations.versions.v0001 import STATEMENTS
 from cortex_actors.storage.schema import SCHEMA_VERSION, metadata
 from tests.storage.ledgers import statements

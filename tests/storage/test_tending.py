@@ -19,7 +19,7 @@ from cortex_actors.storage import (
     memoryundo,
     sinking,
 )
-from cortex_actors.storage.retention import BELIEVED
+from cortex_actors.storage.ledger.retention import BELIEVED
 from cortex_actors.storage.schema import memories as rows
 from cortex_actors.storage.tending import BATCH, Tending, Weighed
 from cortex_actors.testing import EPOCH, ManualClock, MemoryJournal

@@ -19,8 +19,8 @@ from cortex_actors.errors import (
     StorageFull,
     Superseded,
 )
-from cortex_actors.storage import ledger as module
-from cortex_actors.storage import ledgerfile, writer
+from cortex_actors.storage.ledger import actor as module
+from cortex_actors.storage.ledger import writer
 from cortex_actors.testing import eventually
 from tests.storage.support import Store, opened
 
@@ -110,7 +110,7 @@ class TestLowWater:
             with pytest.raises(StorageFull, match="low_water_mb"):
                 await store.write(note)
             written = await store.records.write(note, vital=True)
-            monkeypatch.setattr(ledgerfile.LedgerFile, "shortage", lambda _self: None)
+            monkeypatch.setattr(writer.LedgerFile, "shortage", lambda _self: None)
             again = await store.write(note)
 
         assert (1, 1) == (written, again)
@@ -119,9 +119,9 @@ class TestLowWater:
         """Free space below the mark is a shortage; without a mark there is none."""
         path = tmp_path / "cortex.db"
 
-        assert ledgerfile.LedgerFile(path, low_water=10**18).shortage() is not None
-        assert ledgerfile.LedgerFile(path, low_water=1).shortage() is None
-        assert ledgerfile.LedgerFile(path).shortage() is None
+        assert writer.LedgerFile(path, low_water=10**18).shortage() is not None
+        assert writer.LedgerFile(path, low_water=1).shortage() is None
+        assert writer.LedgerFile(path).shortage() is None
 
 
 class TestFault:

@@ -9,9 +9,9 @@ from sqlalchemy.exc import IntegrityError
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import LedgerDown, StorageFull
-from cortex_actors.storage import connection as opening
-from cortex_actors.storage.migrate import migrate
-from cortex_actors.storage.writer import Limits, Writer
+from cortex_actors.storage.ledger import connection as opening
+from cortex_actors.storage.ledger.migrate import migrate
+from cortex_actors.storage.ledger.writer import Limits, Writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,7 +10,7 @@ from sqlalchemy import StaticPool, create_engine
 
 from cortex_actors.domain.memory import Memory, Realm
 from cortex_actors.domain.project import Chunk, chunk_id
-from cortex_actors.storage.connection import PLACES
+from cortex_actors.storage.ledger.connection import PLACES
 from cortex_actors.storage.schema import metadata
 from cortex_actors.testing import EPOCH
 

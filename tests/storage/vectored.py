@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cortex_actors.domain.memory import Place, index_of
-from cortex_actors.storage import connection as opening
 from cortex_actors.storage import embedded, passages
+from cortex_actors.storage.ledger import connection as opening
 from tests.storage.ledgers import template
 
 if TYPE_CHECKING:

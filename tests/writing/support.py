@@ -14,7 +14,7 @@ from cortex_actors.domain.project import Project
 from cortex_actors.files.place import Pace
 from cortex_actors.files.writer import FileWriter, WriteTarget
 from cortex_actors.render import fence
-from cortex_actors.storage.connection import driver_of, writing
+from cortex_actors.storage.ledger.connection import driver_of, writing
 from cortex_actors.storage.schema import metadata
 from cortex_actors.storage.writes import Writes
 from cortex_actors.testing import EPOCH, eventually

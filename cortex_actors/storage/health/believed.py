@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.hit import Diagnosis, Repair, Severity
-from cortex_actors.storage.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

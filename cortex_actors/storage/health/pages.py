@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.hit import Diagnosis, Severity
-from cortex_actors.storage.version import SCHEMA_VERSION
+from cortex_actors.storage.ledger.files import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from sqlalchemy.exc import DBAPIError
 
 from cortex_actors.errors import DeadlineExceeded, LedgerDown
-from cortex_actors.storage import connection, faults
+from cortex_actors.storage.ledger import connection, faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from cortex_actors.clock import Clock
-    from cortex_actors.storage.files import Halt
+    from cortex_actors.storage.ledger.files import Halt
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from cortex_actors.domain.hit import Diagnosis, Repair, Severity
-from cortex_actors.storage.connection import STEPS
+from cortex_actors.storage.ledger.connection import STEPS
 from cortex_actors.storage.tables.system import WORDS
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ import numpy as np
 
 from cortex_actors.errors import ActorAway, DeadlineExceeded, IndexDown
 from cortex_actors.rules.fusion import MOST_WAITING, Kind, Plan, plan
-from cortex_actors.storage.connection import driver_of
 from cortex_actors.storage.heldrows import ALONE, PAIRED, Part
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.search.compared import Held, Stored
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.hit import Hit
     from cortex_actors.memorysections import MemorySettings
     from cortex_actors.rules.fusion import Fused, Plan
-    from cortex_actors.storage.records import Records
+    from cortex_actors.storage.ledger.actor import Records
     from cortex_actors.storage.search.dense import Asked, Neighbours
     from cortex_actors.storage.search.query import Query
     from cortex_actors.storage.search.scope import Scope

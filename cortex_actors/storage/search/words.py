@@ -24,7 +24,7 @@ import numpy as np
 from sqlalchemy.exc import DatabaseError
 
 from cortex_actors.errors import WordsDamaged
-from cortex_actors.storage import faults
+from cortex_actors.storage.ledger import faults
 from cortex_actors.storage.tables.system import TOKENIZE
 from cortex_actors.text import terms
 

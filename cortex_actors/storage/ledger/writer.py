@@ -10,25 +10,42 @@ and 3 for each unit, where SQLAlchemy takes 30 and 90.
 When the disk is full, read-only or locked, a group fails and the next is tried. When it failed
 (`DiskFault`), or another daemon owns the ledger (`Superseded`), no group is ever tried again: what
 a failed fsync dropped cannot be told, so this process may acknowledge nothing more on that file.
+
+Ground: what lies below the ledger's writer - a file, its log, and who hears that they failed.
+
+A gauge of the ledger: since when writing fails, and why; to read it nothing is written.
+
+Checkpoints: when the write-ahead log goes into the ledger's file, and how long it may grow.
+
+SQLite's own automatic checkpoint runs inside a commit and swallows what fails in it. Here it runs
+after the commit was answered, and a disk that fails in it is heard of.
+
+The ledger's file as the disk has it: whether there is room, and whether it is still the same.
+
+SQLite goes on writing into a file that was moved away, replaced or cut off, and its log into one
+that was deleted: what is committed then is gone with the process. So each commit is followed by a
+look.
 """
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, update
 
-from cortex_actors.errors import Superseded
-from cortex_actors.storage import faults, passages, schema
-from cortex_actors.storage.connection import abandon, driver_of
-from cortex_actors.storage.gauge import Gauge
-from cortex_actors.storage.ground import Ground
+from cortex_actors.errors import DiskFault, LedgerDown, StorageFull, Superseded
+from cortex_actors.storage import passages, schema
+from cortex_actors.storage.ledger import faults
+from cortex_actors.storage.ledger.connection import abandon, driver_of, raw
+from cortex_actors.storage.ledger.files import size
 
 if TYPE_CHECKING:
     import sqlite3
@@ -37,7 +54,91 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from cortex_actors.clock import Clock
-    from cortex_actors.errors import LedgerDown
+
+
+def _nobody(_error: LedgerDown) -> None:
+    """Hear of a fault, and do nothing with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """The disk as the writer sees it; without a file (in a simulation) all is well."""
+
+    path: Path = Path("cortex.db")
+    file: LedgerFile | None = None
+    checkpoints: Checkpoints | None = None
+    #: Called, on any thread, when nothing may be written any more.
+    on_fault: Callable[[LedgerDown], None] = _nobody
+
+    def shortage(self) -> StorageFull | None:
+        """Return why there is no room for new work; None while there is."""
+        return None if self.file is None else self.file.shortage()
+
+    def require_same(self) -> None:
+        """Raise `DiskFault` when the file is no longer the one that was opened."""
+        if self.file is not None:
+            self.file.require_same()
+
+    def is_well(self) -> bool:
+        """Tell whether the disk takes new work: a commit may have fitted into the last page."""
+        return self.file is None or (self.shortage() is None and not faults.refusal(self.path))
+
+    def after_commit(self) -> None:
+        """Empty the log if it is time; raises what SQLite raises."""
+        if self.checkpoints is not None:
+            self.checkpoints.after_commit()
+
+    def finish(self) -> None:
+        """Empty the log for the last time; raises what SQLite raises."""
+        if self.checkpoints is not None:
+            self.checkpoints.finish()
+
+    def verdict(self, error: Exception) -> LedgerDown:
+        """Return what those who wait are told of a failure; blocks where the disk is asked."""
+        found = faults.of(error, self.path, doing="write")
+        if found is not None:
+            return found
+        return LedgerDown(f"cannot write the ledger {self.path}: {error!r}; nothing was kept")
+
+
+class Gauge:
+    """Set by the thread that writes, read by any."""
+
+    def __init__(self, clock: Clock) -> None:
+        """Show that all is well."""
+        self._clock = clock
+        #: Seconds of the monotonic clock when it began, and the latest failure.
+        self._found: tuple[float, LedgerDown] | None = None
+
+    @property
+    def error(self) -> LedgerDown | None:
+        """Return what writing fails with now; None while it does not."""
+        found = self._found
+        return None if found is None else found[1]
+
+    def fails(self, error: LedgerDown) -> None:
+        """Show that nothing can be written."""
+        since = self._clock.monotonic() if self._found is None else self._found[0]
+        self._found = since, error
+
+    def works(self) -> None:
+        """Show that something was written."""
+        self._found = None
+
+    def describe(self) -> dict[str, Any]:
+        """Return it as data: `state`, and while writing fails `reason`, `error` and `for_s`."""
+        found = self._found
+        if found is None:
+            return {"state": "ok"}
+        since, error = found
+        seconds = max(0.0, self._clock.monotonic() - since)
+        return {
+            "state": "failing",
+            "error": type(error).__name__,
+            "reason": str(error),
+            "for_s": round(seconds, 3),
+        }
+
 
 #: Seconds between two tries to write while writing fails: nobody else may try.
 NUDGE = 1.0
@@ -293,3 +394,148 @@ class Writer:
 def _wanted(job: _Job) -> list[_Job]:
     """Return a job that its caller still waits for; from here on it can be cancelled no more."""
     return [job] if job.done.set_running_or_notify_cancel() else []
+
+
+#: Pages in the log before a checkpoint (SQLite's own default: 4 MiB).
+PAGES = 1_000
+
+#: Commits before the first look, when nothing is known of their size.
+FIRST = 64
+
+#: Pages in the log before readers are waited for, because they keep it from beginning anew: 16 MiB.
+CROWDED = 4_000
+
+#: Bytes of the log's file that are kept when it begins anew: writing over what is there needs no
+#: new room and half the time of growing.
+KEPT = 16 * 1_048_576
+
+#: Commits between two looks at the file: each lets go of Python's lock, and whoever was answered
+#: then takes turns with this thread (a third of a lone publish's time on two virtual cores).
+LOOK = 8
+
+#: Bytes that a file may have grown before a look at the log, whatever was estimated.
+GROWN = 8 * 1_048_576
+
+#: Milliseconds a checkpoint waits for readers and for other processes.
+PATIENCE = 500
+
+
+class Checkpoints:
+    """Empties the log of the one connection that writes; used on its thread alone.
+
+    How many pages a commit adds is not told, so it is estimated from what the last checkpoint
+    found; a burst is seen by the size of the file.
+    """
+
+    def __init__(self, engine: Engine, path: Path, *, busy_ms: int) -> None:
+        """Take over from SQLite; `busy_ms` is what else waits for a lock on that connection."""
+        self._raw = raw(engine)
+        self._log = path.with_name(f"{path.name}-wal")
+        self._busy_ms = busy_ms
+        self._commits = 0
+        self._due = FIRST
+        self._crowded = CROWDED
+        self._size = self._length()
+        self._raw.execute("PRAGMA wal_autocheckpoint = 0")
+        self._raw.execute(f"PRAGMA journal_size_limit = {KEPT}")
+
+    def after_commit(self) -> None:
+        """Empty the log if it is time; raises what SQLite raises."""
+        self._commits += 1
+        if self._commits < self._due and (
+            self._commits % LOOK or self._length() < self._size + GROWN
+        ):
+            return
+        pages, _ = self._run("PASSIVE")
+        if pages >= self._crowded:
+            _, busy = self._run("RESTART")
+            self._crowded = 2 * pages if busy else CROWDED
+        self._due = min(PAGES, max(1, PAGES * self._commits // max(1, pages)))
+        self._commits = 0
+        self._size = self._length()
+
+    def finish(self) -> None:
+        """Empty the log and its file, for the last time; raises what SQLite raises."""
+        self._run("TRUNCATE")
+
+    def _run(self, mode: str) -> tuple[int, bool]:
+        """Run a checkpoint; return the pages that were in the log, and whether others hindered."""
+        self._raw.execute(f"PRAGMA busy_timeout = {PATIENCE}")
+        try:
+            busy, pages, _done = self._raw.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
+        finally:
+            self._raw.execute(f"PRAGMA busy_timeout = {self._busy_ms}")
+        return int(pages), bool(busy)
+
+    def _length(self) -> int:
+        """Return the bytes of the log's file."""
+        try:
+            return self._log.stat().st_size
+        except FileNotFoundError:
+            return 0
+
+
+#: Bytes of a megabyte.
+MB = 1_000_000
+
+
+class LedgerFile:
+    """Looks at the file and its disk; each look is a system call or two (microseconds)."""
+
+    def __init__(self, path: Path, *, low_water: int = 0) -> None:
+        """Look at a ledger that is open.
+
+        Args:
+            path: of the ledger.
+            low_water: bytes of free space below which there is no room for new work; 0 for none.
+
+        """
+        self.path = path
+        self._low_water = low_water
+        self._paths = (path, path.with_name(f"{path.name}-wal"))
+        self._known = [_identity(each) for each in self._paths]
+        self._size = size(path)
+
+    def shortage(self) -> StorageFull | None:
+        """Return why there is no room for new work; None while there is."""
+        if not self._low_water:
+            return None
+        found = os.statvfs(self.path.parent)
+        free = found.f_bavail * found.f_frsize
+        if free >= self._low_water:
+            return None
+        return StorageFull(
+            f"cannot write the ledger {self.path}: its disk has only {free // MB} MB free, and the "
+            f"last {self._low_water // MB} MB (storage.low_water_mb) are kept for work already in "
+            "hand: free some space, and it goes on by itself"
+        )
+
+    def require_same(self) -> None:
+        """Raise `DiskFault` when the file, or the log beside it, is no longer the one opened.
+
+        And when the file was cut off: nothing of ours makes it shorter.
+        """
+        for path, known in zip(self._paths, self._known, strict=True):
+            if known is not None and _identity(path) != known:
+                message = (
+                    f"cannot keep anything in the ledger {self.path}: {path} was moved away or "
+                    "replaced while it was open; put it back if it was yours, then start again"
+                )
+                raise DiskFault(message)
+        known_size, self._size = self._size, size(self.path)
+        if self._size < known_size:
+            message = (
+                f"cannot keep anything in the ledger {self.path}: it was cut off from "
+                f"{known_size:,} to {self._size:,} bytes while it was open; start again, which "
+                "restores it (docs/recovery.md)"
+            )
+            raise DiskFault(message)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return what a file is whatever it is called; None where there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino

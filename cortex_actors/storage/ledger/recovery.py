@@ -7,26 +7,38 @@ ledger knows them as they were, and `backups/recovery-<time>.json` says what is 
 
 Everything is done in a file beside the ledger before the exchange (`replacement`), so a crash here
 leaves the damaged ledger where it was, to be recovered by the next start.
+
+What a recovery has to say: written once into `backups/`, shown by `status` for a week.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import os
+import re
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics
-from cortex_actors.clock import SECOND, iso
+from cortex_actors.clock import DAY, SECOND, iso
 from cortex_actors.errors import CortexError, LedgerDown, StorageFull, StorageReadOnly
+from cortex_actors.home import write_private
 from cortex_actors.logfile import objects
-from cortex_actors.storage import backups, check, connection, replacement, reports
-from cortex_actors.storage.copying import PART, copy, make_private, problem, version
-from cortex_actors.storage.files import beside, reader, size
-from cortex_actors.storage.migrate import migrate
-from cortex_actors.storage.reports import Report
-from cortex_actors.storage.version import SCHEMA_VERSION
+from cortex_actors.storage.ledger import backups, connection, faults
+from cortex_actors.storage.ledger.backups import PART, copy, make_private, problem, version
+from cortex_actors.storage.ledger.files import (
+    SCHEMA_VERSION,
+    beside,
+    reader,
+    settle,
+    size,
+    stamp,
+    stamped,
+)
+from cortex_actors.storage.ledger.migrate import migrate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -34,8 +46,141 @@ if TYPE_CHECKING:
 
     from cortex_actors.clock import Clock
     from cortex_actors.home import Home
-    from cortex_actors.storage.backups import Backup
-    from cortex_actors.storage.salvage import Salvaged
+    from cortex_actors.storage.ledger.backups import Backup
+    from cortex_actors.storage.ledger.salvage import Salvaged
+
+
+#: Microseconds for which `status` shows a recovery.
+SHOWN = 7 * DAY
+
+_NAME = re.compile(r"recovery-(\d{8}T\d{6}Z)\.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was wrong, what was restored, and exactly what is missing."""
+
+    #: When, UTC microseconds.
+    at: int
+    #: What was wrong with the ledger.
+    reason: str
+    #: Where the damaged file is now, or the first one that lay beside it; None where none is left.
+    ledger: str | None
+    #: The backup that was restored; None where none was good, and a new ledger was made.
+    backup: str | None
+    #: When that was made, UTC microseconds.
+    backup_at: int | None
+    #: Backups that could not be used, and why.
+    refused: Mapping[str, str] = field(default_factory=dict)
+    #: Rows that were read from the damaged file, are not in the backup, and are back, by table.
+    salvaged: Mapping[str, int] = field(default_factory=dict)
+    #: Rows that the damaged file names and that are not back, by table.
+    missing: Mapping[str, int] = field(default_factory=dict)
+    #: The ids of those that nothing else can say again.
+    missing_ids: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    #: Tables of which a part could not be read: there may be more missing than is known.
+    unreadable: Sequence[str] = ()
+    #: Events that the log names, and that are neither back nor under `missing_ids`.
+    logged: Sequence[Mapping[str, str]] = ()
+
+    @property
+    def lost(self) -> int:
+        """How many things are known to be missing."""
+        return sum(self.missing.values()) + len(self.logged)
+
+
+def write(folder: Path, report: Report) -> Path:
+    """Write a report for good; return where."""
+    path = folder / f"recovery-{stamp(report.at)}.json"
+    found = asdict(report)
+    found["at"] = iso(report.at)
+    found["backup_at"] = None if report.backup_at is None else iso(report.backup_at)
+    write_private(path, json.dumps({**found, "lost": report.lost}, indent=2) + "\n")
+    settle(path)
+    settle(folder)
+    return path
+
+
+def latest(folder: Path, now: int, *, since: int = 0) -> dict[str, Any] | None:
+    """Return what `status` says of the newest recovery; None without one in the last week.
+
+    None, too, for one from before `since`: what it says is of a ledger that is used no more.
+    """
+    path = _newest(folder, max(since, now - SHOWN))
+    return None if path is None else read(path)
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Return what a report says in short.
+
+    Never raises: a report that cannot be read is named as such.
+    """
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return {
+            "at": str(found["at"]),
+            "reason": str(found["reason"]),
+            "backup": found["backup"],
+            "backup_at": found["backup_at"],
+            "salvaged": sum(found["salvaged"].values()),
+            "missing": int(found["lost"]),
+            "unreadable": [str(each) for each in found["unreadable"]],
+            "report": str(path),
+        }
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        return {"reason": f"its report cannot be read: {error}", "report": str(path)}
+
+
+def sentence(found: Mapping[str, Any]) -> str:
+    """Return a recovery as `status` tells it to a person."""
+    if "at" not in found:
+        return f"{found['reason']}: {found['report']}"
+    return f"recovered {found['at']} {_source(found)}: {_outcome(found)}"
+
+
+def line(found: Mapping[str, Any]) -> str:
+    """Return a recovery as the start that did it tells it to a person."""
+    if "at" not in found:
+        return f"recovered: {found['reason']}; see {found['report']}"
+    return f"recovered: {_source(found)}, {_outcome(found)}"
+
+
+def losses(missing: int, unreadable: Sequence[str]) -> str:
+    """Return how much is missing, as far as it is known; unread tables may hide more."""
+    if not unreadable:
+        return f"{missing} missing"
+    known = f"at least {missing} missing" if missing else "none known to be missing"
+    if "every table" in unreadable:
+        return f"{known}, no table could be read"
+    tables = "1 table" if len(unreadable) == 1 else f"{len(unreadable)} tables"
+    return f"{known}, {tables} could not be read whole"
+
+
+def _source(found: Mapping[str, Any]) -> str:
+    """Return what took the damaged ledger's place."""
+    return f"from the backup of {found['backup_at']}" if found["backup"] else "with no backup"
+
+
+def _outcome(found: Mapping[str, Any]) -> str:
+    """Return what came back and what did not."""
+    lost = losses(found["missing"], found["unreadable"])
+    return f"{found['salvaged']} rows salvaged, {lost}; see {found['report']}"
+
+
+def _newest(folder: Path, since: int) -> Path | None:
+    """Return the newest report, if it is not older than that."""
+    try:
+        paths = list(folder.iterdir())
+    except OSError:
+        return None
+    times = {
+        at: path
+        for path in paths
+        if (found := _NAME.fullmatch(path.name)) and (at := stamped(found[1])) is not None
+    }
+    at = max(times, default=None)
+    return None if at is None or at < since else times[at]
+
 
 log = logging.getLogger("cortex.ledger")
 
@@ -53,8 +198,8 @@ def ready(home: Home, clock: Clock) -> Report | None:
     the file cannot be read, or there is no room to put another in its place.
     """
     path = home.ledger
-    replacement.finish(path)
-    reason = check.damage(path)
+    backups.finish(path)
+    reason = faults.damage(path)
     if reason:
         return recover(home, reason, at=clock.now())
     return None
@@ -72,8 +217,8 @@ def recover(home: Home, reason: str, *, at: int) -> Report:
     salvaged = _salvaged(path, made, chosen)
     if salvaged is None:  # what was brought back does no good: do without
         made = _made(path, chosen)
-    replacement.renew(made, path)
-    left = replacement.first_aside(path, kind=KIND, at=at)
+    backups.renew(made, path)
+    left = backups.first_aside(path, kind=KIND, at=at)
     report = Report(
         at=at,
         reason=reason,
@@ -92,16 +237,16 @@ def recover(home: Home, reason: str, *, at: int) -> Report:
 
 def _exchange(home: Home, made: Path, report: Report) -> Report:
     """Write the report, exchange the files, and tell whoever reads the log."""
-    written = reports.write(home.backups, report)
-    replacement.commit(home.ledger, made, kind=KIND, at=report.at)
-    check.marker(home.ledger).unlink(missing_ok=True)
+    written = write(home.backups, report)
+    backups.commit(home.ledger, made, kind=KIND, at=report.at)
+    faults.marker(home.ledger).unlink(missing_ok=True)
     source = report.backup or "an empty ledger: no backup is good"
     log.critical(
         "the ledger was restored from %s; the damaged one is %s; %s rows are back from it, %s; %s",
         source,
         report.ledger or "gone",
         sum(report.salvaged.values()),
-        reports.losses(report.lost, report.unreadable),
+        losses(report.lost, report.unreadable),
         written,
     )
     return report
@@ -139,7 +284,7 @@ def _unrestorable(home: Home, refused: Mapping[str, str]) -> LedgerDown:
 
 def _made(path: Path, chosen: Backup | None) -> Path:
     """Return a ledger of this version beside the present one: the backup, or an empty one."""
-    made = replacement.part(path)
+    made = backups.part(path)
     if chosen is None:
         make_private(made)
     else:
@@ -154,7 +299,7 @@ def _made(path: Path, chosen: Backup | None) -> Path:
 
 def _salvaged(path: Path, made: Path, chosen: Backup | None) -> Salvaged | None:
     """Bring back what can be read; None when the result does not pass the checks."""
-    from cortex_actors.storage.salvage import Salvaged, salvage  # noqa: PLC0415 - seldom needed
+    from cortex_actors.storage.ledger.salvage import Salvaged, salvage  # noqa: PLC0415 - seldom needed
 
     if not path.is_file() or not size(path):
         return Salvaged(unreadable=["every table"])
@@ -170,7 +315,7 @@ def _salvaged(path: Path, made: Path, chosen: Backup | None) -> Salvaged | None:
 
 def _make_findable(made: Path) -> None:
     """Let everything be found that came back: passages and words are made, never brought."""
-    from cortex_actors.storage.findable import refill  # noqa: PLC0415 - seldom needed
+    from cortex_actors.storage.ledger.salvage import refill  # noqa: PLC0415 - seldom needed
 
     engine = connection.writing(made)
     try:
@@ -182,8 +327,10 @@ def _make_findable(made: Path) -> None:
 
 def _relisted(path: Path, made: Path, chosen: Backup) -> Salvaged | None:
     """Bring back what can be read with the backup's list of tables; None if that fails, too."""
-    from cortex_actors.storage.relist import relist  # noqa: PLC0415 - seldom needed
-    from cortex_actors.storage.salvage import salvage  # noqa: PLC0415 - as above
+    from cortex_actors.storage.ledger.salvage import (  # noqa: PLC0415 - seldom needed
+        relist,
+        salvage,
+    )
 
     scratch = path.with_name(f"{path.name}.scratch{PART}")
     try:
@@ -206,7 +353,7 @@ def _since(path: Path, chosen: Backup | None) -> int:
     counts, too: what its last moment holds may be in the log a little earlier.
     """
     backed_up = 0 if chosen is None else chosen.at - SECOND
-    return max(backed_up, replacement.restored_at(path) or 0)
+    return max(backed_up, backups.restored_at(path) or 0)
 
 
 def _logged(
@@ -217,10 +364,10 @@ def _logged(
         there = {row[0] for row in opened.execute("SELECT id FROM events")}
     if known is not None:
         there |= set(known.missing_ids.get("events", ()))
-    return list(_named(home.logs / "cortex.ndjson", since, there))[:LOGGED]
+    return list(_events_of_log(home.logs / "cortex.ndjson", since, there))[:LOGGED]
 
 
-def _named(file: Path, since: int, there: set[str]) -> Iterator[dict[str, str]]:
+def _events_of_log(file: Path, since: int, there: set[str]) -> Iterator[dict[str, str]]:
     """Yield the durable events of a log that are not there; custom ones may have been transient."""
     for record in objects(file):
         at, topic, name = record.get("at"), record.get("topic"), record.get("event")

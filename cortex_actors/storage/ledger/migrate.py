@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import StoreTooNew
-from cortex_actors.storage import backups
+from cortex_actors.storage.ledger import backups
 from cortex_actors.storage.schema import SCHEMA_VERSION, metadata
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _upgrade(connection: Connection) -> None:
     from alembic.config import Config  # noqa: PLC0415
 
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).with_name("migrations")))
+    config.set_main_option("script_location", str(Path(__file__).parents[1] / "migrations"))
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
     command.upgrade(config, "head")

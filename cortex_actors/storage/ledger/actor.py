@@ -4,6 +4,13 @@ hears   -
 says    -
 asks    -
 keeps   open files (lost on a crash: units of work that were not answered were not committed)
+
+The way to the ledger for everybody else: by name, so that its restart breaks nobody.
+
+Whose turn it is to write a file: one writing connection at a time, none after a fault.
+
+Two connections of one process that both checkpoint can lose pages, and a file that failed (or that
+another daemon has taken) is never opened again by the process that saw it.
 """
 
 from __future__ import annotations
@@ -13,29 +20,66 @@ import contextlib
 import math
 import os
 import sqlite3
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+import threading
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar, cast
 
-from sqlalchemy import Connection, Engine, insert
+from sqlalchemy import Connection as Connection  # noqa: PLC0414 - for who writes units
+from sqlalchemy import Engine, insert
 from sqlalchemy.exc import DBAPIError
 
 from cortex_actors.errors import DeadlineExceeded, DiskFault, LedgerDown
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import Threads
-from cortex_actors.storage import check, connection, faults, recovery, schema, turns
-from cortex_actors.storage.checkpoints import Checkpoints
-from cortex_actors.storage.ground import Ground
-from cortex_actors.storage.ledgerfile import MB, LedgerFile
-from cortex_actors.storage.migrate import migrate
-from cortex_actors.storage.writer import Limits, Writer
+from cortex_actors.storage import schema
+from cortex_actors.storage.ledger import connection, faults, recovery
+from cortex_actors.storage.ledger.migrate import migrate
+from cortex_actors.storage.ledger.writer import MB, Checkpoints, Ground, LedgerFile, Limits, Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
     from pathlib import Path
 
     from cortex_actors.clock import Clock
     from cortex_actors.home import Home
+    from cortex_actors.runtime.names import Names
     from cortex_actors.sections import StorageSettings
+
+
+#: Seconds to wait for an earlier life of the ledger to close its file.
+TURN_TIMEOUT = 4.0
+
+#: File -> the lock its one writing connection holds.
+_TURNS: dict[Path, threading.Lock] = {}
+
+#: File -> why this process writes it no more.
+_FAULTS: dict[Path, LedgerDown] = {}
+
+
+def take(path: Path) -> threading.Lock:
+    """Wait until no other writing connection to a file is open in this process, and take the turn.
+
+    Raises `LedgerDown` when the one before does not end: after a kill its thread may hang in the
+    disk; and the fault of a file that has failed.
+    """
+    if (why := fault(path)) is not None:
+        raise why
+    turn = _TURNS.setdefault(path, threading.Lock())
+    if not turn.acquire(timeout=TURN_TIMEOUT):
+        message = f"cannot open the ledger {path}: its last connection has not ended; try again"
+        raise LedgerDown(message)
+    return turn
+
+
+def fault(path: Path) -> LedgerDown | None:
+    """Return why this process writes a file no more; None while it may."""
+    return _FAULTS.get(path)
+
+
+def close(path: Path, why: LedgerDown) -> None:
+    """Give nobody a turn any more: the file has failed."""
+    _FAULTS.setdefault(path, why)
+
 
 T = TypeVar("T")
 
@@ -152,11 +196,11 @@ class Ledger(AsyncioActor):
 
     def _on_fault(self, error: LedgerDown) -> None:
         """Crash for good: the daemon ends, and the next start finds what was acknowledged."""
-        turns.close(self._home.ledger, error)
+        close(self._home.ledger, error)
         with contextlib.suppress(RuntimeError):  # the loop has ended before us
             self._loop.call_soon_threadsafe(self._crash, error)
         if isinstance(error, DiskFault):
-            check.suspect(self._home.ledger, str(error))
+            faults.suspect(self._home.ledger, str(error))
 
     def _crash(self, error: LedgerDown) -> None:
         """Crash with an error (on the loop); while it stops, the tree says it (`turns.fault`)."""
@@ -174,7 +218,7 @@ class Ledger(AsyncioActor):
     def _open(self) -> None:
         """Open the file, migrate it, take the next epoch (on a thread: it waits for the disk)."""
         path, settings = self._home.ledger, self._settings
-        turn = turns.take(path)
+        turn = take(path)
         writing = connection.writing(path, settings.busy_timeout_s)
         try:
             recovery.ready(self._home, self._clock)
@@ -188,7 +232,7 @@ class Ledger(AsyncioActor):
         except BaseException as error:
             found = _unopened(error, path)
             if isinstance(found, DiskFault) and not faults.is_damage(error):
-                turns.close(path, found)
+                close(path, found)
                 with contextlib.suppress(DBAPIError):  # never opened, and it does not open now
                     connection.abandon(writing)
             else:
@@ -251,3 +295,33 @@ def _unopened(error: BaseException, path: Path) -> LedgerDown | None:
         cause = error.orig if isinstance(error, DBAPIError) else error
         found = LedgerDown(f"cannot open the ledger {path}: {cause}")
     return found
+
+
+# Whoever writes a unit of work names its parameter's type, and imports no database library.
+
+
+#: A generic method behind a name: what comes back is typed again below.
+_Run: TypeAlias = "Callable[..., Coroutine[Any, Any, Any]]"
+
+#: What the ledger's actor is called.
+NAME = "ledger"
+
+#: Seconds a unit of work may take before its caller is told; it may still commit afterwards.
+TIMEOUT = 30.0
+
+
+class Records:
+    """Runs units of work and queries in whichever ledger actor is alive."""
+
+    def __init__(self, names: Names, *, timeout: float = TIMEOUT) -> None:
+        """Find the ledger by its name; calls take at most `timeout` seconds."""
+        self._write: _Run = names.method(NAME, Ledger.write, timeout=timeout)
+        self._read: _Run = names.method(NAME, Ledger.read, timeout=timeout)
+
+    async def write(self, unit: Callable[[Connection], T], *, vital: bool = False) -> T:
+        """Run a unit of work; return its value after the commit. See `Ledger.write`."""
+        return cast("T", await self._write(unit, vital=vital))
+
+    async def read(self, query: Callable[[Connection], T]) -> T:
+        """Run a query; return its value. See `Ledger.read`."""
+        return cast("T", await self._read(query))

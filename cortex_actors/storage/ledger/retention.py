@@ -3,19 +3,26 @@
 Events that somebody has still to handle are kept however old they are, and so are dead letters:
 only a person lets go of one. Of the runs, the last of each kind and path is kept: it says how
 things are.
+
+What is done by the clock, as the ledger knows it: when each job was done last, and how it ended.
+
+A row outlives the daemon, so that what was missed while none ran is done once, and soon.
 """
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from sqlalchemy import and_, delete, exists, func, select
+from sqlalchemy import Connection, and_, delete, exists, func, select
+from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.clock import DAY, moment
-from cortex_actors.storage.schema import dead_letters, deliveries, events, runs
+from cortex_actors.storage.schema import dead_letters, deliveries, events, jobs, runs
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from collections.abc import Iterable
+
 
 #: Events that must have been said under a clock before it is believed.
 BELIEVED = 100
@@ -72,3 +79,39 @@ def _prune_runs(connection: Connection, before: int, limit: int) -> int:
 
 #: What keeps an event.
 _KEEPING = (deliveries, dead_letters)
+
+
+#: How a run ended.
+DONE, FAILED = "done", "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    """One job; times are UTC microseconds."""
+
+    name: str
+    #: Seconds between two runs, and by how many of them one may come later.
+    every_s: float
+    jitter_s: float = 0.0
+    #: The last run; None before the first.
+    started_at: int | None = None
+    finished_at: int | None = None
+    #: When the next one is to be; the wall clock may have jumped since.
+    due_at: int | None = None
+    #: `done`, `failed`, or None before the first run.
+    state: str | None = None
+    #: What the last run said, or why it failed.
+    said: str | None = None
+
+
+def known(connection: Connection) -> dict[str, JobRow]:
+    """Return the jobs that were noted, by name."""
+    return {row.name: JobRow(*row) for row in connection.execute(select(jobs))}
+
+
+def note(connection: Connection, rows: Iterable[JobRow]) -> None:
+    """Write how jobs stand, over what was written of them before."""
+    for row in rows:
+        values = asdict(row)
+        statement = insert(jobs).values(values)
+        connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_=values))

@@ -8,29 +8,49 @@ every file that changed since the backup is then read once more.
 
 What changed in rows that the backup has stays as the backup has it (but for which projects are
 followed): SQLite keeps no checksums, and a good row must not be replaced by one that may be bad.
+
+A damaged ledger whose list of tables cannot be read gets that of its backup, in a copy.
+
+Without `sqlite_schema` SQLite finds no table, however many of their pages are whole; and with some
+hundred tables and indexes it takes up a good part of a small ledger. Every backup holds the list,
+and was made of the same file, so its tables begin on the same pages as long as no migration came
+between. So the copy gets the header of the backup and an empty first page behind it, and SQLite
+itself writes the backup's list there, on new pages at the end of the file.
+
+Findable: everything that may be found, made anew from the rows that say so.
+
+A ledger that was brought back has rows that its passages know nothing of, and none of its words
+can be trusted. What is made here is what the units of work that wrote those rows would have made.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sqlite3
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import JSON, Integer
+from sqlalchemy import JSON, Connection, Integer, select
 
 from cortex_actors import topics
 from cortex_actors.errors import CortexError
-from cortex_actors.storage.files import failure, reader
+from cortex_actors.storage import crumbs, knowledge, memories, passages, standing
+from cortex_actors.storage.ledger.backups import make_private, refuse_without_room
+from cortex_actors.storage.ledger.files import beside, failure, reader
+from cortex_actors.storage.schema import insights as insight_rows
 from cortex_actors.storage.schema import metadata
+from cortex_actors.storage.schema import passages as passage_rows
 from cortex_actors.storage.tables.columns import stored_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from sqlalchemy import Table
+
 
 #: Made again from other rows, from files or from the settings; or about owners that are gone.
 DERIVED = frozenset(
@@ -261,3 +281,91 @@ def _has_rowid(table: Table) -> bool:
 def _marks(columns: list[str]) -> str:
     """Return as many question marks."""
     return ", ".join("?" * len(columns))
+
+
+#: Bytes of the header before the first page's tree.
+HEADER = 100
+
+#: Where the header counts the pages (0 lets SQLite look at the file's size), and then where it
+#: names the pages that are free and their number: none, so that nothing is written over.
+_COUNTS = slice(28, 40)
+
+_LIST = "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema ORDER BY rowid"
+
+
+def relist(damaged: Path, backup: Path, scratch: Path) -> None:
+    """Copy a damaged ledger and its WAL, with the header and the list of tables of a backup.
+
+    Raises `StorageFull` without room for it, `OSError`, and `sqlite3.Error` where the two cannot be
+    of the same kind.
+    """
+    refuse_without_room(damaged, scratch.parent)
+    with closing(reader(backup, still=True)) as good:
+        tables = good.execute(_LIST).fetchall()
+    for source, target in ((damaged, scratch), (beside(damaged)[0], beside(scratch)[0])):
+        if source.exists():
+            make_private(target)
+            shutil.copyfile(source, target)
+    page = _first_page(backup)
+    # What was cut off stays empty: no page of the list is to lie where a table is thought to begin.
+    most = max(scratch.stat().st_size, backup.stat().st_size)
+    os.truncate(scratch, most // len(page) * len(page))
+    # Once to bring in the WAL, which may hold a first page of its own, and once to stay.
+    for rows in ([], tables):
+        with scratch.open("r+b") as torn:
+            torn.write(page)
+        with closing(sqlite3.connect(scratch, isolation_level=None)) as opened:
+            opened.execute("PRAGMA writable_schema = ON")
+            opened.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            opened.execute("BEGIN")
+            opened.executemany("INSERT INTO sqlite_schema VALUES (?, ?, ?, ?, ?)", rows)
+            opened.execute("COMMIT")
+
+
+def _first_page(backup: Path) -> bytes:
+    """Return the first page of a database with the header of a backup, and no table."""
+    with backup.open("rb") as good:
+        header = bytearray(good.read(HEADER))
+    # Bytes of a page; 1 stands for what two bytes cannot hold.
+    size = int.from_bytes(header[16:18], "big")
+    size = 65_536 if size == 1 else size
+    header[_COUNTS] = bytes(12)
+    # A leaf of a table's tree: no free block, no cell, where cells begin, no fragments.
+    usable = size - header[20]
+    leaf = b"\x0d\0\0\0\0" + (usable % 65_536).to_bytes(2, "big") + b"\0"
+    return bytes(header) + leaf + bytes(size - HEADER - len(leaf))
+
+
+def refill(connection: Connection) -> int:
+    """Let be found what may be, and nothing else, by all its words; return how much that is.
+
+    What the vector index has to be told of it is written down. Takes seconds at 50,000, and the
+    transaction of a writer: it is for ledgers that nobody uses yet.
+    """
+    passages.rebuild(connection)  # first: a change of words that are damaged would fail
+    every = select(insight_rows.c.id).order_by(insight_rows.c.id)
+    found = _remade(
+        connection,
+        (standing.COLLECTION,),
+        connection.execute(every).scalars(),
+        standing.remake,
+    )
+    realms = list(memories.COLLECTIONS.values())
+    found += _remade(connection, realms, memories.active_ids(connection), memories.remake)
+    pieces = knowledge.active_ids(connection)
+    found += _remade(connection, (knowledge.COLLECTION,), pieces, knowledge.remake)
+    left = crumbs.all_ids(connection)
+    found += _remade(connection, (crumbs.COLLECTION,), left, crumbs.remake)
+    return found
+
+
+def _remade(
+    connection: Connection,
+    collections: Sequence[str],
+    ids: Iterable[str],
+    remake: Callable[[Connection, Iterable[str]], int],
+) -> int:
+    """Make the passages of those items anew, and take away what else lies in their collections."""
+    known = select(passage_rows.c.item_id).where(passage_rows.c.collection.in_(collections))
+    left = connection.execute(known.order_by(passage_rows.c.id)).scalars()
+    return remake(connection, list(dict.fromkeys([*ids, *left])))

@@ -2,6 +2,8 @@
 
 Nothing here opens a ledger with `open`: when a process closes any descriptor of a file, POSIX drops
 every lock that SQLite holds on it in that process.
+
+The version of the ledger's schema, apart from the tables: it costs no import of SQLAlchemy.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from cortex_actors.errors import LedgerBusy, LedgerDown, StorageFull, StorageRea
 
 if TYPE_CHECKING:
     from pathlib import Path
+
 
 #: What SQLite keeps beside a ledger while it is open, and after a crash. The journal is there when
 #: a new ledger was cut short before it had a WAL; SQLite would undo in any file what it says.
@@ -157,3 +160,7 @@ def stamped(text: str) -> int | None:
     except ValueError:
         return None
     return round(found.timestamp()) * SECOND
+
+
+#: What `PRAGMA user_version` holds when this code and the ledger agree.
+SCHEMA_VERSION = 7
