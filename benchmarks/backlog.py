@@ -16,7 +16,7 @@ from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.bus.journal import Outcome
 from cortex_actors.runtime.ref import start_actor
 from cortex_actors.sections import EventsSettings
-from cortex_actors.storage import journal
+from cortex_actors.storage import events
 
 if TYPE_CHECKING:
     from cortex_actors.domain.event import Event, Payload
@@ -90,7 +90,7 @@ async def _handled(durable: Durable, waiting: int, *, keys: int, front: int) -> 
     runs: list[float] = []
     begun = time.perf_counter()
     consumer = await start_actor(durable.names, CONSUMER, partial(Trivial, desk, runs))
-    while await durable.records.read(journal.waiting):  # noqa: ASYNC110 - it is in the ledger
+    while await durable.records.read(events.waiting):  # noqa: ASYNC110 - it is in the ledger
         await asyncio.sleep(LOOK)
     seconds = time.perf_counter() - begun
     await consumer.stop(None)

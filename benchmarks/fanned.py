@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cortex_actors.federation.store import RecallStore
     from cortex_actors.runtime.names import Names
     from cortex_actors.runtime.ref import ActorHandle
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.search.dense import Neighbours
 
 #: The collection that the world fills, and hits of a store that is ready at once.

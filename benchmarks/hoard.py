@@ -30,7 +30,7 @@ from cortex_actors.home import Home
 from cortex_actors.logs import LogStream
 from cortex_actors.outside import Outside
 from cortex_actors.settings import Settings
-from cortex_actors.storage import embedded, memories
+from cortex_actors.storage import embeddings, memory_records
 from cortex_actors.storage.schema import index_ops
 from cortex_actors.tree import grow
 
@@ -124,11 +124,11 @@ async def _fill(tree: Tree, count: int, spread: Spread) -> float:
 
 def _kept(connection: Connection, *, some: Sequence[Memory], model: str) -> None:
     """Write memories, and the vectors of every text by which they are found."""
-    memories.save(connection, some)
-    while missing := embedded.unembedded(connection, model, CHUNK):
+    memory_records.save(connection, some)
+    while missing := embeddings.unembedded(connection, model, CHUNK):
         rows = unit(np.array([_vector(said) for _, said, _ in missing]))
         digests = [digest for *_, digest in missing]
-        embedded.keep_vectors(connection, model, dict(zip(digests, rows, strict=True)))
+        embeddings.keep_vectors(connection, model, dict(zip(digests, rows, strict=True)))
     connection.execute(delete(index_ops))
 
 

@@ -25,9 +25,9 @@ from cortex_actors.home import Home
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.ref import start_actor
 from cortex_actors.sections import StorageSettings
-from cortex_actors.storage import embedded, indexing, passages
+from cortex_actors.storage import embeddings, indexing, passages
+from cortex_actors.storage.events import LedgerJournal
 from cortex_actors.storage.indexer import Indexer
-from cortex_actors.storage.journal import LedgerJournal
 from cortex_actors.storage.ledger.actor import Ledger, Records
 from cortex_actors.storage.vectors import Vectors
 from supervision import ChildSpec, Supervisor
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
     from pathlib import Path
 
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection
     from supervision import Report
 
@@ -115,7 +115,7 @@ class Ground:
         ]
 
         def work(connection: Connection) -> None:
-            embedded.keep_vectors(connection, MODEL, found)
+            embeddings.keep_vectors(connection, MODEL, found)
             passages.put(connection, rows)
 
         async with self._turn:

@@ -37,7 +37,7 @@ from cortex_actors.modelsections import EmbeddingSettings
 from cortex_actors.outside import Outside
 from cortex_actors.pipeline.findings import Reader
 from cortex_actors.settings import Settings
-from cortex_actors.storage import embedded, indexing, journal, passages
+from cortex_actors.storage import embeddings, events, indexing, passages
 from cortex_actors.storage.models import Chosen
 from cortex_actors.testing import eventually
 from cortex_actors.text.sections import dialect_of
@@ -179,7 +179,7 @@ async def ingest(
         model = tree.parts.model
         await _until(tree, lambda c: _searchable(c, model, files))
         searchable, used = time.perf_counter() - begun, _cpu() - cpu
-        await _until(tree, lambda c: not indexing.pending(c) and not journal.waiting(c))
+        await _until(tree, lambda c: not indexing.pending(c) and not events.waiting(c))
         return searchable, time.perf_counter() - begun, used
 
 
@@ -227,7 +227,7 @@ async def _warm(tree: Tree) -> bool:
 def _searchable(connection: Connection, model: str, files: int) -> bool:
     """Tell whether every file was read and every text has its vector."""
     known = connection.exec_driver_sql("SELECT count(*) FROM file_states").scalar_one()
-    return known >= files and not embedded.count_unembedded(connection, model)
+    return known >= files and not embeddings.count_unembedded(connection, model)
 
 
 async def _until(tree: Tree, condition: Callable[[Connection], bool]) -> None:

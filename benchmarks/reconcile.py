@@ -32,7 +32,7 @@ from cortex_actors.pipeline.comparing import Comparing, Tools
 from cortex_actors.pipeline.ruling import Ruling
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.sections import ReconciliationSettings
-from cortex_actors.storage import embedded, insights, projects
+from cortex_actors.storage import embeddings, insights, projects
 from cortex_actors.storage.insights import Finding
 from cortex_actors.storage.ledger import connection
 from cortex_actors.storage.ledger.migrate import migrate
@@ -142,7 +142,7 @@ async def learn(records: Direct, project: Project, name: str, said: Sequence[Sai
 
     def unit(opened: Connection) -> list[str]:
         learned = insights.learn(opened, found, project_id=project.id, path=path, at=at)
-        embedded.keep_vectors(opened, MODEL, rows)
+        embeddings.keep_vectors(opened, MODEL, rows)
         return list(learned.changed)
 
     return await records.write(unit)

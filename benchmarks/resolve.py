@@ -47,14 +47,14 @@ from cortex_actors.sections import EventsSettings, ReconciliationSettings
 from cortex_actors.storage import principles, projects
 from cortex_actors.storage.matrix import VectorMatrix
 from cortex_actors.storage.neighbours import Neighbours
-from cortex_actors.storage.writes import Writes
+from cortex_actors.storage.projects import Writes
 from cortex_actors.testing import ManualClock, MemoryJournal
 from cortex_actors.topics import ORGANISATION_REQUESTED, RECONCILIATION_COMPLETE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Records
 
 #: How much dearer a change may be among 10 times as many.

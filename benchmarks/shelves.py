@@ -24,7 +24,8 @@ from cortex_actors.modelsections import EmbeddingSettings
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.ref import start_actor
 from cortex_actors.sections import StorageSettings
-from cortex_actors.storage import embedded, knowledge, memories
+from cortex_actors.storage import documents as knowledge
+from cortex_actors.storage import embeddings, memory_records
 from cortex_actors.storage.ledger.actor import Ledger, Records
 from cortex_actors.storage.models import Chosen
 from cortex_actors.storage.search.query import Query
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from benchmarks.corpora import Conversation, Document
     from cortex_actors.embedding.provider import Provider
     from cortex_actors.memorysections import MemorySettings
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
 
 PROVIDERS = ("compiled", "sentence-transformers", "hashing")
 
@@ -111,7 +112,7 @@ class Shelf:
         ]
         turns = zip(said, conversation.turns, strict=True)
         self._names = {memory.id: turn.id for memory, turn in turns}
-        await self._records.write(partial(memories.save, some=said))
+        await self._records.write(partial(memory_records.save, some=said))
         await self._embed()
 
     async def read(self, documents: Sequence[Document]) -> None:
@@ -127,7 +128,7 @@ class Shelf:
                 read_at=APART,
             )
             self._names[piece.id] = each.id
-            await self._records.write(partial(knowledge.learn, source=each.id, some=[piece]))
+            await self._records.write(partial(knowledge.learn_chunks, source=each.id, some=[piece]))
         await self._embed()
 
     def search(self, settings: MemorySettings) -> Search:
@@ -148,11 +149,11 @@ class Shelf:
     async def _embed(self) -> None:
         """Embed every passage that has no vector."""
         model = self._embedder.model
-        while waiting := await self._records.read(lambda c: embedded.unembedded(c, model, MANY)):
+        while waiting := await self._records.read(lambda c: embeddings.unembedded(c, model, MANY)):
             texts = {each[-1]: each[-2] for each in waiting}
             rows = await self._embedder.embed([*texts.values()])
             found = dict(zip(texts, rows, strict=True))
-            await self._records.write(partial(embedded.keep_vectors, model=model, found=found))
+            await self._records.write(partial(embeddings.keep_vectors, model=model, found=found))
 
 
 @asynccontextmanager

@@ -27,7 +27,7 @@ from cortex_actors.home import Home
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.ref import start_actor
 from cortex_actors.sections import StorageSettings
-from cortex_actors.storage import embedded, indexing, passages
+from cortex_actors.storage import embeddings, indexing, passages
 from cortex_actors.storage.ledger.actor import Ledger, Records
 from cortex_actors.storage.schema import agents, memories
 from cortex_actors.storage.vectors import Vectors
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from cortex_actors.runtime.ref import ActorHandle
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
 
 #: The vector space, and how many numbers a vector has.
 MODEL, DIMENSION = "bench/384", 384
@@ -182,7 +182,7 @@ def _memories(connection: Connection, *, found: World, start: int) -> None:
     ]
     passages.put(connection, made)
     vectors = dict(zip(digests, found.rows[places.start : places.stop], strict=True))
-    embedded.keep_vectors(connection, MODEL, vectors)
+    embeddings.keep_vectors(connection, MODEL, vectors)
 
 
 async def _tell(found: World, home: Home, settings: StorageSettings) -> ActorHandle:

@@ -15,8 +15,8 @@ from cortex_actors import trails
 from cortex_actors.errors import BadInput, CortexError, NotFound
 from cortex_actors.pipeline import reading
 from cortex_actors.render import fence
-from cortex_actors.storage import catalogue, principles, resolutions, shelf
-from cortex_actors.storage.catalogue import Wanted
+from cortex_actors.storage import insight_lists, principle_lists, principles, resolutions
+from cortex_actors.storage.insight_lists import InsightFilter
 from cortex_actors.text.markdown import MAX_BYTES
 
 if TYPE_CHECKING:
@@ -113,13 +113,15 @@ def _first_of_each(
 
 def _of_principles(connection: Connection, text: str) -> list[dict[str, Any]]:
     """Return the principles that say a text and stand in no file."""
-    wanted = shelf.Wanted(words=tuple(text.split()))
-    return [_chain(connection, each) for each in shelf.listed(connection, wanted, limit=MOST)]
+    wanted = principle_lists.PrincipleFilter(words=tuple(text.split()))
+    return [
+        _chain(connection, each) for each in principle_lists.listed(connection, wanted, limit=MOST)
+    ]
 
 
 def _of_insights(connection: Connection, text: str) -> list[dict[str, Any]]:
     """Return the insights that say a text and became no principle."""
-    found = catalogue.listed(connection, Wanted(words=tuple(text.split()), limit=MOST))
+    found = insight_lists.listed(connection, InsightFilter(words=tuple(text.split()), limit=MOST))
     return [
         {**trails.history(connection, trails.named(connection, each.id)), "bullet": None}
         for each in found

@@ -14,7 +14,7 @@ from cortex_actors.domain.insight import Claim
 from cortex_actors.errors import BadInput
 from cortex_actors.rules.calibration import Decided, Label, Suggestion, suggest
 from cortex_actors.rules.classification import classify
-from cortex_actors.storage import decided
+from cortex_actors.storage import contradictions
 from cortex_actors.verbs import Verbs
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class CalibrationVerbs(Verbs):
         parts, ruling = self._parts, self._parts.ruling()
         model = parts.model()
         await asyncio.to_thread(ruling.read)
-        known = await parts.records.read(lambda c: decided.pairs(c, model))
+        known = await parts.records.read(lambda c: contradictions.pairs(c, model))
         known += await self._brought(pairs or [])
         found = await asyncio.to_thread(partial(_suggested, known, ruling, only=domain))
         better = [each for each in found if not each.reason]

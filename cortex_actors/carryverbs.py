@@ -16,14 +16,14 @@ from cortex_actors import carriage, wants
 from cortex_actors.domain.agent import OWNER, Caller, agent_id
 from cortex_actors.domain.memory import Realm
 from cortex_actors.errors import BadInput, Refused
-from cortex_actors.storage import arriving, departing
+from cortex_actors.storage import memory_transfer
 from cortex_actors.verbs import Verbs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cortex_actors.storage.arriving import Arrived
     from cortex_actors.storage.ledger.actor import Connection
+    from cortex_actors.storage.memory_transfer import Arrived
 
 #: Records of a page.
 PAGE: Final = 500
@@ -36,11 +36,11 @@ TOLD: Final = 20
 
 #: What can be exported -> how a page of it is read; the first three are everybody's.
 KINDS: Final = {
-    "agents": departing.agent_page,
-    "memories": departing.memory_page,
-    "crumbs": departing.crumb_page,
-    "changes": departing.change_page,
-    "pairs": departing.pair_page,
+    "agents": memory_transfer.agent_page,
+    "memories": memory_transfer.memory_page,
+    "crumbs": memory_transfer.crumb_page,
+    "changes": memory_transfer.change_page,
+    "pairs": memory_transfer.pair_page,
 }
 
 #: What the pages of agents and of changes begin behind.
@@ -73,7 +73,7 @@ class CarryVerbs(Verbs):
         if kind not in KINDS:
             raise BadInput(f"cannot export {kind}; there are {', '.join(KINDS)}")
         wants.page(limit, 0, of=kind)
-        wanted = departing.Wanted(
+        wanted = memory_transfer.Wanted(
             reader=caller.reader(as_agent),
             agent=None if agent is None else agent_id(agent),
             realm=wants.chosen(Realm, realm, what="realm"),
@@ -101,7 +101,7 @@ class CarryVerbs(Verbs):
         clock = self._parts.clock
         begun, at = clock.monotonic(), clock.now()
         found = await self._looked_at(path, skip, stamp)
-        total, done, whole = arriving.Arrived(), skip, False
+        total, done, whole = memory_transfer.Arrived(), skip, False
         waiting = carriage.groups(path, found.form, skip=skip)
         try:
             while done == skip or clock.monotonic() - begun < LONG:
@@ -136,7 +136,7 @@ class CarryVerbs(Verbs):
         """Take a group in, or see what would come of it."""
 
         def work(connection: Connection) -> Arrived:
-            arrived = arriving.arrive(connection, group, at=at)
+            arrived = memory_transfer.arrive(connection, group, at=at)
             if dry_run:
                 raise _OnlyLooked(arrived)
             return arrived
@@ -150,7 +150,7 @@ class CarryVerbs(Verbs):
         """Write which of the memories answer which, now that all are there."""
         waiting = carriage.groups(path, form, answering=True)
         while (found := await asyncio.to_thread(next, waiting, None)) is not None:
-            await self._parts.records.write(partial(arriving.answer, found=found[1]))
+            await self._parts.records.write(partial(memory_transfer.answer, found=found[1]))
 
 
 class _OnlyLooked(Exception):
@@ -168,7 +168,7 @@ def _add(total: Arrived, some: Arrived) -> None:
     total.differing += some.differing
 
 
-def _told(found: carriage.Checked, total: arriving.Arrived) -> dict[str, Any]:
+def _told(found: carriage.Checked, total: memory_transfer.Arrived) -> dict[str, Any]:
     """Return what a file held, and what of it came in with this call."""
     return {
         "format": found.form,

@@ -11,7 +11,7 @@ from cortex_actors.domain.insight import ALL, NO_DOMAIN, Conflict, Contradiction
 from cortex_actors.errors import BadInput
 from cortex_actors.rules.admission import noted
 from cortex_actors.storage import contradictions
-from cortex_actors.storage.naming import Named, find
+from cortex_actors.storage.insight_lists import Named, find
 from cortex_actors.verbs import SOURCE, Verbs
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from cortex_actors.domain.agent import OWNER, Caller, agent_id
 from cortex_actors.errors import BadInput
 from cortex_actors.rules import admission
 from cortex_actors.rules.admission import Given
-from cortex_actors.storage import crumbs as kept
-from cortex_actors.storage.crumbs import Tally, Wanted
+from cortex_actors.storage import agent_records as kept
+from cortex_actors.storage.agent_records import Tally, Wanted
 from cortex_actors.text.summary import render
 from cortex_actors.verbs import Verbs
 
@@ -126,7 +126,7 @@ class CrumbVerbs(Verbs):
         wants.page(limit, 0, of="crumbs")
 
         def read(connection: Connection) -> tuple[list[Crumb], Tally]:
-            return kept.listed(connection, wanted, limit=limit), kept.tally(connection, wanted)
+            return kept.list_crumbs(connection, wanted, limit=limit), kept.tally(connection, wanted)
 
         found, tally = await self._parts.records.read(read)
         tasks = (task for each in found for task in each.unfinished)
@@ -153,7 +153,7 @@ class CrumbVerbs(Verbs):
         whose = as_agent if agent is None else agent
         whose = caller.acting(None, self._default_agent()) if whose is None else whose
         wanted = self._wanted(caller, whose, as_agent)
-        found = await self._parts.records.read(lambda c: kept.listed(c, wanted, limit=1))
+        found = await self._parts.records.read(lambda c: kept.list_crumbs(c, wanted, limit=1))
         return {"crumb": _shown(found[0]) if found else None}
 
     async def unfinished(
@@ -171,7 +171,7 @@ class CrumbVerbs(Verbs):
         """
         wanted = self._wanted(caller, agent, as_agent, hours=lookback_hours, unfinished=True)
         wants.page(limit, 0, of="crumbs")
-        found = await self._parts.records.read(lambda c: kept.listed(c, wanted, limit=limit))
+        found = await self._parts.records.read(lambda c: kept.list_crumbs(c, wanted, limit=limit))
         tasks: dict[tuple[str, str], dict[str, Any]] = {}
         for crumb in found:
             for task in crumb.unfinished:

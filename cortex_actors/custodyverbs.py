@@ -14,9 +14,9 @@ from cortex_actors.clock import DAY
 from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.domain.event import Ids
 from cortex_actors.errors import BadInput
-from cortex_actors.storage import attending, consolidating, duplicates, idleness, memorylist
+from cortex_actors.storage import memory_attention, memory_lists, memory_merge
+from cortex_actors.storage.memory_attention import Tending, Weighed
 from cortex_actors.storage.search.scope import memory_conditions
-from cortex_actors.storage.tending import Tending, Weighed
 from cortex_actors.verbs import SOURCE, Verbs
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.memory import Access
-    from cortex_actors.storage.duplicates import Pair
     from cortex_actors.storage.ledger.actor import Connection
-    from cortex_actors.storage.tending import Where
+    from cortex_actors.storage.memory_attention import Where
+    from cortex_actors.storage.memory_lists import Pair
 
 #: Days without a look after which a memory is stale, where nobody says otherwise (the document's).
 STALE_DAYS = 30.0
@@ -83,9 +83,9 @@ class CustodyVerbs(Verbs):
         decays = self._parts.memory().decays
         if below is not None:
             least = _between(below, "below", 0, 2)
-            where = (*where, idleness.faint(least, now, decays))
+            where = (*where, memory_lists.faint(least, now, decays))
         some, total = await self._parts.records.read(
-            lambda c: idleness.idle(c, *where, before=before, limit=limit, letters=IDLE_LETTERS)
+            lambda c: memory_lists.idle(c, *where, before=before, limit=limit, letters=IDLE_LETTERS)
         )
         told = [custodyviews.idle(each, now, decays) for each in some]
         return {"stale": told, "total": total, "days": days}
@@ -113,7 +113,7 @@ class CustodyVerbs(Verbs):
                 "duplicates": custodyviews.pairs(c, pairs, letters=PAIR_LETTERS),
                 "total": total,
                 "compared": compared,
-                "without_vector": attending.count(c, *where) - compared,
+                "without_vector": memory_attention.count(c, *where) - compared,
                 "threshold": threshold,
             }
         )
@@ -122,7 +122,7 @@ class CustodyVerbs(Verbs):
         self,
         first: str,
         second: str,
-        keep: str = consolidating.Keep.HIGHER_ACCESS,
+        keep: str = memory_merge.Keep.HIGHER_ACCESS,
         *,
         as_agent: str | None = None,
         caller: Caller = OWNER,
@@ -143,12 +143,12 @@ class CustodyVerbs(Verbs):
                 keepown.active(keepown.mine(connection, each, caller), "consolidate")
                 for each in (first, second)
             )
-            kept, gone = consolidating.chosen(one, other, keep, now=now, decays=decays)
-            number = consolidating.consolidate(
+            kept, gone = memory_merge.chosen(one, other, keep, now=now, decays=decays)
+            number = memory_merge.consolidate(
                 connection, kept, gone, at=now, by=caller.by, decays=decays, reader=caller.agent
             )
             told = custodyviews.consolidated(
-                memorylist.one(connection, kept.id), gone, now=now, decays=decays
+                memory_lists.one(connection, kept.id), gone, now=now, decays=decays
             )
             event = self._parts.bus.event(
                 topics.MEMORY_MERGED, Ids((kept.id, gone.id)), source=SOURCE
@@ -173,7 +173,7 @@ class CustodyVerbs(Verbs):
         where = self._seen(caller, as_agent)
         before = now - round(STALE_DAYS * DAY)
         found = await self._parts.records.read(
-            lambda c: idleness.health(c, *where, before=before, now=now, earning=earning)
+            lambda c: memory_lists.health(c, *where, before=before, now=now, earning=earning)
         )
         pairs = (await self._pairs(where, ALIKE, 1))[1] if duplicates else None
         told = custodyviews.health(found, pairs)
@@ -256,16 +256,16 @@ class CustodyVerbs(Verbs):
         read, model = self._parts.records.read, self._parts.model()
         ids: list[str] = []
         some: list[bytes] = []
-        while len(ids) < duplicates.MOST:
+        while len(ids) < memory_lists.MOST:
             before = ids[-1] if ids else None
             names, rows = await read(partial(_page, model, before, where))
             if not names:
                 break
             ids += names
             some += rows
-        texts = await asyncio.to_thread(duplicates.texts, ids, some)
-        parted = await read(duplicates.apart)
-        search = duplicates.Search(texts, threshold=threshold, limit=limit, apart=parted)
+        texts = await asyncio.to_thread(memory_lists.texts, ids, some)
+        parted = await read(memory_lists.apart)
+        search = memory_lists.Search(texts, threshold=threshold, limit=limit, apart=parted)
         for start in search.steps():
             await asyncio.to_thread(search.step, start)
         pairs, total = search.found()
@@ -284,7 +284,7 @@ def _page(
     model: str, before: str | None, where: Where, connection: Connection
 ) -> tuple[list[str], list[bytes]]:
     """Return the next memories that are compared, with their vectors."""
-    return duplicates.page(connection, model, before, *where)
+    return memory_lists.page(connection, model, before, *where)
 
 
 def _between(value: float, name: str, least: float, most: float) -> float:

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors.clock import DAY
 from cortex_actors.domain.memory import MemoryStatus
 from cortex_actors.rules import decay
-from cortex_actors.storage import memoryconflicts, memoryrows
+from cortex_actors.storage import memory_records, similar_memories
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cortex_actors.domain.memory import Layer, Memory, Realm
     from cortex_actors.rules.decay import Decay
-    from cortex_actors.storage.duplicates import Pair
-    from cortex_actors.storage.idleness import Idle, RealmHealth
     from cortex_actors.storage.ledger.actor import Connection
-    from cortex_actors.storage.sinking import Earned
+    from cortex_actors.storage.memory_attention import Earned
+    from cortex_actors.storage.memory_lists import Idle, Pair, RealmHealth
 
 #: From how many on something is worth saying (the document's): stale memories, promotions.
 MANY_STALE, MANY_CANDIDATES = 10, 5
@@ -49,8 +48,8 @@ def pairs(connection: Connection, found: Sequence[Pair], *, letters: int) -> lis
     `conflict` says why two of them cannot both hold, where that was found: these are not the same.
     """
     ids = {each for pair in found for each in (pair.left, pair.right)}
-    known = memoryrows.read(connection, ids, (MemoryStatus.ACTIVE,))
-    disputes = memoryconflicts.standing(connection, ids)
+    known = memory_records.read(connection, ids, (MemoryStatus.ACTIVE,))
+    disputes = similar_memories.standing(connection, ids)
     return [
         {
             "first": _side(known[pair.left], letters),

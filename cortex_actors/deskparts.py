@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cortex_actors.rememberverbs import ArchivistPort
     from cortex_actors.resolveverbs import ResolverPort
     from cortex_actors.schedule.jobs import Done
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Records
     from cortex_actors.storeverbs import RosterPort
     from cortex_actors.villageverbs import VillagePort

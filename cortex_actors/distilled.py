@@ -8,15 +8,21 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors import learned
 from cortex_actors.domain.insight import PrincipleSort
 from cortex_actors.rules import decay as rules
-from cortex_actors.storage import derivations, fading, links, principles, revocations, shelf, trail
+from cortex_actors.storage import (
+    insight_lists,
+    principle_decay,
+    principle_lists,
+    principles,
+    reviews,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cortex_actors.domain.principle import Link, Principle
-    from cortex_actors.storage.fading import Evidence, Scales
     from cortex_actors.storage.ledger.actor import Connection
-    from cortex_actors.storage.shelf import Wanted
+    from cortex_actors.storage.principle_decay import Evidence, Scales
+    from cortex_actors.storage.principle_lists import PrincipleFilter
 
 #: What is counted about each principle, for the orders that no column has.
 _COUNTED = {
@@ -25,26 +31,31 @@ _COUNTED = {
 }
 
 
-def page(connection: Connection, wanted: Wanted, *, limit: int, skip: int) -> dict[str, Any]:
+def page(
+    connection: Connection, wanted: PrincipleFilter, *, limit: int, skip: int
+) -> dict[str, Any]:
     """Return one page of principles with what speaks for them, and how many there are.
 
     `written` are the bullets that were made of them, wherever they were written.
     """
     ids = _listed(connection, wanted, limit=limit, skip=skip)
     return {
-        "total": shelf.count(connection, wanted),
-        "by_status": shelf.by_status(connection),
+        "total": principle_lists.count(connection, wanted),
+        "by_status": principle_lists.by_status(connection),
         "principles": shaped(connection, ids),
-        "written": [asdict(each) for each in trail.bullets(connection, ids)],
+        "written": [asdict(each) for each in insight_lists.bullets(connection, ids)],
     }
 
 
 def shaped(connection: Connection, ids: Sequence[str]) -> list[dict[str, Any]]:
     """Return principles as clients get them, in that order; those that are gone are left out."""
     found = principles.by_ids(connection, ids)
-    known, named = fading.evidence(connection, ids), shelf.projects(connection, ids)
-    made_of = derivations.of(connection, ids)
-    gone = revocations.principles(connection, ids)
+    known, named = (
+        principle_decay.evidence(connection, ids),
+        principle_lists.projects(connection, ids),
+    )
+    made_of = principles.load_derivations(connection, ids)
+    gone = reviews.principles(connection, ids)
     return [
         {
             **shape(found[each], known[each], named),
@@ -58,15 +69,15 @@ def shaped(connection: Connection, ids: Sequence[str]) -> list[dict[str, Any]]:
 
 def whole(connection: Connection, principle_id: str, *, now: int, scales: Scales) -> dict[str, Any]:
     """Return a principle with all that it is made of, ranked by and linked with."""
-    today = fading.today(connection, now)
+    today = principle_decay.today(connection, now)
     found = principles.by_ids(connection, [principle_id])[principle_id]
-    known = fading.evidence(connection, [principle_id])[principle_id]
-    made_of = derivations.of(connection, [principle_id]).get(principle_id, [])
+    known = principle_decay.evidence(connection, [principle_id])[principle_id]
+    made_of = principles.load_derivations(connection, [principle_id]).get(principle_id, [])
     told = learned.briefly(connection, [each.insight_id for each in made_of])
-    linked = links.of(connection, [principle_id]).get(principle_id, [])
+    linked = principles.load_links(connection, [principle_id]).get(principle_id, [])
     others = principles.by_ids(connection, [each.other(principle_id) for each in linked])
     return {
-        **shape(found, known, shelf.projects(connection, [principle_id])),
+        **shape(found, known, principle_lists.projects(connection, [principle_id])),
         "why": ranked(found, known, now=today, scales=scales),
         "made_of": [
             {"weight": each.weight, **told[each.insight_id]}
@@ -74,8 +85,8 @@ def whole(connection: Connection, principle_id: str, *, now: int, scales: Scales
             if each.insight_id in told
         ],
         "links": [link(each, principle_id, others) for each in linked],
-        "revoked": bool(revocations.principles(connection, [principle_id])),
-        "files": [asdict(each) for each in trail.bullets(connection, [principle_id])],
+        "revoked": bool(reviews.principles(connection, [principle_id])),
+        "files": [asdict(each) for each in insight_lists.bullets(connection, [principle_id])],
     }
 
 
@@ -137,13 +148,15 @@ def link(found: Link, principle_id: str, others: Mapping[str, Principle]) -> dic
     }
 
 
-def _listed(connection: Connection, wanted: Wanted, *, limit: int, skip: int) -> Sequence[str]:
+def _listed(
+    connection: Connection, wanted: PrincipleFilter, *, limit: int, skip: int
+) -> Sequence[str]:
     """Return the ids of a page."""
     count = _COUNTED.get(wanted.sort)
     if count is None:
-        return shelf.listed(connection, wanted, limit=limit, skip=skip)
-    every = shelf.listed(connection, wanted)
-    known = fading.evidence(connection, every)
+        return principle_lists.listed(connection, wanted, limit=limit, skip=skip)
+    every = principle_lists.listed(connection, wanted)
+    known = principle_decay.evidence(connection, every)
     # Sorting keeps the order of what is equal, which is that of the ranks.
     every.sort(key=lambda each: -count(known[each]))
     return every[skip : skip + limit]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cortex_actors.memorysections import MemorySettings
     from cortex_actors.runtime.actor import AsyncioActor
     from cortex_actors.settings import Settings
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Records
     from cortex_actors.storage.matrix import VectorMatrix
     from cortex_actors.storage.search.dense import Neighbours

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors import learned, wants
 from cortex_actors.domain.insight import NO_DOMAIN, ClusterSort, FragmentSort
-from cortex_actors.storage import clusters, fragments, pace
-from cortex_actors.storage.naming import Named, find
+from cortex_actors.storage import contradictions, insight_lists, projects
+from cortex_actors.storage.insight_lists import Named, find
 from cortex_actors.verbs import Verbs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from cortex_actors.storage.clusters import Cluster
+    from cortex_actors.storage.contradictions import Cluster
     from cortex_actors.storage.ledger.actor import Connection
 
 #: What comes first in each order of clusters.
@@ -53,7 +53,7 @@ class GroupVerbs(Verbs):
         words = search.lower().split()
 
         def look(connection: Connection) -> dict[str, Any]:
-            every = clusters.listed(connection, project_id=project_id)
+            every = contradictions.list_clusters(connection, project_id=project_id)
             some = [e for e in every if len(e.members) >= size and e.coherence >= least]
             if domain is not None or words:
                 some = _speaking(connection, some, domain=domain, words=words)
@@ -66,7 +66,7 @@ class GroupVerbs(Verbs):
         """Return one cluster, by its id or the beginning of it. Raises `NotFound`, `BadInput`."""
 
         def look(connection: Connection) -> dict[str, Any]:
-            found = clusters.one(connection, find(connection, Named.CLUSTER, cluster))
+            found = contradictions.get_cluster(connection, find(connection, Named.CLUSTER, cluster))
             return _shaped(connection, [found] if found else [])[0]
 
         return await self._parts.records.read(look)
@@ -89,10 +89,10 @@ class GroupVerbs(Verbs):
         project_id = await self._project_id(project)
 
         def look(connection: Connection) -> dict[str, Any]:
-            found = fragments.listed(
+            found = insight_lists.list_fragments(
                 connection, project_id=project_id, path=path, sort=order, limit=limit, skip=skip
             )
-            total = fragments.count(connection, project_id=project_id, path=path)
+            total = insight_lists.count_fragments(connection, project_id=project_id, path=path)
             return {"total": total, "fragments": [asdict(each) for each in found]}
 
         return await self._parts.records.read(look)
@@ -103,7 +103,7 @@ class GroupVerbs(Verbs):
         A progress bar asks this again and again.
         """
         model = self._parts.model()
-        return asdict(await self._parts.records.read(lambda c: pace.waiting(c, model)))
+        return asdict(await self._parts.records.read(lambda c: projects.waiting(c, model)))
 
 
 def _speaking(

@@ -14,9 +14,8 @@ from cortex_actors.errors import BadInput, CortexError, Refused
 from cortex_actors.rules import classification
 from cortex_actors.rules.classification import ClassifiedBy
 from cortex_actors.rules.promotion import Need
-from cortex_actors.storage import catalogue, merits, standing
-from cortex_actors.storage.catalogue import Wanted
-from cortex_actors.storage.naming import Named, find
+from cortex_actors.storage import insight_evidence, insight_lists, insight_records
+from cortex_actors.storage.insight_lists import InsightFilter, Named, find
 from cortex_actors.verbs import SOURCE, Verbs
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ class InsightVerbs(Verbs):
         says it, `domain` may be `none`. Raises `UnknownProject`, `BadInput`.
         """
         wants.page(limit, skip, of="insights")
-        wanted = Wanted(
+        wanted = InsightFilter(
             statuses=wants.statuses(status),
             project_id=await self._project_id(project),
             category=wants.chosen(Category, category, what="category"),
@@ -96,10 +95,10 @@ class InsightVerbs(Verbs):
         at = self._parts.clock.now()
 
         def work(connection: Connection) -> dict[str, Any]:
-            if not standing.approve(connection, name, at=at):
+            if not insight_records.approve(connection, name, at=at):
                 message = f"cannot approve {name}: it waits for nobody"
                 raise Refused(message)
-            return learned.whole(connection, catalogue.by_ids(connection, [name])[name])
+            return learned.whole(connection, insight_lists.by_ids(connection, [name])[name])
 
         done = AccumulationComplete(f"run_{ulid(now)}", None, (name,))
         said = parts.bus.event(topics.ACCUMULATION_COMPLETE, done, source=SOURCE)
@@ -115,8 +114,8 @@ class InsightVerbs(Verbs):
 
         def look(connection: Connection) -> dict[str, Any]:
             name = find(connection, Named.INSIGHT, insight)
-            found = catalogue.by_ids(connection, [name])[name]
-            known = merits.standing(connection, [name])[name]
+            found = insight_lists.by_ids(connection, [name])[name]
+            known = insight_evidence.load_merits(connection, [name])[name]
             checks = whys.eligibility(connection, found, known, now=now, thresholds=thresholds)
             return {"id": name, "content": found.content, **checks}
 
@@ -137,10 +136,10 @@ class InsightVerbs(Verbs):
             message = f"nothing is held up by {reason!r}; there are {known}"
             raise BadInput(message)
         now, thresholds = self._parts.clock.now(), self._parts.ruling().promotion
-        wanted = Wanted(project_id=await self._project_id(project), limit=CONSIDERED)
+        wanted = InsightFilter(project_id=await self._project_id(project), limit=CONSIDERED)
 
         def look(connection: Connection) -> dict[str, Any]:
-            some = catalogue.listed(connection, wanted)
+            some = insight_lists.listed(connection, wanted)
             rows = whys.overview(connection, some, now=now, thresholds=thresholds)
             counted = whys.reasons(rows)
             return {

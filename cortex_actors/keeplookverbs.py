@@ -9,8 +9,8 @@ from cortex_actors import keepviews, narrowing, wants
 from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.domain.insight import ALL, MemorySort
 from cortex_actors.domain.memory import ChangeKind, MemoryStatus
-from cortex_actors.storage import memorychanges, memoryconflicts, memorylist, memoryrows
-from cortex_actors.storage.memorylist import Wanted
+from cortex_actors.storage import memory_history, memory_lists, memory_records, similar_memories
+from cortex_actors.storage.memory_lists import Wanted
 from cortex_actors.verbs import Verbs
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class KeepLookVerbs(Verbs):
         decays = self._parts.memory().decays
 
         def look(connection: Connection) -> dict[str, Any]:
-            found, total = memorylist.listed(connection, wanted, now=now, decays=decays)
+            found, total = memory_lists.listed(connection, wanted, now=now, decays=decays)
             shown = keepviews.brief(connection, found, now=now, decays=decays)
             return {"memories": shown, "total": total}
 
@@ -108,10 +108,10 @@ class KeepLookVerbs(Verbs):
 
         def look(connection: Connection) -> dict[str, Any]:
             about = None if memory is None else _about(connection, memory, reader)
-            found = memorychanges.listed(
+            found = memory_history.listed(
                 connection, memory=about, kind=chosen, reader=reader, limit=limit, skip=skip
             )
-            total = memorychanges.count(connection, memory=about, kind=chosen, reader=reader)
+            total = memory_history.count(connection, memory=about, kind=chosen, reader=reader)
             shown = keepviews.changes(connection, found, reader=reader)
             return {"changes": shown, "total": total}
 
@@ -134,9 +134,11 @@ class KeepLookVerbs(Verbs):
         reader = caller.reader(as_agent)
 
         def look(connection: Connection) -> dict[str, Any]:
-            found = memoryconflicts.listed(connection, reader=reader, limit=limit, skip=skip)
+            found = similar_memories.list_conflicts(
+                connection, reader=reader, limit=limit, skip=skip
+            )
             ids = [each for pair in found for each in (pair.left, pair.right)]
-            said = memoryrows.read(connection, ids, MemoryStatus)
+            said = memory_records.read(connection, ids, MemoryStatus)
             shown = [
                 {
                     "left": _side(said[each.left]),
@@ -147,7 +149,10 @@ class KeepLookVerbs(Verbs):
                 }
                 for each in found
             ]
-            return {"conflicts": shown, "total": memoryconflicts.count(connection, reader)}
+            return {
+                "conflicts": shown,
+                "total": similar_memories.count_conflicts(connection, reader),
+            }
 
         return await self._parts.records.read(look)
 
@@ -162,9 +167,9 @@ def _wanted(where: Where, status: str, *, sort: str, limit: int, skip: int) -> W
 
 def _about(connection: Connection, name: str, reader: str | None) -> str:
     """Return the memory that a name means; one that is forgotten is named by its whole id."""
-    if memorychanges.is_known(connection, name, reader=reader):
+    if memory_history.is_known(connection, name, reader=reader):
         return name
-    return memorylist.find(connection, name, reader=reader)
+    return memory_lists.find(connection, name, reader=reader)
 
 
 def _side(memory: Memory) -> dict[str, Any]:

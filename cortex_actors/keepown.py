@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.domain.memory import MemoryStatus
 from cortex_actors.errors import BadInput, Refused
-from cortex_actors.storage import memorylist, realms
+from cortex_actors.storage import memory_lists, memory_records
 
 if TYPE_CHECKING:
     from cortex_actors.domain.agent import Caller
@@ -31,9 +31,9 @@ def mine(connection: Connection, name: str, caller: Caller) -> Memory:
     Raises `NotFound` for what the caller may not read, `BadInput` for what means several, and
     `NotYours` for what is another agent's.
     """
-    found = memorylist.find(connection, name, reader=caller.reader())
-    realms.require_own(connection, [found], caller)
-    return memorylist.one(connection, found)
+    found = memory_lists.find(connection, name, reader=caller.reader())
+    memory_records.require_own(connection, [found], caller)
+    return memory_lists.one(connection, found)
 
 
 def mine_all(connection: Connection, names: object, caller: Caller) -> list[Memory]:

@@ -15,16 +15,15 @@ from cortex_actors.domain.memory import ChangeKind
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.rules.admission import noted
 from cortex_actors.storage import (
-    forgetting,
-    lineage,
-    memorychanges,
-    memoryconflicts,
-    memorylist,
-    memorystates,
-    memoryundo,
-    realms,
+    memory_delete,
+    memory_history,
+    memory_lists,
+    memory_records,
+    memory_states,
+    memory_undo,
+    similar_memories,
 )
-from cortex_actors.storage.memorychanges import Change
+from cortex_actors.storage.memory_history import Change
 from cortex_actors.verbs import Verbs
 
 if TYPE_CHECKING:
@@ -56,10 +55,10 @@ class KeepStateVerbs(Verbs):
                 keepown.active(each, "archive")
                 for each in keepown.mine_all(connection, ids, caller)
             ]
-            gone = memorystates.archive(connection, [each.id for each in some], at)
+            gone = memory_states.archive(connection, [each.id for each in some], at)
             for name in gone:
                 change = Change(ChangeKind.ARCHIVE, name, by=caller.by, at=at, reason=said)
-                memorychanges.note(connection, change)
+                memory_history.note(connection, change)
             return {"archived": gone}
 
         return await self._change(work)
@@ -76,11 +75,11 @@ class KeepStateVerbs(Verbs):
 
         def work(connection: Connection) -> dict[str, Any]:
             some = [keepown.restorable(each) for each in keepown.mine_all(connection, ids, caller)]
-            before = {each.id: memoryundo.before_restoring(connection, each.id) for each in some}
-            back = memorystates.restore(connection, list(before), at)
+            before = {each.id: memory_undo.before_restoring(connection, each.id) for each in some}
+            back = memory_states.restore(connection, list(before), at)
             for name in back:
                 change = Change(ChangeKind.RESTORE, name, by=caller.by, at=at, before=before[name])
-                memorychanges.note(connection, change)
+                memory_history.note(connection, change)
             return {"restored": back}
 
         return await self._change(work)
@@ -104,12 +103,12 @@ class KeepStateVerbs(Verbs):
 
         def work(connection: Connection) -> dict[str, Any]:
             before = keepown.active(keepown.mine(connection, old, caller), "supersede")
-            name = memorylist.find(connection, new, reader=caller.reader())
-            after = keepown.active(memorylist.one(connection, name), "supersede anything by")
+            name = memory_lists.find(connection, new, reader=caller.reader())
+            after = keepown.active(memory_lists.one(connection, name), "supersede anything by")
             if before.id == after.id:
                 raise BadInput(f"cannot supersede {before.id} by itself; give two memories")
-            realms.require_said_by(connection, [before.id], after.agent_id)
-            memorystates.supersede(connection, before.id, after.id, at)
+            memory_records.require_said_by(connection, [before.id], after.agent_id)
+            memory_states.supersede(connection, before.id, after.id, at)
             change = Change(
                 ChangeKind.SUPERSEDE,
                 before.id,
@@ -118,7 +117,7 @@ class KeepStateVerbs(Verbs):
                 others=(after.id,),
                 reason=said,
             )
-            memorychanges.note(connection, change)
+            memory_history.note(connection, change)
             return {"superseded": before.id, "by": after.id}
 
         return await self._change(work)
@@ -139,7 +138,7 @@ class KeepStateVerbs(Verbs):
 
         def work(connection: Connection) -> dict[str, Any]:
             memory = keepown.mine(connection, id, caller)
-            change, parts = memoryundo.split(
+            change, parts = memory_undo.split(
                 connection, memory.id, by=caller.by, at=at, reader=caller.agent
             )
             return {"id": memory.id, "kind": str(change.kind), "parts": parts}
@@ -160,9 +159,9 @@ class KeepStateVerbs(Verbs):
 
         def work(connection: Connection) -> dict[str, Any]:
             reader = caller.agent
-            found = memorychanges.one(connection, change, reader=reader)
+            found = memory_history.one(connection, change, reader=reader)
             _require_change(connection, found, caller)
-            done, changed = memoryundo.undo(connection, change, by=caller.by, at=at, reader=reader)
+            done, changed = memory_undo.undo(connection, change, by=caller.by, at=at, reader=reader)
             return {"change": change, "kind": str(done.kind), "memory": done.memory_id} | {
                 "changed": changed
             }
@@ -182,7 +181,7 @@ class KeepStateVerbs(Verbs):
 
         def work(connection: Connection) -> dict[str, Any]:
             one, other = (keepown.mine(connection, each, caller).id for each in (left, right))
-            if not memoryconflicts.keep_both(connection, one, other, at):
+            if not similar_memories.keep_both(connection, one, other, at):
                 message = f"there is no conflict between {one} and {other}"
                 raise NotFound(f"{message}; list them with: cortex memory conflicts")
             return {"kept": sorted([one, other])}
@@ -201,8 +200,10 @@ class KeepStateVerbs(Verbs):
 
         def work(connection: Connection) -> dict[str, Any]:
             some = [each.id for each in keepown.mine_all(connection, ids, caller)]
-            realms.require_own(connection, sorted(lineage.below(connection, some)), caller)
-            gone = forgetting.forget(connection, some, by=caller.by, at=at)
+            memory_records.require_own(
+                connection, sorted(memory_history.below(connection, some)), caller
+            )
+            gone = memory_delete.forget(connection, some, by=caller.by, at=at)
             return {
                 "forgotten": list(gone.ids),
                 "parts": list(gone.parts),
@@ -211,7 +212,7 @@ class KeepStateVerbs(Verbs):
             }
 
         answer = await self._change(work)
-        while await self._parts.records.write(forgetting.wipe):
+        while await self._parts.records.write(memory_delete.wipe):
             pass
         return answer
 
@@ -220,7 +221,7 @@ def _require_change(connection: Connection, change: Change, caller: Caller) -> N
     """Raise `NotFound` for a change of what the caller may not read, `NotYours` of another's."""
     if caller.is_owner:
         return
-    if not memorychanges.is_known(connection, change.memory_id, reader=caller.agent):
-        raise memorychanges.unknown(change.number)
+    if not memory_history.is_known(connection, change.memory_id, reader=caller.agent):
+        raise memory_history.unknown(change.number)
     if change.kind is not ChangeKind.FORGET:
-        realms.require_own(connection, [change.memory_id], caller)
+        memory_records.require_own(connection, [change.memory_id], caller)

@@ -16,7 +16,7 @@ from cortex_actors.domain.memory import ChangeKind, Layer
 from cortex_actors.errors import BadInput, Refused
 from cortex_actors.narrowing import word
 from cortex_actors.rules.decay import below, is_deeper
-from cortex_actors.storage import memorylayers
+from cortex_actors.storage import memory_history
 from cortex_actors.verbs import SOURCE, Verbs
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class KeepVerbs(Verbs):
 
         Raises as `save` does.
         """
-        return await self._fasten(id, caller.speaking(as_agent), memorylayers.pin, pinned=True)
+        return await self._fasten(id, caller.speaking(as_agent), memory_history.pin, pinned=True)
 
     async def unpin(
         self,
@@ -105,7 +105,7 @@ class KeepVerbs(Verbs):
         caller: Caller = OWNER,
     ) -> dict[str, Any]:
         """Let a memory be treated as all others again. Raises as `save` does."""
-        return await self._fasten(id, caller.speaking(as_agent), memorylayers.unpin, pinned=False)
+        return await self._fasten(id, caller.speaking(as_agent), memory_history.unpin, pinned=False)
 
     async def _deepen(
         self,
@@ -121,7 +121,7 @@ class KeepVerbs(Verbs):
             memory = keepown.active(keepown.mine(connection, name, caller), str(kind))
             layer = choose(memory)
             wanted = {memory.id: layer}
-            moved = memorylayers.deepen(connection, wanted, at=at, by=caller.by, kind=kind)
+            moved = memory_history.deepen(connection, wanted, at=at, by=caller.by, kind=kind)
             answer = {"id": memory.id, "from": str(memory.layer), "changed": bool(moved)}
             if not moved:
                 return {**answer, "layer": str(memory.layer)}, ()

@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors.domain.memory import MemoryStatus
 from cortex_actors.rules import decay as attention
 from cortex_actors.storage import (
-    agents,
-    apart,
-    beliefs,
-    lineage,
-    memorychanges,
-    memoryconflicts,
-    memorylist,
-    memorystates,
-    realms,
+    agent_records,
+    memory_history,
+    memory_lists,
+    memory_records,
+    memory_states,
+    similar_memories,
 )
 from cortex_actors.storage.search.remembered import time_range
 
@@ -28,8 +25,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.memory import Layer, Memory
     from cortex_actors.rules.decay import Decay
     from cortex_actors.storage.ledger.actor import Connection
-    from cortex_actors.storage.lineage import Node
-    from cortex_actors.storage.memorychanges import Change
+    from cortex_actors.storage.memory_history import Change, Node
 
 #: Memories of one lineage that an answer holds; and those that its drawing shows.
 NODES, DRAWN = 2_000, 200
@@ -53,17 +49,19 @@ def whole(
 
     `text` is the form in which agents are told of one, `content` what was said.
     """
-    memory = memorylist.one(connection, memorylist.find(connection, name, reader=reader))
-    nodes = _shown(connection, lineage.tree(connection, memory.id), reader)
-    moments = memorystates.moments(connection, memory.id)
-    changes = memorychanges.listed(connection, memory=memory.id, reader=reader, limit=_CHANGES)
-    disputes = memoryconflicts.standing(connection, [memory.id]).get(memory.id, [])
-    apart_from = apart.of(connection, [memory.id]).get(memory.id, ())
-    now_is = lineage.current(connection, [memory.id])[memory.id]
+    memory = memory_lists.one(connection, memory_lists.find(connection, name, reader=reader))
+    nodes = _shown(connection, memory_history.tree(connection, memory.id), reader)
+    moments = memory_states.moments(connection, memory.id)
+    changes = memory_history.listed(connection, memory=memory.id, reader=reader, limit=_CHANGES)
+    disputes = similar_memories.standing(connection, [memory.id]).get(memory.id, [])
+    apart_from = memory_states.of(connection, [memory.id]).get(memory.id, ())
+    now_is = memory_history.current(connection, [memory.id])[memory.id]
     became = (memory.replaced_by, moments["merged_into"], now_is)
     told = (each for change in changes for each in (change.memory_id, *change.others))
     linked = {*memory.replies_to, *(each for each, _ in disputes), *apart_from, *told}
-    seen = realms.readers_part(connection, linked | {each for each in became if each}, reader)
+    seen = memory_records.readers_part(
+        connection, linked | {each for each in became if each}, reader
+    )
     return {
         **brief(connection, [memory], now=now, decays=decays)[0],
         "responding_to": [each for each in memory.replies_to if each in seen],
@@ -75,7 +73,8 @@ def whole(
         "conflicts": [{"id": each, "reason": why} for each, why in disputes if each in seen],
         "apart": sorted(each for each in apart_from if each in seen),
         "believed": [
-            {"since": began, "until": ended} for began, ended in beliefs.of(connection, memory.id)
+            {"since": began, "until": ended}
+            for began, ended in memory_records.of(connection, memory.id)
         ],
         "lineage": [_node(each) for each in nodes[:NODES]] if len(nodes) > 1 else [],
         "lineage_total": len(nodes),
@@ -91,7 +90,7 @@ def brief(
     decays: Mapping[Layer, Decay],
 ) -> list[dict[str, Any]]:
     """Return memories as a list shows them."""
-    names = agents.displays(connection, [each.agent_id for each in some])
+    names = agent_records.displays(connection, [each.agent_id for each in some])
     return [_brief(each, names, now, decays) for each in some]
 
 
@@ -131,7 +130,7 @@ def changes(
 ) -> list[dict[str, Any]]:
     """Return changes as a list shows them."""
     named = {each for change in found for each in change.others}
-    seen = realms.readers_part(connection, named, reader)
+    seen = memory_records.readers_part(connection, named, reader)
     if reader is None:
         seen |= named  # the ids of what was forgotten are all that is left of it
     return [change_told(each, seen) for each in found]
@@ -178,7 +177,7 @@ def _brief(
 
 def _shown(connection: Connection, nodes: Sequence[Node], reader: str | None) -> list[Node]:
     """Return the nodes that somebody may read, with all that lies around each."""
-    seen = realms.readers_part(connection, [each.id for each in nodes], reader)
+    seen = memory_records.readers_part(connection, [each.id for each in nodes], reader)
     shown: dict[str | None, Node] = {}
     for node in nodes:
         if node.id in seen and (node.parent is None or node.parent in shown):

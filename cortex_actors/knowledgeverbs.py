@@ -15,7 +15,7 @@ from cortex_actors.domain.project import Trust
 from cortex_actors.errors import BadInput, NotFound, UsageError
 from cortex_actors.federation.store import LOCAL, Question
 from cortex_actors.memory.cataloguing import Given
-from cortex_actors.storage import documents, knowledge
+from cortex_actors.storage import documents
 from cortex_actors.storage.search.query import Where
 from cortex_actors.text import hazards, terms
 from cortex_actors.text.credentials import cleared
@@ -93,7 +93,7 @@ class KnowledgeVerbs(Verbs):
         )
         found = await self._parts.recall(
             Question(
-                query, limit, where=where, collections=(knowledge.COLLECTION,), stores=(LOCAL,)
+                query, limit, where=where, collections=(documents.COLLECTION,), stores=(LOCAL,)
             )
         )
         return {

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.storage import catalogue, merging
+from cortex_actors.storage import insight_lists
 from cortex_actors.storage import insights as insight_rows
+from cortex_actors.storage import insights as merging
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from cortex_actors.domain.insight import Insight, InsightSource
-    from cortex_actors.storage.catalogue import Wanted
+    from cortex_actors.storage.insight_lists import InsightFilter
     from cortex_actors.storage.ledger.actor import Connection
 
 
-def insights(connection: Connection, wanted: Wanted) -> dict[str, Any]:
+def insights(connection: Connection, wanted: InsightFilter) -> dict[str, Any]:
     """Return one page of insights, with every place that says them, and how many there are.
 
     Of one that counts for another, `represented_by` is that one.
     """
-    found = catalogue.listed(connection, wanted)
+    found = insight_lists.listed(connection, wanted)
     ids = [each.id for each in found]
     places, heads = _places(connection, ids), merging.representatives(connection, ids)
     told = briefly(connection, sorted(set(heads.values())))
     return {
-        "total": catalogue.count(connection, wanted),
+        "total": insight_lists.count(connection, wanted),
         "insights": [
             {
                 **shape(each, places.get(each.id, ())),
@@ -66,8 +67,8 @@ def shape(insight: Insight, places: Iterable[InsightSource]) -> dict[str, Any]:
 
 def briefly(connection: Connection, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return what tells insights apart, by id: what they say, and where that very text stands."""
-    found = catalogue.by_ids(connection, ids)
-    places = catalogue.said(connection, ids)
+    found = insight_lists.by_ids(connection, ids)
+    places = insight_lists.said(connection, ids)
     return {
         each.id: {
             "id": each.id,
@@ -86,7 +87,7 @@ def _places(connection: Connection, ids: Sequence[str]) -> Mapping[str, Sequence
     """Return every place that each counts for; of what counts for another one, where it stands."""
     counted = insight_rows.sources(connection, ids)
     rest = [each for each in ids if not counted.get(each)]
-    return {**counted, **catalogue.said(connection, rest)}
+    return {**counted, **insight_lists.said(connection, rest)}
 
 
 def _place(place: InsightSource) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.errors import BadInput
-from cortex_actors.storage import deadletters, events, journal
+from cortex_actors.storage import events
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,8 +52,8 @@ class Letters:
         def look(connection: Connection) -> dict[str, Any]:
             return {
                 "events": [_shape(each) for each in events.listed(connection, wanted)],
-                "waiting": journal.waiting(connection),
-                "dead": journal.dead(connection),
+                "waiting": events.waiting(connection),
+                "dead": events.dead(connection),
             }
 
         return await self._records.read(look)
@@ -68,14 +68,14 @@ class Letters:
 
     async def replay(self, names: list[str]) -> dict[str, Any]:
         """Put dead letters back, and let their consumers look. Raises `BadInput`, `NotFound`."""
-        done = await self._decide("replay", deadletters.replay, names)
+        done = await self._decide("replay", events.replay, names)
         for consumer in {consumer for _, consumer in done}:
             self._wake(consumer)
         return {"replayed": [{"seq": seq, "consumer": consumer} for seq, consumer in done]}
 
     async def discard(self, names: list[str]) -> dict[str, Any]:
         """Drop dead letters; the log keeps which. Raises `BadInput`, `NotFound`."""
-        done = await self._decide("discard", deadletters.discard, names)
+        done = await self._decide("discard", events.discard, names)
         for seq, consumer in done:
             log.info("the dead letter %d for %s was discarded by a client", seq, consumer)
         return {"discarded": [{"seq": seq, "consumer": consumer} for seq, consumer in done]}

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors import wants
 from cortex_actors.domain.insight import SHOWN
 from cortex_actors.domain.principle import LinkType, PrincipleStatus
-from cortex_actors.storage import graph, principles
-from cortex_actors.storage.naming import Named, find
-from cortex_actors.storage.shelf import GIVEN
+from cortex_actors.storage import principle_lists, principles
+from cortex_actors.storage.insight_lists import Named, find
+from cortex_actors.storage.principle_lists import GIVEN
 from cortex_actors.verbs import Verbs
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class LinkVerbs(Verbs):
         """
         wants.page(limit, 0, of="principles")
         chosen = wants.chosen(LinkType, kind, what="link")
-        wanted = graph.Wanted(
+        wanted = principle_lists.LinkFilter(
             kinds=frozenset(LinkType) if chosen is None else _both(chosen),
             least=wants.share(least, what="the least strength") or 0.0,
             statuses=wants.among(PrincipleStatus, status, shown=GIVEN),
@@ -46,9 +46,9 @@ class LinkVerbs(Verbs):
 
         def look(connection: Connection) -> dict[str, Any]:
             if principle is None:
-                return _shaped(connection, graph.overview(connection, wanted))
+                return _shaped(connection, principle_lists.overview(connection, wanted))
             name = find(connection, Named.PRINCIPLE, principle)
-            found = graph.around(connection, name, wanted)
+            found = principle_lists.around(connection, name, wanted)
             return _shaped(connection, found, asked=name)
 
         return await self._parts.records.read(look)
@@ -61,7 +61,7 @@ def _both(kind: LinkType) -> frozenset[LinkType]:
 
 
 def _shaped(
-    connection: Connection, found: graph.Graph, *, asked: str | None = None
+    connection: Connection, found: principle_lists.Graph, *, asked: str | None = None
 ) -> dict[str, Any]:
     """Return a graph as clients get it."""
     known = principles.by_ids(connection, found.ids)

@@ -14,15 +14,15 @@ from cortex_actors.domain.project import AlertKind, innermost
 from cortex_actors.errors import BadInput, CortexError, LedgerDown, NotFound, UnknownProject
 from cortex_actors.pipeline import reading
 from cortex_actors.storage import (
-    alerts,
-    embedded,
+    embeddings,
+    events,
     indexing,
-    journal,
+    insight_records,
     passages,
+    principle_lists,
     principles,
     resolutions,
-    revocations,
-    shelf,
+    reviews,
 )
 from cortex_actors.storage import insights as insight_rows
 from cortex_actors.storage import projects as project_rows
@@ -98,16 +98,16 @@ def counts(connection: Connection, model: str, sections: Container[str]) -> dict
         "projects": len(project_rows.followed(connection)),
         "insights": insight_rows.count(connection),
         "principles": principles.count(connection),
-        "principles_by_status": shelf.by_status(connection),
+        "principles_by_status": principle_lists.by_status(connection),
         "resolved_files": sum(each in sections for each in resolutions.paths(connection)),
         "unresolved": [
             {"path": each.path, "agent": each.agent, "state": str(each.ending)}
             for each in resolutions.troubled(connection)
             if each.ending is not Ending.EDITED or each.path in sections
         ],
-        "waiting": journal.waiting(connection),
-        "dead": journal.dead(connection),
-        "unembedded": embedded.count_unembedded(connection, model),
+        "waiting": events.waiting(connection),
+        "dead": events.dead(connection),
+        "unembedded": embeddings.count_unembedded(connection, model),
         "unindexed": indexing.pending(connection),
         "passages": passages.count(connection),
         "broken_files": len(project_rows.broken(connection)),
@@ -119,7 +119,7 @@ def counts(connection: Connection, model: str, sections: Container[str]) -> dict
                 "line_start": each.line_start,
                 "detail": each.detail,
             }
-            for each in alerts.standing(connection)
+            for each in insight_records.standing(connection)
         ],
     }
 
@@ -220,7 +220,7 @@ def projects(connection: Connection) -> dict[str, Any]:
     files = project_rows.file_counts(connection)
     said = insight_rows.count_by_project(connection)
     auto = {each.id for each in project_rows.resolving(connection)}
-    gone = {each.key for each in revocations.standing(connection)}
+    gone = {each.key for each in reviews.standing(connection)}
     return {
         "projects": [
             {

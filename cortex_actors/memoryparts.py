@@ -15,8 +15,8 @@ from cortex_actors.memory.planner import Planner
 from cortex_actors.memory.trail import Trail
 from cortex_actors.memory.village import Village
 from cortex_actors.pipeline.ruling import Ruling
+from cortex_actors.storage.similar_memories import Vicinity
 from cortex_actors.storage.vectors import Vectors
-from cortex_actors.storage.vicinity import Vicinity
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cortex_actors.runtime.actor import AsyncioActor
     from cortex_actors.sections import ReconciliationSettings
     from cortex_actors.settings import Settings
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Records
     from cortex_actors.storage.matrix import VectorMatrix
     from cortex_actors.storage.search.dense import Neighbours

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cortex_actors import outsideviews
 from cortex_actors.rules import fusion
-from cortex_actors.storage import factkeys, fading, principles, projects, standing
+from cortex_actors.storage import (
+    insight_records,
+    principle_decay,
+    principles,
+    projects,
+    resolutions,
+)
 from cortex_actors.storage.search.hits import shown
 from cortex_actors.storage.search.query import Query, Where
 
@@ -95,7 +101,7 @@ def _exact(connection: Connection, asked: Sought, roots: Sequence[str]) -> list[
     """Return what has the question for its key."""
     made: list[dict[str, Any]] = []
     if any(look.principles for look in asked.looks):
-        ids = factkeys.principles_at(connection, asked.query, limit=asked.limit)
+        ids = resolutions.principles_at(connection, asked.query, limit=asked.limit)
         made += _principles(connection, ids).values()
     for look in asked.looks:
         if look.statements:
@@ -107,12 +113,12 @@ def _statements_at(
     connection: Connection, asked: Sought, where: Where, *, roots: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Return the statements whose key is the question; those that are principles are left out."""
-    ids = factkeys.statements_at(
+    ids = resolutions.statements_at(
         connection, asked.query, project_id=where.project_id, limit=asked.limit
     )
-    gone = factkeys.principles_of(connection, ids)
+    gone = resolutions.principles_of(connection, ids)
     query = Query(asked.query, None, "", asked.limit, where=where)
-    items = dict.fromkeys((each for each in ids if each not in gone), standing.COLLECTION)
+    items = dict.fromkeys((each for each in ids if each not in gone), insight_records.COLLECTION)
     known = shown(connection, items, dict.fromkeys(items, fusion.FULL), query)
     return [outsideviews.statement(known[each], roots) for each in items if each in known]
 
@@ -127,7 +133,7 @@ def _near(
     """Return what the looks came upon, the best of all of them first."""
     pairs = [(hit, look) for look, hits in zip(asked.looks, found, strict=True) for hit in hits]
     pairs.sort(key=lambda pair: -pair[0].score)
-    became = factkeys.principles_of(connection, [hit.id for hit, _ in pairs])
+    became = resolutions.principles_of(connection, [hit.id for hit, _ in pairs])
     known = _principles(connection, set(became.values()))
     made: list[dict[str, Any]] = []
     for hit, look in pairs:
@@ -142,7 +148,10 @@ def _near(
 def _principles(connection: Connection, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Return principles as facts, by id."""
     wanted = list(ids)
-    known, counted = principles.by_ids(connection, wanted), fading.evidence(connection, wanted)
+    known, counted = (
+        principles.by_ids(connection, wanted),
+        principle_decay.evidence(connection, wanted),
+    )
     return {
         each: outsideviews.principle(known[each], counted.get(each))
         for each in wanted

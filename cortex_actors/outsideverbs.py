@@ -15,7 +15,7 @@ from cortex_actors.domain.memory import Layer
 from cortex_actors.federation.store import LOCAL, Question
 from cortex_actors.rules import sameness
 from cortex_actors.rules.fusion import MOST
-from cortex_actors.storage import factkeys, memories, projects, standing
+from cortex_actors.storage import insight_records, memory_records, projects, resolutions
 from cortex_actors.storage.search.query import Where
 from cortex_actors.storage.search.tagged import tagged
 from cortex_actors.verbs import Verbs
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cortex_actors.storage.ledger.actor import Connection
 
 #: Where memories lie.
-_MEMORIES: Final = tuple(memories.COLLECTIONS.values())
+_MEMORIES: Final = tuple(memory_records.COLLECTIONS.values())
 
 #: Topics of one question that are looked for.
 TOPICS: Final = 100
@@ -114,7 +114,7 @@ class OutsideVerbs(Verbs):
         )
         found = [
             await self._outside(
-                query, asked.depth, where=look.where, collections=(standing.COLLECTION,)
+                query, asked.depth, where=look.where, collections=(insight_records.COLLECTION,)
             )
             for look in asked.looks
         ]
@@ -129,8 +129,8 @@ class OutsideVerbs(Verbs):
 
         def look(connection: Connection) -> dict[str, Any]:
             return {
-                "memories": memories.count_shared(connection),
-                "facts": factkeys.count(connection),
+                "memories": memory_records.count_shared(connection),
+                "facts": resolutions.count_facts(connection),
             }
 
         return await self._parts.records.read(look)

@@ -6,15 +6,15 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 from cortex_actors.rules import fusion
-from cortex_actors.storage import episodes, factkeys
+from cortex_actors.storage import memory_lists, resolutions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from cortex_actors.domain.hit import Hit
     from cortex_actors.domain.principle import Principle
-    from cortex_actors.storage.fading import Evidence
     from cortex_actors.storage.ledger.actor import Connection
+    from cortex_actors.storage.principle_decay import Evidence
 
 #: Episodes of a memory that are told.
 RECENT: Final = 3
@@ -64,7 +64,7 @@ def far(hit: Hit) -> float | None:
 
 def surroundings(connection: Connection, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return what lies around memories: what they were made of, and what they replaced."""
-    parts, before = episodes.originals(connection, ids), episodes.replaced(connection, ids)
+    parts, before = memory_lists.originals(connection, ids), memory_lists.replaced(connection, ids)
     return {each: _around(parts.get(each, []), before.get(each)) for each in ids}
 
 
@@ -75,7 +75,7 @@ def statement(hit: Hit, roots: Sequence[str]) -> dict[str, Any]:
     return {
         "id": hit.id,
         "project": hit.project or "",
-        "key": factkeys.key(hit.text, hit.heading),
+        "key": resolutions.key(hit.text, hit.heading),
         "value": hit.text,
         "why": f"{place} says so, seen {times(observed)}",
         "source": "file",
@@ -89,7 +89,7 @@ def principle(found_: Principle, known: Evidence | None) -> dict[str, Any]:
     return {
         "id": found_.id,
         "project": "*",
-        "key": factkeys.key(found_.content),
+        "key": resolutions.key(found_.content),
         "value": found_.content,
         "why": f"{found_.category} distilled from what projects say, seen {times(observed)}",
         "source": str(found_.origin),
@@ -110,7 +110,9 @@ def relative(path: str, roots: Iterable[str]) -> str:
     return PurePosixPath(path).name
 
 
-def _around(parts: Sequence[episodes.Episode], before: episodes.Episode | None) -> dict[str, Any]:
+def _around(
+    parts: Sequence[memory_lists.Episode], before: memory_lists.Episode | None
+) -> dict[str, Any]:
     """Return what lies around one memory."""
     return {
         "parts": len(parts),
@@ -120,6 +122,6 @@ def _around(parts: Sequence[episodes.Episode], before: episodes.Episode | None) 
     }
 
 
-def _episode(one: episodes.Episode) -> dict[str, Any]:
+def _episode(one: memory_lists.Episode) -> dict[str, Any]:
     """Return one episode."""
     return {"id": one.id, "text": one.text, "created_at": one.created_at}

@@ -25,9 +25,9 @@ from cortex_actors.pipelineparts import Pipeline
 from cortex_actors.practice import Practice
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.schedule.scheduler import Scheduler
-from cortex_actors.storage import embedded
+from cortex_actors.storage import embeddings
+from cortex_actors.storage.events import LedgerJournal
 from cortex_actors.storage.indexer import Indexer
-from cortex_actors.storage.journal import LedgerJournal
 from cortex_actors.storage.ledger.actor import Records
 from cortex_actors.storage.matrix import VectorMatrix
 from cortex_actors.storage.vectors import Vectors
@@ -284,4 +284,4 @@ class Assembly:
 
     async def _stored(self, model: str, digests: Sequence[bytes]) -> dict[bytes, Row]:
         """Return the vectors the ledger has for texts."""
-        return await self.records.read(lambda c: embedded.stored_vectors(c, model, digests))
+        return await self.records.read(lambda c: embeddings.stored_vectors(c, model, digests))

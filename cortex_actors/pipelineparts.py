@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cortex_actors.bus.consumer import Desk
     from cortex_actors.runtime.actor import AsyncioActor
     from cortex_actors.settings import Settings
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Records
     from cortex_actors.storage.matrix import VectorMatrix
     from cortex_actors.world import World

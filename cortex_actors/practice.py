@@ -17,7 +17,7 @@ from cortex_actors.checkup.treatment import Ward
 from cortex_actors.checkup.visit import Visit
 from cortex_actors.errors import ActorAway, IndexDown
 from cortex_actors.runtime.threads import Threads
-from cortex_actors.storage import indexing, probes
+from cortex_actors.storage import indexing, memory_delete
 from cortex_actors.storage.generations import Generations
 from cortex_actors.storage.health.reader import Reader
 from cortex_actors.storage.ledger.files import Halt
@@ -55,7 +55,7 @@ class Practice:
         self._bus = bus
         self._records = records
         #: Tries the verbs in earnest; what it found last is part of every visit.
-        self.trial = RoundTrip(partial(records.read, probes.left), world.clock)
+        self.trial = RoundTrip(partial(records.read, memory_delete.left), world.clock)
         self._settings = settings
         self._verify = world.names.method("vectors", Vectors.verify, timeout=None)
         self._generation = world.names.method("vectors", Vectors.generation)

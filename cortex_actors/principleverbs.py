@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors import distilled, lookup, trails, wants, whatif
 from cortex_actors.domain.insight import SHOWN, PrincipleSort
 from cortex_actors.domain.principle import PrincipleCategory, PrincipleStatus
-from cortex_actors.storage.fading import Scales
-from cortex_actors.storage.naming import Named, find
-from cortex_actors.storage.shelf import GIVEN, Wanted
+from cortex_actors.storage.insight_lists import Named, find
+from cortex_actors.storage.principle_decay import Scales
+from cortex_actors.storage.principle_lists import GIVEN, PrincipleFilter
 from cortex_actors.verbs import Verbs
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class PrincipleVerbs(Verbs):
         says what it was made of. Raises `UnknownProject`, `BadInput`.
         """
         wants.page(limit, skip, of="principles")
-        wanted = Wanted(
+        wanted = PrincipleFilter(
             statuses=wants.among(PrincipleStatus, status, shown=GIVEN),
             project_id=await self._project_id(project),
             category=wants.chosen(PrincipleCategory, category, what="category"),

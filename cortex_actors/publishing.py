@@ -14,8 +14,7 @@ from cortex_actors.bus.commits import refuse_key, refuse_too_large
 from cortex_actors.clock import Clock, ulid
 from cortex_actors.domain.event import Custom, Event, FileChanged, Payload
 from cortex_actors.errors import BadInput, Refused, UnknownProject
-from cortex_actors.storage.append import store
-from cortex_actors.storage.journal import store_once
+from cortex_actors.storage.events import store, store_once
 from cortex_actors.text.credentials import cleared
 from cortex_actors.text.sections import dialect_of
 

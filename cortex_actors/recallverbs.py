@@ -11,7 +11,7 @@ from cortex_actors.domain.hit import REMOTE
 from cortex_actors.domain.memory import PROBE, Access
 from cortex_actors.federation.store import LOCAL, Question
 from cortex_actors.rules.fusion import WORDS_ALONE
-from cortex_actors.storage import memories
+from cortex_actors.storage import memory_records
 from cortex_actors.storage.search.scope import ROOMS, late, scope
 from cortex_actors.text.summary import format_recalled
 from cortex_actors.verbs import Verbs
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.hit import Hit, Recall
 
 #: Where memories lie.
-_MEMORIES = tuple(memories.COLLECTIONS.values())
+_MEMORIES = tuple(memory_records.COLLECTIONS.values())
 
 #: Parameters that are passed on.
 _Given: TypeAlias = "dict[str, Any]"

@@ -16,7 +16,7 @@ from cortex_actors.domain.project import Approval, Decision, Way, innermost
 from cortex_actors.errors import BadInput, UnknownProject
 from cortex_actors.refusals import FolderMissing
 from cortex_actors.render import section
-from cortex_actors.storage import approvals, principles, projects, resolutions
+from cortex_actors.storage import principles, projects, resolutions, reviews
 from cortex_actors.verbs import SOURCE, Verbs
 from cortex_actors.wants import chosen
 
@@ -100,7 +100,7 @@ class ResolveVerbs(Verbs):
             known = principles.by_ids(connection, names)
             for each in known:
                 said = Approval(each, Decision.APPROVED, now, OWNER.by, Way.DIFF)
-                approvals.decide(connection, said)
+                reviews.decide_approval(connection, said)
             done = OrganisationComplete(f"run_{ulid(now)}", tuple(sorted(known)))
             return None, [self._parts.bus.event(topics.ORGANISATION_COMPLETE, done, source=SOURCE)]
 
@@ -168,7 +168,7 @@ class ResolveVerbs(Verbs):
 
 def _only(connection: Connection, project: Project) -> str:
     """Return the one file of a project in which a section of ours stands; raises `BadInput`."""
-    known = resolutions.of_project(connection, project.id)
+    known = resolutions.resolved_of_project(connection, project.id)
     paths = sorted({path for (path, _), each in known.items() if each.section})
     if len(paths) == 1:
         return paths[0]

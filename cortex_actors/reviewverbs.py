@@ -17,15 +17,8 @@ from cortex_actors.domain.principle import of_insight
 from cortex_actors.domain.project import Approval, Decision, Review, Way
 from cortex_actors.errors import Refused
 from cortex_actors.rules.admission import noted
-from cortex_actors.storage import (
-    alerts,
-    approvals,
-    resolutions,
-    reviews,
-    revocations,
-    standing,
-)
-from cortex_actors.storage.naming import Named, find
+from cortex_actors.storage import insight_records, resolutions, reviews
+from cortex_actors.storage.insight_lists import Named, find
 from cortex_actors.verbs import SOURCE, Verbs
 
 if TYPE_CHECKING:
@@ -128,17 +121,17 @@ class ReviewVerbs(Verbs):
             refusal = waiting.refusal(connection, whole, decision)
             if refusal is not None:
                 raise Refused(refusal)
-            if decision is Decision.APPROVED and standing.approve(connection, whole, at=now):
+            if decision is Decision.APPROVED and insight_records.approve(connection, whole, at=now):
                 # It was asked whether it may be used, and not whether it may speak for all.
                 reviews.withdraw(connection, whole)
             else:
                 reviews.decide(connection, Review(whole, decision, now, note))
                 said = _approval(of_insight(whole), decision, now, note)
                 if decision is Decision.APPROVED:
-                    approvals.decide(connection, said)
+                    reviews.decide_approval(connection, said)
                 else:
-                    approvals.end(connection, [said.principle_id], at=now)
-            alerts.looked_at(connection, whole, now)
+                    reviews.end_approvals(connection, [said.principle_id], at=now)
+            insight_records.looked_at(connection, whole, now)
             done = AccumulationComplete(f"run_{ulid(now)}", None, (whole,))
             event = self._parts.bus.event(topics.ACCUMULATION_COMPLETE, done, source=SOURCE)
             found = waiting.whole(connection, whole, now=now, thresholds=thresholds)
@@ -154,10 +147,10 @@ class ReviewVerbs(Verbs):
 
         def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Event[Payload]]]:
             whole = find(connection, Named.PRINCIPLE, name)
-            if revocations.principles(connection, [whole]):
+            if reviews.principles(connection, [whole]):
                 message = f"{whole} was taken back; lift that with: cortex revoke --undo {whole}"
                 raise Refused(message)
-            approvals.decide(connection, _approval(whole, decision, now, note))
+            reviews.decide_approval(connection, _approval(whole, decision, now, note))
             done = OrganisationComplete(f"run_{ulid(now)}", (whole,))
             said: list[Event[Payload]] = [event(topics.ORGANISATION_COMPLETE, done)]
             if decision is Decision.REJECTED:

@@ -12,17 +12,15 @@ from cortex_actors.domain.principle import of_insight
 from cortex_actors.domain.project import SourceKind, innermost
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.storage import (
-    approvals,
-    catalogue,
-    merging,
+    insight_lists,
+    insights,
     principles,
     projects,
     resolutions,
-    revocations,
+    reviews,
     revoking,
-    runs,
 )
-from cortex_actors.storage.naming import Named, find
+from cortex_actors.storage.insight_lists import Named, find
 from cortex_actors.storage.revoking import Revoked
 
 if TYPE_CHECKING:
@@ -115,25 +113,27 @@ def take(
     """
     some = [wanted]
     if same and wanted.kind is SourceKind.INSIGHT:
-        others = merging.followers(connection, [wanted.key])
+        others = insights.followers(connection, [wanted.key])
         some += [Source(SourceKind.INSIGHT, each, each) for each in sorted(others)]
     begun: list[Source] = []
     did = Revoked()
     for each in some:
-        if revocations.begin(connection, each.kind, each.key, at=at, note=note):
+        if reviews.begin(connection, each.kind, each.key, at=at, note=note):
             begun.append(each)
             did += revoking.revoke(connection, each.kind, each.key, at=at, least=least)
     lost = {name for name, _ in did.principles}
     lost |= {each.key for each in begun if each.kind is SourceKind.PRINCIPLE}
     gone = did.gone | {each.key for each in begun if each.kind is SourceKind.INSIGHT}
-    approvals.end(connection, lost | {of_insight(each) for each in gone}, at=at)
+    reviews.end_approvals(connection, lost | {of_insight(each) for each in gone}, at=at)
     return Effect(tuple(begun), did, _files(connection, lost, sections))
 
 
 def told(connection: Connection, wanted: Source, effect: Effect) -> dict[str, Any]:
     """Return what was taken back as clients get it; the texts that are gone are shown in part."""
     did = effect.did
-    said = {each.id: each for each in catalogue.by_ids(connection, did.gone | did.freed).values()}
+    said = {
+        each.id: each for each in insight_lists.by_ids(connection, did.gone | did.freed).values()
+    }
     return {
         "kind": str(wanted.kind),
         "key": wanted.key,
@@ -153,8 +153,8 @@ def told(connection: Connection, wanted: Source, effect: Effect) -> dict[str, An
 def listed(connection: Connection, sections: Container[str]) -> dict[str, Any]:
     """Return everything that is taken back, newest first, and what of it stands in files still."""
     names = projects.names(connection)
-    keys = [each.key for each in revocations.standing(connection)]
-    texts = {each.id: each.content for each in catalogue.by_ids(connection, keys).values()}
+    keys = [each.key for each in reviews.standing(connection)]
+    texts = {each.id: each.content for each in insight_lists.by_ids(connection, keys).values()}
     texts |= {each.id: each.content for each in principles.by_ids(connection, keys).values()}
     return {
         "revoked": [
@@ -166,7 +166,7 @@ def listed(connection: Connection, sections: Container[str]) -> dict[str, Any]:
                 "note": each.note,
                 "at": each.at,
             }
-            for each in revocations.standing(connection)
+            for each in reviews.standing(connection)
         ],
         "left_over": [
             {
@@ -185,9 +185,9 @@ def record(
     connection: Connection, run_id: str, wanted: Source, *, at: int, counts: dict[str, int]
 ) -> None:
     """Write into the audit what a person took back, or lets count again."""
-    runs.record(
+    projects.record(
         connection,
-        runs.Run(
+        projects.Run(
             id=run_id,
             kind=KIND,
             started_at=at,

@@ -30,7 +30,7 @@ from cortex_actors.home import Home
 from cortex_actors.logs import LogStream
 from cortex_actors.simulated_loop import SimulatedLoop
 from cortex_actors.simulation import EPOCH, SimulatedClock, Simulation, simulate
-from cortex_actors.storage import embedded, indexing, journal
+from cortex_actors.storage import embeddings, events, indexing
 from cortex_actors.tree import Tree, grow
 
 if TYPE_CHECKING:
@@ -246,8 +246,8 @@ async def settled(tree: Tree, within: float = PATIENCE) -> None:
 
 def _is_idle(connection: Connection, *, model: str) -> bool:
     """Tell whether nothing waits to be handled, indexed or embedded."""
-    waits = journal.waiting(connection) or indexing.pending(connection)
-    return not (waits or embedded.count_unembedded(connection, model))
+    waits = events.waiting(connection) or indexing.pending(connection)
+    return not (waits or embeddings.count_unembedded(connection, model))
 
 
 @asynccontextmanager

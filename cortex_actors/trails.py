@@ -15,18 +15,8 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors.domain.project import SourceKind
 from cortex_actors.errors import NotFound
 from cortex_actors.pipeline import presence
-from cortex_actors.storage import (
-    approvals,
-    catalogue,
-    clusters,
-    contradictions,
-    derivations,
-    merging,
-    principles,
-    reviews,
-    trail,
-)
-from cortex_actors.storage.naming import Named, find
+from cortex_actors.storage import contradictions, insight_lists, insights, principles, reviews
+from cortex_actors.storage.insight_lists import Named, find
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -35,8 +25,8 @@ if TYPE_CHECKING:
     from cortex_actors.domain.principle import Derivation, Principle
     from cortex_actors.domain.project import Approval, Review, Revocation
     from cortex_actors.storage.contradictions import Contradiction
+    from cortex_actors.storage.insight_lists import Bullet, Line
     from cortex_actors.storage.ledger.actor import Connection
-    from cortex_actors.storage.trail import Bullet, Line
 
 
 #: What a history can be asked of by its id, in the order in which a bare beginning is tried.
@@ -61,7 +51,7 @@ class _Chain:
     #: Text -> the insight for which it counts, where that is another one; and where it stands.
     heads: dict[str, str] = field(default_factory=dict)
     lines: dict[str, list[Line]] = field(default_factory=dict)
-    clusters: list[clusters.Cluster] = field(default_factory=list)
+    clusters: list[contradictions.Cluster] = field(default_factory=list)
     against: list[Contradiction] = field(default_factory=list)
     reviewed: list[Review] = field(default_factory=list)
     approved: list[Approval] = field(default_factory=list)
@@ -101,7 +91,7 @@ def named(connection: Connection, name: str) -> Start:
 
 def standing_at(connection: Connection, path: str, line: int) -> Start:
     """Return what is known of a line of a file. Raises `NotFound` where nothing was learned."""
-    found = trail.at_line(connection, path, line)
+    found = insight_lists.at_line(connection, path, line)
     if not found:
         message = (
             f"nothing was learned from line {line} of {path}; what was is listed by: cortex"
@@ -153,9 +143,9 @@ def _start(connection: Connection, kind: Named, name: str) -> Start:
     if kind is Named.INSIGHT:
         return Start("insight", name, insights=(name,))
     if kind is Named.CLUSTER:
-        found = clusters.one(connection, name)
+        found = contradictions.get_cluster(connection, name)
         return Start("cluster", name, insights=found.members if found else ())
-    made_of = derivations.of(connection, [name]).get(name, [])
+    made_of = principles.load_derivations(connection, [name]).get(name, [])
     some = tuple(each.insight_id for each in made_of)
     return Start("principle", name, insights=some, principles=(name,))
 
@@ -164,8 +154,8 @@ def _chain(connection: Connection, start: Start) -> _Chain:
     """Return all rows of a chain."""
     found = _Chain()
     family = _family(connection, start.insights, found)
-    found.insights = catalogue.by_ids(connection, family)
-    for line in trail.lines(connection, family):
+    found.insights = insight_lists.by_ids(connection, family)
+    for line in insight_lists.lines(connection, family):
         found.lines.setdefault(line.said_id, []).append(line)
     found.clusters = _clusters(connection, family)
     against = contradictions.of(connection, family)
@@ -175,36 +165,38 @@ def _chain(connection: Connection, start: Start) -> _Chain:
     )
     said = reviews.of(connection, family)
     found.reviewed = sorted(said.values(), key=lambda each: (each.at, each.insight_id))
-    made = {*start.principles, *derivations.coming_of(connection, family)}
-    found.made_of = derivations.of(connection, sorted(made))
+    made = {*start.principles, *principles.coming_of(connection, family)}
+    found.made_of = principles.load_derivations(connection, sorted(made))
     ranked = sorted(
         principles.by_ids(connection, sorted(made)).values(), key=lambda each: (-each.rank, each.id)
     )
     found.principles = {each.id: each for each in ranked}
-    found.bullets = trail.bullets(connection, sorted(made))
-    written = approvals.of(connection, made).values()
+    found.bullets = insight_lists.bullets(connection, sorted(made))
+    written = reviews.load_approvals(connection, made).values()
     found.approved = sorted(written, key=lambda each: (each.at, each.principle_id))
-    found.revoked = trail.taken_back(connection, _keys(found, start))
+    found.revoked = insight_lists.taken_back(connection, _keys(found, start))
     sides = {side for each in found.against for side in each.pair}
     some = {each.insight_id for few in found.made_of.values() for each in few}
     others = {*sides, *some} - set(found.insights)
-    told = catalogue.by_ids(connection, sorted(others))
+    told = insight_lists.by_ids(connection, sorted(others))
     found.mentioned = {each.id: each.content for each in (*found.insights.values(), *told.values())}
     return found
 
 
 def _family(connection: Connection, seeds: Collection[str], found: _Chain) -> list[str]:
     """Return those texts and all that say the same, and note for which each counts."""
-    heads = merging.representatives(connection, seeds)
+    heads = insights.representatives(connection, seeds)
     whole = {*seeds, *heads.values()}
-    found.heads = {**heads, **merging.followers(connection, whole)}
+    found.heads = {**heads, **insights.followers(connection, whole)}
     return sorted({*whole, *found.heads})
 
 
-def _clusters(connection: Connection, family: Collection[str]) -> list[clusters.Cluster]:
+def _clusters(connection: Connection, family: Collection[str]) -> list[contradictions.Cluster]:
     """Return the clusters that texts are in."""
-    names = sorted(set(clusters.of(connection, family).values()))
-    return [each for name in names if (each := clusters.one(connection, name)) is not None]
+    names = sorted(set(contradictions.load_clusters(connection, family).values()))
+    return [
+        each for name in names if (each := contradictions.get_cluster(connection, name)) is not None
+    ]
 
 
 def _keys(chain: _Chain, start: Start) -> Iterator[tuple[SourceKind, str]]:

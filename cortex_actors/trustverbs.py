@@ -19,7 +19,7 @@ from cortex_actors.domain.project import SourceKind, innermost
 from cortex_actors.errors import CortexError, NotFound, UsageError
 from cortex_actors.pipeline import presence
 from cortex_actors.rules.admission import noted
-from cortex_actors.storage import approvals, projects, resolutions, revocations, revoking
+from cortex_actors.storage import projects, resolutions, reviews, revoking
 from cortex_actors.verbs import SOURCE, Verbs
 
 if TYPE_CHECKING:
@@ -86,12 +86,12 @@ class TrustVerbs(Verbs):
 
         def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Event[Payload]]]:
             wanted = takeback.source(connection, source, place)
-            found = revocations.find(connection, wanted.kind, wanted.key)
+            found = reviews.find(connection, wanted.kind, wanted.key)
             if found is None:
                 message = f"{wanted.name} was not taken back; what was is listed by: cortex revoke"
                 raise NotFound(message)
-            revocations.end(connection, wanted.kind, wanted.key, at=at)
-            approvals.restore(connection, ended_at=found.at)
+            reviews.end(connection, wanted.kind, wanted.key, at=at)
+            reviews.restore(connection, ended_at=found.at)
             takeback.record(connection, run_id, wanted, at=at, counts={"lifted": 1})
             said = list(self._read_again(connection, run_id, wanted))
             answer = {"kind": str(wanted.kind), "key": wanted.key, "name": wanted.name}

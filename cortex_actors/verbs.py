@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from cortex_actors import lookup
-from cortex_actors.storage.append import store
+from cortex_actors.storage.events import store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -12,7 +12,7 @@ from cortex_actors import narrowing, villageviews, wants
 from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.domain.memory import Realm
 from cortex_actors.errors import BadInput, NotFound
-from cortex_actors.storage import convergences, threads
+from cortex_actors.storage import village
 from cortex_actors.verbs import Verbs
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class VillageVerbs(Verbs):
         wants.page(limit, 0, of="posts")
 
         def read(connection: Connection) -> tuple[list[dict[str, Any]], int]:
-            posts, total = threads.posts(connection, name, reader=reader, limit=limit)
+            posts, total = village.posts(connection, name, reader=reader, limit=limit)
             return villageviews.messages(connection, posts, reader), total
 
         messages, total = await self._parts.records.read(read)
@@ -137,7 +137,7 @@ class VillageVerbs(Verbs):
         reader = caller.reader(as_agent)
         wants.page(limit, skip, of="threads")
         found, total = await self._parts.records.read(
-            lambda c: threads.listed(c, reader, limit=limit, skip=skip)
+            lambda c: village.list_threads(c, reader, limit=limit, skip=skip)
         )
         return {"total": total, "threads": [villageviews.thread(each) for each in found]}
 
@@ -171,19 +171,19 @@ class VillageVerbs(Verbs):
         reader = caller.reader(as_agent)
 
         def read(connection: Connection) -> dict[str, Any]:
-            spoken = threads.spoken(connection, reader)
-            _, named = threads.listed(connection, reader, limit=1)
-            latest = convergences.listed(connection, reader, limit=LATEST)
+            spoken = village.spoken(connection, reader)
+            _, named = village.list_threads(connection, reader, limit=1)
+            latest = village.listed(connection, reader, limit=LATEST)
             return {
                 "total": sum(spoken.realms.values()),
                 "by_realm": spoken.realms,
                 "by_agent": spoken.agents,
                 "by_type": spoken.types,
                 "threads": named,
-                "convergences": convergences.counts(connection, reader),
+                "convergences": village.counts(connection, reader),
                 "latest": [villageviews.told(each) for each in latest],
                 # How many wait is not for whoever may read only some of them.
-                **({"waiting": convergences.count_waiting(connection)} if reader is None else {}),
+                **({"waiting": village.count_waiting(connection)} if reader is None else {}),
             }
 
         return await self._parts.records.read(read)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.rules import convergence as agreeing
-from cortex_actors.storage import agents, realms, threads
+from cortex_actors.storage import agent_records, memory_records, village
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -13,10 +13,8 @@ if TYPE_CHECKING:
     from cortex_actors.domain.memory import Memory
     from cortex_actors.memory.agreeing import Answer
     from cortex_actors.rules.convergence import Apart, Group
-    from cortex_actors.storage.convergences import Told
     from cortex_actors.storage.ledger.actor import Connection
-    from cortex_actors.storage.nearposts import Post
-    from cortex_actors.storage.threads import Thread
+    from cortex_actors.storage.village import Post, Thread, Told
 
 #: Decimals of a cosine in an answer.
 _DECIMALS = 4
@@ -27,10 +25,10 @@ def messages(
 ) -> list[dict[str, Any]]:
     """Return posts in JSON's words, with what they answer and who answers them."""
     ids = [each.id for each in posts]
-    names = agents.displays(connection, [each.agent_id for each in posts])
-    answers = threads.answers(connection, ids, reader=reader)
+    names = agent_records.displays(connection, [each.agent_id for each in posts])
+    answers = village.answers(connection, ids, reader=reader)
     named = [replied for each in posts for replied in each.replies_to]
-    known = realms.readers_part(connection, named, reader)
+    known = memory_records.readers_part(connection, named, reader)
     return [
         {
             "id": each.id,

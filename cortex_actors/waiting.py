@@ -11,20 +11,14 @@ from cortex_actors.domain.project import Approval, Decision, Review, SourceKind
 from cortex_actors.rules import promotion
 from cortex_actors.rules.promotion import Need
 from cortex_actors.storage import (
-    approvals,
-    catalogue,
-    derivations,
+    insight_evidence,
+    insight_lists,
     insights,
-    merging,
-    merits,
+    principle_lists,
     principles,
     reviews,
-    revocations,
-    shelf,
-    sources,
-    trail,
 )
-from cortex_actors.storage.catalogue import Wanted
+from cortex_actors.storage.insight_lists import InsightFilter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -62,7 +56,7 @@ def listed(
     rows = [(each, USE, str(each.review)) for each in held]
     rows += [(each, PROMOTION, why) for each, why in ready]
     page = rows[skip : skip + limit]
-    said = trail.lines(connection, [each.id for each, _, _ in page])
+    said = insight_lists.lines(connection, [each.id for each, _, _ in page])
     rest = max(0, skip - len(rows))
     more = unwritten[rest : rest + limit - len(page)]
     return {
@@ -95,7 +89,9 @@ def decided(
     found: list[Review | Approval] = [*reviews.listed(connection, decision)]
     texts = {of_insight(each.insight_id) for each in found if isinstance(each, Review)}
     found += [
-        each for each in approvals.listed(connection, decision) if each.principle_id not in texts
+        each
+        for each in reviews.list_approvals(connection, decision)
+        if each.principle_id not in texts
     ]
     ours = None
     if project_id is not None:
@@ -106,7 +102,7 @@ def decided(
     page = sorted(some, key=lambda each: (-each.at, _name(each)))[skip : skip + limit]
     names = [_name(each) for each in page]
     shown = {each["id"]: each for each in _whole(connection, names)}
-    for each in catalogue.by_ids(connection, names).values():
+    for each in insight_lists.by_ids(connection, names).values():
         shown[each.id] = learned.whole(connection, each)
     return {
         "status": str(decision),
@@ -118,9 +114,9 @@ def decided(
 
 def principle(connection: Connection, principle_id: str, *, is_free: bool) -> dict[str, Any]:
     """Return one principle, whether it waits to be written, and where it comes from."""
-    said = approvals.of(connection, [principle_id]).get(principle_id)
+    said = reviews.load_approvals(connection, [principle_id]).get(principle_id)
     asks = not is_free and principle_id in principles.unapproved(connection)
-    made_of = derivations.of(connection, [principle_id]).get(principle_id, [])
+    made_of = principles.load_derivations(connection, [principle_id]).get(principle_id, [])
     return {
         **_whole(connection, [principle_id])[0],
         "asks": WRITE if asks else None,
@@ -136,8 +132,8 @@ def whole(
     connection: Connection, insight_id: str, *, now: int, thresholds: Thresholds
 ) -> dict[str, Any]:
     """Return one text, what there is to decide about it, and where it comes from."""
-    found = catalogue.by_ids(connection, [insight_id])[insight_id]
-    standing = merits.standing(connection, [insight_id])[insight_id]
+    found = insight_lists.by_ids(connection, [insight_id])[insight_id]
+    standing = insight_evidence.load_merits(connection, [insight_id])[insight_id]
     checks = promotion.requirements(found, standing, now=now, thresholds=thresholds)
     said = reviews.of(connection, [insight_id]).get(insight_id)
     asks, because = _asked(found, checks)
@@ -147,7 +143,7 @@ def whole(
         **learned.whole(connection, found),
         "asks": asks,
         "because": because,
-        "principles": sorted(derivations.coming_of(connection, [insight_id])),
+        "principles": sorted(principles.coming_of(connection, [insight_id])),
         "places": _places(connection, [insight_id]),
         "promotion": whys.eligibility(connection, found, standing, now=now, thresholds=thresholds),
         **(_review(said) if said is not None else {"decision": None}),
@@ -157,17 +153,17 @@ def whole(
 def refusal(connection: Connection, insight_id: str, decision: Decision) -> str | None:
     """Return why a person cannot decide so about a text; None where nothing is against it."""
     if decision is Decision.REJECTED:
-        made = sorted(derivations.coming_of(connection, [insight_id]))
+        made = sorted(principles.coming_of(connection, [insight_id]))
         if made:
             return (
                 f"{insight_id} is a principle already ({made[0]}); take that back with: "
                 f"cortex revoke {made[0]}"
             )
         return None
-    head = merging.representatives(connection, [insight_id]).get(insight_id)
+    head = insights.representatives(connection, [insight_id]).get(insight_id)
     if head is not None:
         return f"{insight_id} counts for {head}, which says the same: decide about that one"
-    found = catalogue.by_ids(connection, [insight_id])[insight_id]
+    found = insight_lists.by_ids(connection, [insight_id])[insight_id]
     if found.status is InsightStatus.WITHDRAWN:
         return f"no file says {insight_id} any more{_taken_back(connection, insight_id)}"
     if found.status is InsightStatus.CONTRADICTED:
@@ -175,7 +171,7 @@ def refusal(connection: Connection, insight_id: str, decision: Decision) -> str 
             f"something speaks against {insight_id}; decide that first: cortex contradictions, "
             f"cortex insights --explain {insight_id}"
         )
-    if insight_id in sources.private_ids(connection, [insight_id]) and not found.review:
+    if insight_id in insights.private_ids(connection, [insight_id]) and not found.review:
         return f"only one person's own file says {insight_id}: it stays in its project"
     return None
 
@@ -192,12 +188,16 @@ def _unwritten(connection: Connection, project_id: str | None) -> list[str]:
 def _said_in(connection: Connection, project_id: str) -> set[str]:
     """Return the principles that a project says."""
     every = frozenset(PrincipleStatus)
-    return set(shelf.listed(connection, shelf.Wanted(every, project_id=project_id)))
+    return set(
+        principle_lists.listed(
+            connection, principle_lists.PrincipleFilter(every, project_id=project_id)
+        )
+    )
 
 
 def _whole(connection: Connection, principle_ids: Sequence[str]) -> list[dict[str, Any]]:
     """Return principles as they are listed here: with the places that say them."""
-    made_of = derivations.of(connection, principle_ids)
+    made_of = principles.load_derivations(connection, principle_ids)
     ids = [each.insight_id for some in made_of.values() for each in some]
     told = learned.briefly(connection, ids)
     return [
@@ -224,15 +224,15 @@ def _places(connection: Connection, insight_ids: Sequence[str]) -> list[dict[str
             "first_at": line.first_at,
             "withdrawn_at": line.withdrawn_at,
         }
-        for line in trail.lines(connection, insight_ids)
+        for line in insight_lists.lines(connection, insight_ids)
     ]
 
 
 def _held(connection: Connection, project_id: str | None) -> list[Insight]:
     """Return the texts that are not used before a person has looked at them."""
     some = frozenset({InsightStatus.PENDING_REVIEW})
-    every = catalogue.listed(
-        connection, Wanted(statuses=some, project_id=project_id, limit=CONSIDERED)
+    every = insight_lists.listed(
+        connection, InsightFilter(statuses=some, project_id=project_id, limit=CONSIDERED)
     )
     rejected = reviews.of(connection, [each.id for each in every])
     return [each for each in every if each.id not in rejected]
@@ -242,16 +242,16 @@ def _ready(
     connection: Connection, project_id: str | None, *, now: int, thresholds: Thresholds
 ) -> list[tuple[Insight, str]]:
     """Return what lacks only what a person can give, and why, the most believed first."""
-    some = catalogue.listed(
+    some = insight_lists.listed(
         connection,
-        Wanted(
+        InsightFilter(
             statuses=frozenset({InsightStatus.ACTIVE}),
             project_id=project_id,
             least=thresholds.confidence,
             limit=CONSIDERED,
         ),
     )
-    standings = merits.standing(connection, [each.id for each in some])
+    standings = insight_evidence.load_merits(connection, [each.id for each in some])
     checked = [
         (each, promotion.requirements(each, standings[each.id], now=now, thresholds=thresholds))
         for each in some
@@ -280,7 +280,7 @@ def _missing(checks: Iterable[Requirement]) -> str:
 
 def _taken_back(connection: Connection, insight_id: str) -> str:
     """Return that a text was taken back, if it was, and how that is lifted."""
-    if revocations.find(connection, SourceKind.INSIGHT, insight_id) is None:
+    if reviews.find(connection, SourceKind.INSIGHT, insight_id) is None:
         return ""
     return f": it was taken back; lift that with: cortex revoke --undo {insight_id}"
 
@@ -290,7 +290,7 @@ def _decisions(connection: Connection) -> dict[str, int]:
     return {
         str(decision): len(
             {of_insight(each.insight_id) for each in reviews.listed(connection, decision)}
-            | {each.principle_id for each in approvals.listed(connection, decision)}
+            | {each.principle_id for each in reviews.list_approvals(connection, decision)}
         )
         for decision in Decision
     }

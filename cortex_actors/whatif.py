@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors import distilled, whys
 from cortex_actors.pipeline.supposing import Would
-from cortex_actors.storage import catalogue, fading, merits, principles
+from cortex_actors.storage import insight_evidence, insight_lists, principle_decay, principles
 
 if TYPE_CHECKING:
     from cortex_actors.domain.insight import Insight
     from cortex_actors.pipeline.supposing import Supposed
     from cortex_actors.rules.promotion import Thresholds
-    from cortex_actors.storage.fading import Scales
     from cortex_actors.storage.ledger.actor import Connection
+    from cortex_actors.storage.principle_decay import Scales
 
 
 def shaped(
@@ -29,8 +29,8 @@ def shaped(
     It is told of the insight that stands for it, where another one does.
     """
     lead = supposed.lead
-    found = catalogue.by_ids(connection, [lead])[lead]
-    known = merits.standing(connection, [lead])[lead]
+    found = insight_lists.by_ids(connection, [lead])[lead]
+    known = insight_evidence.load_merits(connection, [lead])[lead]
     checks = whys.eligibility(connection, found, known, now=now, thresholds=thresholds)
     # Only a promotion of the same words is foretold there, without a look at what is near.
     del checks["becomes"]
@@ -56,7 +56,7 @@ def _preview(
     made, evidence = supposed.principle, supposed.evidence
     if made is None or evidence is None:
         return None
-    today = fading.today(connection, now)
+    today = principle_decay.today(connection, now)
     return {
         **distilled.shape(made, evidence, {made.id: list(found.projects)}),
         "rank": evidence.rank(today, scales),

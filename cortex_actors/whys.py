@@ -16,12 +16,10 @@ from cortex_actors.rules import promotion
 from cortex_actors.rules.classification import ClassifiedBy, classify, grounds
 from cortex_actors.rules.promotion import Evidence, Need
 from cortex_actors.storage import (
-    catalogue,
-    clusters,
     contradictions,
-    derivations,
-    merging,
-    merits,
+    insight_evidence,
+    insight_lists,
+    insights,
     principles,
 )
 from cortex_actors.text import suspicion
@@ -61,13 +59,13 @@ def insight(
     connection: Connection, insight_id: str, *, now: int, thresholds: Thresholds
 ) -> dict[str, Any]:
     """Return an insight whole, and why it is what it is."""
-    found = catalogue.by_ids(connection, [insight_id])[insight_id]
-    whole = merging.representatives(connection, [insight_id]).get(insight_id)
-    same = sorted(merging.followers(connection, [insight_id]))
+    found = insight_lists.by_ids(connection, [insight_id])[insight_id]
+    whole = insights.representatives(connection, [insight_id]).get(insight_id)
+    same = sorted(insights.followers(connection, [insight_id]))
     against = contradictions.of(connection, [insight_id]).get(insight_id, [])
     others = [*same, *([whole] if whole else []), *(_other(each, insight_id) for each in against)]
     told = learned.briefly(connection, others)
-    standing = merits.standing(connection, [insight_id])[insight_id]
+    standing = insight_evidence.load_merits(connection, [insight_id])[insight_id]
     return {
         **learned.whole(connection, found),
         "represents": [told[each] for each in same],
@@ -116,7 +114,7 @@ def overview(
     Those come first that lack least; of those that lack as much, the ones that have come furthest
     with what they lack; then the more confident.
     """
-    standings = merits.standing(connection, [each.id for each in some])
+    standings = insight_evidence.load_merits(connection, [each.id for each in some])
     rows = [(each, _checks(each, standings[each.id], now, thresholds)) for each in some]
     rows.sort(key=lambda row: _nearness(*row))
     return [
@@ -196,7 +194,7 @@ def _becomes(connection: Connection, found: Insight, now: int) -> dict[str, Any]
     Only the same words are looked for here; what says the same in others is `whatif`'s.
     """
     made = principles.of(found, now)
-    come_of = sorted(derivations.coming_of(connection, [found.id]))
+    come_of = sorted(principles.coming_of(connection, [found.id]))
     there = principles.known(connection, made.id)
     does = "nothing" if come_of else "derivation" if there else "principle"
     return {
@@ -209,7 +207,7 @@ def _becomes(connection: Connection, found: Insight, now: int) -> dict[str, Any]
 
 def _principles(connection: Connection, insight_id: str) -> list[dict[str, Any]]:
     """Return the principles that come of an insight, the highest ranked first."""
-    found = principles.by_ids(connection, derivations.coming_of(connection, [insight_id]))
+    found = principles.by_ids(connection, principles.coming_of(connection, [insight_id]))
     ranked = sorted(found.values(), key=lambda each: (-each.rank, each.id))
     return [distilled.briefly(each) for each in ranked]
 
@@ -272,8 +270,8 @@ def _opposed(number: int) -> str:
 
 def _cluster(connection: Connection, insight_id: str) -> dict[str, Any] | None:
     """Return the cluster that an insight is in, if it is in one."""
-    name = clusters.of(connection, [insight_id]).get(insight_id)
-    found = clusters.one(connection, name) if name else None
+    name = contradictions.load_clusters(connection, [insight_id]).get(insight_id)
+    found = contradictions.get_cluster(connection, name) if name else None
     if found is None:
         return None
     return {"id": found.id, "size": len(found.members), "coherence": found.coherence}

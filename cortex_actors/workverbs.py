@@ -12,7 +12,7 @@ from cortex_actors.domain.event import Ids, Nothing, ReconciliationRequested, Sc
 from cortex_actors.domain.project import Project, SourceKind, around
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.files.repository import origin
-from cortex_actors.storage import projects, revocations, runs
+from cortex_actors.storage import projects, reviews
 from cortex_actors.verbs import SOURCE, Verbs
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class WorkVerbs(Verbs):
         def add(connection: Connection) -> dict[str, bool]:
             new = projects.add(connection, project)
             projects.locate(connection, origins)
-            taken = revocations.find(connection, SourceKind.PROJECT, project.id)
+            taken = reviews.find(connection, SourceKind.PROJECT, project.id)
             return {"new": new, "revoked": taken is not None}
 
         found = await self._commit(add, topics.PROJECT_ADDED, project.id)
@@ -111,7 +111,7 @@ class WorkVerbs(Verbs):
         """
         if limit < 1:
             raise BadInput(f"cannot list {limit} runs; ask for 1 or more")
-        wanted = runs.Wanted(
+        wanted = projects.Wanted(
             kind=kind, project_id=await self._project_id(project), failed=failed, limit=limit
         )
         return await self._parts.records.read(partial(_runs, wanted=wanted))
@@ -142,9 +142,9 @@ class WorkVerbs(Verbs):
         return await self._change(work, event)
 
 
-def _runs(connection: Connection, *, wanted: runs.Wanted) -> dict[str, Any]:
+def _runs(connection: Connection, *, wanted: projects.Wanted) -> dict[str, Any]:
     """Return runs as a client gets them. Raises `NotFound`."""
-    kinds = runs.kinds(connection)
+    kinds = projects.kinds(connection)
     if wanted.kind is not None and kinds and wanted.kind not in kinds:
         known = ", ".join(kinds)
         raise NotFound(f"there is no run of {wanted.kind}; there are runs of {known}")
@@ -153,6 +153,6 @@ def _runs(connection: Connection, *, wanted: runs.Wanted) -> dict[str, Any]:
         "kinds": kinds,
         "runs": [
             {**asdict(each), "project": names.get(each.project_id or "")}
-            for each in runs.listed(connection, wanted)
+            for each in projects.listed(connection, wanted)
         ],
     }

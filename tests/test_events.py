@@ -10,7 +10,7 @@ from cortex_actors import topics
 from cortex_actors.clock import ulid
 from cortex_actors.domain.event import Event, Payload, ScanRequested
 from cortex_actors.errors import BadInput, NotFound
-from cortex_actors.storage import append
+from cortex_actors.storage import events as append
 from cortex_actors.testing import eventually, settled, temporary_cortex
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from cortex_actors.domain.agent import Caller
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import Memory, Realm
 from cortex_actors.errors import BadInput, NotFound, NotYours
-from cortex_actors.storage import memories, memoryconflicts, memorystates
+from cortex_actors.storage import memory_records, memory_states, similar_memories
 from cortex_actors.testing import EPOCH
 from tests.storage.kept import Desk, furnished
 from tests.storage.things import mem, memory
@@ -44,7 +44,7 @@ class TestOne:
         top = memory("top", 9, id="t", thread="w", abstract="root")
         at = EPOCH + 9
         desk.tables.write(
-            lambda c: memorystates.form(c, top, [W, A], at=at, by=Decider.PERSON, why="mine")
+            lambda c: memory_states.form(c, top, [W, A], at=at, by=Decider.PERSON, why="mine")
         )
         lines = (await desk.memory(mem("t")))["text"].split("Lineage:\n")[1].split("\n")
 
@@ -75,7 +75,7 @@ class TestOne:
         """Eight characters of an id are enough where they mean one, whatever their case."""
         long = "mem_01ARZ3NDEKTSV4RRFFQ69G5FAV"
         other = Memory(long, Realm.PRIVATE, "A", "x", EPOCH)
-        desk.tables.write(lambda c: memories.save(c, [other]))
+        desk.tables.write(lambda c: memory_records.save(c, [other]))
 
         for name in (long, "#mem_01ARZ3", "mem_01ar", "01ARZ3ND", long.lower()):
             assert long == (await desk.memory(name))["id"]
@@ -166,7 +166,9 @@ class TestLists:
     async def test_conflicts(self, desk: Desk) -> None:
         """A conflict is listed until one of the two is superseded, or both are kept."""
         desk.tables.write(
-            lambda c: memoryconflicts.note(c, A, B, by=Decider.RULES, reason="1 or 2", at=EPOCH)
+            lambda c: similar_memories.note_conflict(
+                c, A, B, by=Decider.RULES, reason="1 or 2", at=EPOCH
+            )
         )
         (pair,) = (await desk.conflicts())["conflicts"]
         assert ("port 1", "port 2") == (pair["left"]["content"], pair["right"]["content"])

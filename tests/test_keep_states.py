@@ -10,7 +10,7 @@ from cortex_actors.domain.agent import Caller
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import MemoryType, Realm
 from cortex_actors.errors import BadInput, NotFound, NotYours, Refused
-from cortex_actors.storage import memories, memorystates
+from cortex_actors.storage import memory_records, memory_states
 from cortex_actors.testing import EPOCH, eventually, temporary_cortex
 from tests.storage.kept import Desk, furnished
 from tests.storage.things import mem, memory
@@ -127,9 +127,9 @@ class TestForget:
     async def test_of_others(self, desk: Desk) -> None:
         """An agent does not forget what was made of another's words, too."""
         theirs = memory("of bob", 9, id="o", agent_id="BOB", realm=Realm.VILLAGE)
-        desk.tables.write(lambda c: memories.save(c, [theirs]))
+        desk.tables.write(lambda c: memory_records.save(c, [theirs]))
         at = EPOCH + 9
-        desk.tables.write(lambda c: memorystates.merge(c, mem("o"), [V], at=at, by=Decider.PERSON))
+        desk.tables.write(lambda c: memory_states.merge(c, mem("o"), [V], at=at, by=Decider.PERSON))
 
         with pytest.raises(NotYours):
             await desk.forget([mem("o")], caller=BOB)

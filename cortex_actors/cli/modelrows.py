@@ -60,10 +60,10 @@ def _unit(home: Home, unit: Callable[[Connection], T]) -> T:
 
 def _migration(connection: Connection) -> Answer:
     """Return the models of a ledger, in the shape of the verb's answer."""
-    from cortex_actors.storage import embeddable, models  # noqa: PLC0415 - SQLAlchemy
+    from cortex_actors.storage import embeddings, models  # noqa: PLC0415 - SQLAlchemy
 
     active, coming = models.active(connection), models.coming(connection)
-    far = None if coming is None else embeddable.progress(connection, coming.model_id)
+    far = None if coming is None else embeddings.progress(connection, coming.model_id)
     return {
         "state": "down",
         "reason": "no daemon runs; the next start goes on with it" if coming else "",

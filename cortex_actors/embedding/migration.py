@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from cortex_actors.embedding.provider import refusal
 from cortex_actors.errors import BadInput, NotFound
-from cortex_actors.storage import embeddable, embedded, models
+from cortex_actors.storage import embeddings, models
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from cortex_actors.clock import Clock
     from cortex_actors.embedding.provider import Provider, Row
-    from cortex_actors.storage.embeddable import Waiting
+    from cortex_actors.storage.embeddings import Waiting
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.models import Chosen
 
@@ -32,7 +32,7 @@ log = logging.getLogger("cortex.migrator")
 TEXTS, CHARACTERS = 16, 8_000
 
 #: Whose texts, one after the other: what is found today first.
-TEXTS_OF = (embeddable.without, embeddable.unheard)
+TEXTS_OF = (embeddings.without, embeddings.unheard)
 
 #: Part of a unit's own time that passes before the next one.
 REST = 0.25
@@ -146,7 +146,7 @@ class Migration:
         coming = models.coming(connection)
         if coming is None or coming.model_id != self.model.model_id:
             raise NotFound(f"the migration to {self.model.model_id} was called off")
-        embedded.keep_vectors(connection, self.model.model_id, found)
+        embeddings.keep_vectors(connection, self.model.model_id, found)
 
     async def _tried(self, texts: list[tuple[bytes, str]]) -> dict[bytes, Row]:
         """Return a vector for each text; halve until a text that is refused stands alone.
@@ -180,6 +180,6 @@ class Migration:
 
     async def _recount(self) -> None:
         """Count again: texts came and went meanwhile."""
-        found = await self._records.read(partial(embeddable.progress, model_id=self.model.model_id))
+        found = await self._records.read(partial(embeddings.progress, model_id=self.model.model_id))
         self.total, self.done = found.total, found.done
         self._counted = self._clock.monotonic()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cortex_actors.endpoint.connection import Line
     from cortex_actors.federation.spec import StoreSpec
     from cortex_actors.federation.store import Answer
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
 
 
 @dataclass(frozen=True, slots=True)

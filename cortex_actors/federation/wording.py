@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.federation.hops import Bridge
     from cortex_actors.federation.store import Question
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
 
 #: Characters a question may have: a page, not a book.
 QUESTION_LIMIT = 4_096

@@ -25,8 +25,8 @@ from cortex_actors.judging.tally import Tally
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import within
-from cortex_actors.storage import verdicts
-from cortex_actors.storage.verdicts import Verdict
+from cortex_actors.storage import contradictions
+from cortex_actors.storage.contradictions import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -193,7 +193,7 @@ class Judge(AsyncioActor):
     ) -> dict[bytes, Answer]:
         """Return the answers that the ledger keeps; none when it cannot be asked."""
         try:
-            kept = await self._records.read(lambda c: verdicts.found(c, questions))
+            kept = await self._records.read(lambda c: contradictions.found(c, questions))
         except CortexError:
             return {}
         found = {k: each for k, each in kept.items() if layer.accepts(questions[k].kind, each)}
@@ -267,8 +267,8 @@ class Judge(AsyncioActor):
         ]
 
         def unit(connection: Connection) -> None:
-            verdicts.keep(connection, rows)
-            verdicts.prune(connection, KEPT, PRUNED)
+            contradictions.keep(connection, rows)
+            contradictions.prune(connection, KEPT, PRUNED)
 
         try:
             await self._records.write(unit)

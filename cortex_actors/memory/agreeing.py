@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from cortex_actors.runtime.threads import Threads
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
-    from cortex_actors.storage.nearposts import NearPosts, Post
+    from cortex_actors.storage.village import NearPosts, Post
 
 #: Posts that are compared with one another, as the document has it.
 MOST = 20

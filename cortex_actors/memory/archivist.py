@@ -26,10 +26,10 @@ from cortex_actors.memory.wish import Remembered, Wish, digest
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import within
-from cortex_actors.storage import absorbing, memoryrows, realms
-from cortex_actors.storage.absorbing import How
-from cortex_actors.storage.append import store
-from cortex_actors.storage.vicinity import Scope
+from cortex_actors.storage import memory_merge, memory_records
+from cortex_actors.storage.events import store
+from cortex_actors.storage.memory_merge import How
+from cortex_actors.storage.similar_memories import Scope
 
 if TYPE_CHECKING:
     from cortex_actors.bus.bus import Bus
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from cortex_actors.memory.planner import Planner
     from cortex_actors.memory.ports import Embed
     from cortex_actors.memorysections import MemorySettings
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
 
 log = logging.getLogger("cortex.archivist")
@@ -135,7 +135,7 @@ class Archivist(AsyncioActor):
         if not wish.supersedes:
             return ()
         return await self._records.read(
-            lambda c: absorbing.replaced(
+            lambda c: memory_merge.replaced(
                 c, wish.supersedes, wish.caller, agent=wish.agent, is_new=False
             )
         )
@@ -154,22 +154,22 @@ class Archivist(AsyncioActor):
 
         def unit(connection: Connection) -> tuple[Remembered | None, list[Event[Payload]]]:
             key = wish.key and f"remember {wish.agent} {wish.key}"
-            there = absorbing.keyed(connection, key, wish.text) if key else None
+            there = memory_merge.keyed(connection, key, wish.text) if key else None
             if there is not None:
                 return _existing(there), []
-            there = absorbing.known(connection, plan.first, merged=wish.merge)
+            there = memory_merge.known(connection, plan.first, merged=wish.merge)
             if there is not None:
                 return _added(connection, there, wish, how), []
-            realms.require_readable(connection, wish.replies_to, wish.agent)
-            replaced = absorbing.replaced(
+            memory_records.require_readable(connection, wish.replies_to, wish.agent)
+            replaced = memory_merge.replaced(
                 connection, wish.supersedes, wish.caller, agent=wish.agent
             )
-            if not absorbing.commit(connection, plan, how):
+            if not memory_merge.commit(connection, plan, how):
                 return None, []
-            replaced = absorbing.replace(connection, replaced, plan.last.id, how)
+            replaced = memory_merge.replace_memory(connection, replaced, plan.last.id, how)
             said = [] if wish.is_probe else store(connection, self._said(plan))
             if key and said:
-                absorbing.keep_key(connection, said[0].seq or 0, key)
+                memory_merge.keep_key(connection, said[0].seq or 0, key)
             return _told(plan, replaced), said
 
         done, said = await self._records.write(unit)
@@ -194,13 +194,13 @@ class Archivist(AsyncioActor):
 
         Raises what embedding and the ledger raise: then nothing can be compared for now.
         """
-        waiting = await self._records.read(partial(absorbing.due, limit=BULK))
+        waiting = await self._records.read(partial(memory_merge.due, limit=BULK))
         done = 0
         for each in waiting:
             try:
                 (vector,) = await self._embed([each.text], model=self._model)
             except Unembeddable:  # no model takes it, and it must not keep the others waiting
-                await self._records.write(partial(absorbing.compared, memory_id=each.id))
+                await self._records.write(partial(memory_merge.compared, memory_id=each.id))
                 done += 1
                 continue
             async with self._lineup.turn(Scope.of(each), vector):
@@ -213,7 +213,7 @@ class Archivist(AsyncioActor):
         how = How(NAME, self._clock.now(), self._model)
 
         def unit(connection: Connection) -> tuple[bool, list[Event[Payload]]]:
-            holds = absorbing.commit(connection, plan, how)
+            holds = memory_merge.commit(connection, plan, how)
             return holds, store(connection, self._said(plan)) if holds else []
 
         holds, said = await self._records.write(unit)
@@ -254,13 +254,13 @@ def _existing(known: Memory) -> Remembered:
 
 def _added(connection: Connection, known: Memory, wish: Wish, how: How) -> Remembered:
     """Give something that is known what is new of a wish; return the answer to it."""
-    old = absorbing.replaced(
+    old = memory_merge.replaced(
         connection, wish.supersedes, wish.caller, agent=wish.agent, is_new=False
     )
     return replace(
         _existing(known),
-        superseded=absorbing.replace(connection, old, known.id, how),
-        tags_added=memoryrows.tagged(connection, known, wish.tags),
+        superseded=memory_merge.replace_memory(connection, old, known.id, how),
+        tags_added=memory_records.tagged(connection, known, wish.tags),
         asked=wish.layer,
     )
 

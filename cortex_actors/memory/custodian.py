@@ -22,8 +22,8 @@ from cortex_actors.domain.event import Ids
 from cortex_actors.errors import CortexError
 from cortex_actors.memory.readings import Readings
 from cortex_actors.runtime.inbox import Overflow
-from cortex_actors.storage import attending, lineage, sinking
-from cortex_actors.storage.append import is_stored, store
+from cortex_actors.storage import memory_attention, memory_history
+from cortex_actors.storage.events import is_stored, store
 from cortex_actors.topics import CONVERGENCE_DETECTED, MEMORY_ACCESSED, MEMORY_PROMOTED
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from cortex_actors.domain.memory import Access
     from cortex_actors.memory.readings import Sealed
     from cortex_actors.memorysections import MemorySettings
-    from cortex_actors.storage.attending import Reading
     from cortex_actors.storage.ledger.actor import Connection, Records
+    from cortex_actors.storage.memory_attention import Reading
 
 log = logging.getLogger("cortex.memory")
 
@@ -87,11 +87,11 @@ class Custodian(Consumer):
     async def on_convergence(self, event: Event[Ids]) -> Outcome:
         """Let memories that several agents say alike sink into the cortex."""
         now, ids = self.desk.clock.now(), event.payload.ids
-        found = await self._records.read(lambda c: sinking.converged(c, ids))
+        found = await self._records.read(lambda c: memory_attention.converged(c, ids))
         if not found:
             return Outcome()
         return Outcome(
-            work=lambda c: sinking.crystallise(c, found, now=now, by=NAME),
+            work=lambda c: memory_attention.crystallise(c, found, now=now, by=NAME),
             say=[self.say(MEMORY_PROMOTED, Ids(some)) for some in _parts(found)],
         )
 
@@ -154,8 +154,8 @@ class Custodian(Consumer):
         now = self.desk.clock.now()
         decays, earning = self._settings.decays, self._settings.earning
         readings = _current(connection, sealed.readings)
-        read = attending.read(connection, readings, now=now, decays=decays)
-        moved = sinking.sink(connection, read, now=now, earning=earning, by=NAME)
+        read = memory_attention.read(connection, readings, now=now, decays=decays)
+        moved = memory_attention.sink(connection, read, now=now, earning=earning, by=NAME)
         accessed = [Ids(some) for some in _parts([each.id for each in read])]
         said = [self.say(MEMORY_ACCESSED, each) for each in accessed]
         said[:1] = [replace(each, id=sealed.name) for each in said[:1]]
@@ -188,7 +188,7 @@ class Custodian(Consumer):
 def _current(connection: Connection, read: Mapping[str, Reading]) -> dict[str, Reading]:
     """Return what was read by the memories that say it now: a part may have become a whole."""
     found: dict[str, Reading] = {}
-    for given, each in lineage.current(connection, read).items():
+    for given, each in memory_history.current(connection, read).items():
         if each is None:
             continue
         known, more = found.get(each), read[given]

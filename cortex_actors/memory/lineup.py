@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from cortex_actors.storage.blobs import Matrix
-    from cortex_actors.storage.vicinity import Scope
+    from cortex_actors.storage.embeddings import Matrix
+    from cortex_actors.storage.similar_memories import Scope
 
 
 @dataclass(eq=False, slots=True)

@@ -11,7 +11,7 @@ from cortex_actors.memory.whole import spoken
 from cortex_actors.memory.wish import digest
 from cortex_actors.rules.merging import Ruled, Verdict, neighbour_score, ruled
 from cortex_actors.rules.sameness import cosine
-from cortex_actors.storage import apart, memories, vicinity
+from cortex_actors.storage import memory_records, memory_states, similar_memories
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from cortex_actors.domain.memory import Memory
     from cortex_actors.memory.ports import Rules
     from cortex_actors.rules.merging import Gates
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.search.dense import Asked
-    from cortex_actors.storage.vicinity import Neighbour, Scope, Vicinity
+    from cortex_actors.storage.similar_memories import Neighbour, Scope, Vicinity
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +78,15 @@ class Looking:
 
         `made_of` are the leaves of the text so far, `but` the memories that are left out.
         """
-        scope = vicinity.Scope.of(node)
-        known = vicinity.known(connection, scope, digest(node.text)) if is_new else None
+        scope = similar_memories.Scope.of(node)
+        known = (
+            similar_memories.find_active(connection, scope, digest(node.text)) if is_new else None
+        )
         if known is not None:
             return Seen(known)
         near = self._around.near(connection, asked, scope, most=self._gates.nearest, but=but)
         wanted = [each for each in near if each.cosine >= self._gates.never]
-        rows = memories.by_id(connection, [each.memory_id for each in wanted])
+        rows = memory_records.by_id(connection, [each.memory_id for each in wanted])
         found: list[Candidate] = []
         for each in wanted:
             other = rows.get(each.memory_id)
@@ -110,8 +112,8 @@ class Looking:
 
         Neighbours that it would take in next do not count: they are the same thing, and gone then.
         """
-        gates, scope = self._gates, vicinity.Scope.of(merged)
-        said = vicinity.says(connection, scope, digest(merged.text))
+        gates, scope = self._gates, similar_memories.Scope.of(merged)
+        said = similar_memories.says(connection, scope, digest(merged.text))
         if said is not None and said not in but:
             return f"{said} says that already"
         most = gates.neighbours + gates.nearest
@@ -126,7 +128,7 @@ class Looking:
         self, connection: Connection, merged: Memory, near: Sequence[Neighbour]
     ) -> list[float]:
         """Return the cosines of those neighbours that a text would not take in next."""
-        rows = memories.by_id(connection, [each.memory_id for each in near])
+        rows = memory_records.by_id(connection, [each.memory_id for each in near])
         return [
             each.cosine
             for each in near
@@ -154,7 +156,7 @@ def least_cosine(vector: Matrix, others: Sequence[Matrix]) -> float:
 
 def _parted(connection: Connection, leaves: Collection[str], made_of: Collection[str]) -> bool:
     """Tell whether somebody parted what a merge would bring together."""
-    kept = apart.of(connection, leaves)
+    kept = memory_states.of(connection, leaves)
     mine = set(made_of)
     return any(not mine.isdisjoint(others) for others in kept.values())
 

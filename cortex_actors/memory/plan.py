@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.insight import Decider
     from cortex_actors.domain.memory import Memory
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
 
 
 @dataclass(frozen=True, slots=True)

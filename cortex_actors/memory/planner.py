@@ -21,7 +21,7 @@ from cortex_actors.memory.whole import spoken, whole
 from cortex_actors.memory.wish import digest
 from cortex_actors.rules import merging
 from cortex_actors.rules.merging import Prefer, Verdict, united
-from cortex_actors.storage.vicinity import Scope
+from cortex_actors.storage.similar_memories import Scope
 
 if TYPE_CHECKING:
     from cortex_actors.clock import Clock
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cortex_actors.memory.phrasing import Phrasing
     from cortex_actors.memory.ports import Embed
     from cortex_actors.rules.merging import Gates, Ruled
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Records
 
 #: Bytes that the text of a memory may have, however it came about.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.insight import Claim, Judgement
     from cortex_actors.rules.contradiction import Thresholds
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.text.lexicon import Lexicon
 
 #: Why a text has no vector for now.

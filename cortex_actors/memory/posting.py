@@ -11,7 +11,7 @@ from cortex_actors.errors import BadInput
 from cortex_actors.memory.wish import Wish, digest
 from cortex_actors.rules.admission import THREAD, admitted, filed, named
 from cortex_actors.rules.merging import MERGEABLE
-from cortex_actors.storage import convergences, memories, memorystates, realms, threads
+from cortex_actors.storage import memory_records, memory_states, village
 
 if TYPE_CHECKING:
     from enum import StrEnum
@@ -61,7 +61,7 @@ class Posted:
             "layer": str(wish.layer),
             "type": str(wish.type),
             "thread": wish.thread,
-            "collection": memories.COLLECTIONS[wish.realm],
+            "collection": memory_records.COLLECTIONS[wish.realm],
             "message": f"Posted to {wish.realm}: {self.id}",
         }
 
@@ -98,20 +98,20 @@ def keep(connection: Connection, wish: Wish, *, memory_id: str, at: int) -> Post
 
     Raises `NotFound` for a post that it answers and may not read.
     """
-    realms.require_readable(connection, wish.replies_to, wish.agent)
+    memory_records.require_readable(connection, wish.replies_to, wish.agent)
     said = wish.memory(memory_id, at)
     whole = replace(
-        wish, thread=wish.thread or threads.joined(connection, wish.replies_to, beside=said)
+        wish, thread=wish.thread or village.joined(connection, wish.replies_to, beside=said)
     )
     if wish.type in MERGEABLE and wish.realm is not Realm.BRIDGE:
-        known = threads.stated(connection, whole.memory(memory_id, at), digest(whole.text))
+        known = village.stated(connection, whole.memory(memory_id, at), digest(whole.text))
         if known is not None:
             return Posted(known, EXISTING, whole)
     made = replace(whole.memory(memory_id, at), merge_due=whole.is_mergeable)
-    memories.save(connection, [made])
-    memorystates.begin(connection, [memory_id], at)
-    if whole.realm in threads.SPOKEN:
-        convergences.wait(connection, [memory_id])
+    memory_records.save(connection, [made])
+    memory_states.begin(connection, [memory_id], at)
+    if whole.realm in village.SPOKEN:
+        village.wait(connection, [memory_id])
     return Posted(memory_id, SAVED, whole)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cortex_actors.storage.attending import Reading
+from cortex_actors.storage.memory_attention import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

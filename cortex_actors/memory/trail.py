@@ -20,7 +20,7 @@ from cortex_actors.memory.saying import Saying
 from cortex_actors.rules import admission
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
-from cortex_actors.storage import crumbs
+from cortex_actors.storage import agent_records
 from cortex_actors.text.summary import parse, session_of
 from cortex_actors.topics import CRUMB_LEFT
 
@@ -114,10 +114,10 @@ class Trail(AsyncioActor):
         """Write a crumb and say so; `once` returns the same one that is there already."""
 
         def work(connection: Connection) -> tuple[Crumb, Sequence[Event[Payload]]]:
-            known = crumbs.like(connection, crumb) if once else None
+            known = agent_records.like(connection, crumb) if once else None
             if known is not None:
                 return known, ()
-            crumbs.leave(connection, crumb)
+            agent_records.leave(connection, crumb)
             return crumb, [self._saying.event(CRUMB_LEFT, Ids((crumb.id,)))]
 
         return await self._saying.write(work)

@@ -26,9 +26,8 @@ from cortex_actors.memory.saying import Saying
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import Threads
-from cortex_actors.storage import convergences
-from cortex_actors.storage.nearposts import NearPosts
-from cortex_actors.storage.threads import SPOKEN
+from cortex_actors.storage import village
+from cortex_actors.storage.village import SPOKEN, NearPosts
 from cortex_actors.topics import CONVERGENCE_DETECTED, MEMORY_REMEMBERED, VILLAGE_POSTED
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from cortex_actors.memory.wish import Wish
     from cortex_actors.memorysections import MemorySettings
     from cortex_actors.rules.convergence import Group
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.matrix import VectorMatrix
 
@@ -244,9 +243,9 @@ class Village(AsyncioActor):
 
     def _ready(self, connection: Connection) -> tuple[list[str], bool]:
         """Return some of the posts that can be compared, and whether any wait at all."""
-        if not convergences.count_waiting(connection):
+        if not village.count_waiting(connection):
             return [], False
-        return convergences.ready(connection, self._model, limit=BATCH), True
+        return village.ready(connection, self._model, limit=BATCH), True
 
     async def _compare_one(self, memory_id: str) -> None:
         """Compare a post with what other agents say.
@@ -269,11 +268,11 @@ class Village(AsyncioActor):
         now = self._clock.now()
 
         def work(connection: Connection) -> tuple[None, list[Event[Payload]]]:
-            convergences.compared(connection, compared)
+            village.compared(connection, compared)
             told = [
                 [voice.id for voice in group.voices]
                 for group in groups
-                if convergences.tell(
+                if village.tell(
                     connection,
                     [voice.id for voice in group.voices],
                     kind=group.kind,

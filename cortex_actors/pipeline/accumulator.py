@@ -31,7 +31,7 @@ from cortex_actors.pipeline.likeness import Likeness
 from cortex_actors.pipeline.taking import Taking
 from cortex_actors.pipeline.vectors import vectors
 from cortex_actors.runtime.inbox import Overflow
-from cortex_actors.storage import insights, projects, revocations, runs, sources
+from cortex_actors.storage import insights, projects, reviews
 from cortex_actors.topics import ACCUMULATION_COMPLETE, FILE_CHANGED, SCAN_REQUESTED
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class Accumulator(Consumer):
         job = Job(project, path, replace(run, project_id=project.id))
         if job.dialect is None or await self._on_thread(job.is_left_out):
             return await self._silenced(replace(job.run, state="failed", error=job.refusal()))
-        taken_back = await self._records.read(lambda c: revocations.bars(c, project.id, path))
+        taken_back = await self._records.read(lambda c: reviews.bars(c, project.id, path))
         if taken_back is not None:
             return await self._silenced(replace(job.run, counts={"revoked": 1}))
         return await self._read(job, job.dialect)
@@ -205,18 +205,18 @@ class Accumulator(Consumer):
         """Withdraw what a file said that is no longer there."""
         return await self._silenced(replace(job.run, counts={"vanished": 1}))
 
-    async def _stands(self, run: runs.Run, state: FileState) -> Outcome:
+    async def _stands(self, run: projects.Run, state: FileState) -> Outcome:
         """Only note what a file looks like and whose it is: it may be another project's now."""
         path, owner, at = state.path, state.project_id, self.desk.clock.now()
-        moved = await self._records.read(lambda c: sources.strangers(c, path, owner))
+        moved = await self._records.read(lambda c: insights.strangers(c, path, owner))
 
         def work(connection: Connection) -> None:
-            sources.hand_over(connection, path, owner)
+            insights.hand_over(connection, path, owner)
             projects.saw(connection, state, at)
 
         return self._outcome(run, work, sorted(moved))
 
-    async def _silenced(self, run: runs.Run, *, say: Sequence[Event[Payload]] = ()) -> Outcome:
+    async def _silenced(self, run: projects.Run, *, say: Sequence[Event[Payload]] = ()) -> Outcome:
         """Withdraw what was said at a path, and forget the path."""
         path, at = run.path or "", self.desk.clock.now()
         before = await self._records.read(lambda c: insights.difference(c, path, "", ()))
@@ -226,10 +226,10 @@ class Accumulator(Consumer):
 
         return self._outcome(run, work, before.changed, say)
 
-    def _run(self, payload: FileChanged) -> runs.Run:
+    def _run(self, payload: FileChanged) -> projects.Run:
         """Return the audit row of a run that begins now."""
         now = self.desk.clock.now()
-        return runs.Run(
+        return projects.Run(
             id=f"run_{ulid(now)}",
             kind=self.desk.name,
             started_at=now,
@@ -245,7 +245,7 @@ class Accumulator(Consumer):
 
     def _outcome(
         self,
-        run: runs.Run,
+        run: projects.Run,
         work: Callable[[Connection], Mapping[str, int] | None] | None = None,
         changed_ids: Sequence[str] = (),
         say: Sequence[Event[Payload]] = (),
@@ -259,7 +259,7 @@ class Accumulator(Consumer):
         def all_of_it(connection: Connection) -> None:
             counted = work(connection) if work is not None else None
             shown = {name: count for name, count in (counted or {}).items() if count}
-            runs.record(connection, replace(ended, counts={**ended.counts, **shown}))
+            projects.record(connection, replace(ended, counts={**ended.counts, **shown}))
 
         done = [
             self.say(ACCUMULATION_COMPLETE, AccumulationComplete(run.id, run.project_id, some))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.principle import Principle
     from cortex_actors.pipeline.page import Line, Placed
     from cortex_actors.rules.contradiction import Limits
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.text.lexicon import Lexicon
 
 #: Letters of a word that tells what a text is about, where there are no vectors to tell it.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cortex_actors.pipeline.bench import Found
     from cortex_actors.pipeline.page import Placed
     from cortex_actors.rules.contradiction import Limits
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.text.lexicon import Lexicon
 
 

@@ -15,7 +15,7 @@ from cortex_actors.errors import CortexError, Refused
 from cortex_actors.files.journal import State
 from cortex_actors.render import fence
 from cortex_actors.render.section import neutral
-from cortex_actors.storage import approvals, principles, revocations, writes
+from cortex_actors.storage import principles, projects, reviews
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,7 @@ def refuse(connection: Connection, path: str) -> None:
 
     That is a bullet which is no principle now, in a section that is older than some revocation.
     """
-    done = writes.of(connection, path, 2, state=State.DONE)
+    done = projects.of(connection, path, 2, state=State.DONE)
     if not done or not _is_newer(connection, done):
         return
     lines = _bullets(done[0].before or b"")
@@ -64,8 +64,8 @@ def known(connection: Connection, lines: Sequence[str]) -> list[Given]:
 
 def _is_newer(connection: Connection, done: list[Entry]) -> bool:
     """Tell whether something was taken back since the section was written that would come back."""
-    gone = [each.at for each in revocations.standing(connection)]
-    gone += [each.at for each in approvals.listed(connection, Decision.REJECTED)]
+    gone = [each.at for each in reviews.standing(connection)]
+    gone += [each.at for each in reviews.list_approvals(connection, Decision.REJECTED)]
     written = done[1].began_at if len(done) > 1 else 0
     return any(each >= written for each in gone)
 
@@ -87,6 +87,6 @@ def _said(line: str) -> str:
 
 def _texts(connection: Connection) -> set[str]:
     """Return what every principle says that nobody took back or rejected, as a section has it."""
-    ids = set(principles.ids(connection)) - revocations.principles(connection)
-    ids -= {each.principle_id for each in approvals.listed(connection, Decision.REJECTED)}
+    ids = set(principles.ids(connection)) - reviews.principles(connection)
+    ids -= {each.principle_id for each in reviews.list_approvals(connection, Decision.REJECTED)}
     return {neutral(each.content) for each in principles.by_ids(connection, ids).values()}

@@ -11,15 +11,8 @@ from cortex_actors.pipeline.exploring import Explorer
 from cortex_actors.pipeline.neighbourhood import Neighbourhood
 from cortex_actors.pipeline.reconciliation import Reconciliation
 from cortex_actors.pipeline.weighing import Scales, Weighed
-from cortex_actors.storage import (
-    contradictions,
-    derivations,
-    merging,
-    reconciled,
-    reviews,
-    spoken,
-)
-from cortex_actors.storage.reconciled import Mark
+from cortex_actors.storage import contradictions, insight_evidence, insights, principles, reviews
+from cortex_actors.storage.contradictions import Mark
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -30,9 +23,9 @@ if TYPE_CHECKING:
     from cortex_actors.rules.clustering import Cluster
     from cortex_actors.runtime.threads import Threads
     from cortex_actors.storage.contradictions import Contradiction
+    from cortex_actors.storage.insight_evidence import Spoken
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.neighbours import Neighbours
-    from cortex_actors.storage.spoken import Spoken
 
 #: Insights weighed at once, where all of them are.
 AT_ONCE = 2_000
@@ -104,7 +97,7 @@ class Comparing:
         if weigh:
             weighed += await self._weigh_others(done)
         looked_at = {*around.visited, *done, *(each for each, _ in weighed.changed)}
-        touched = await tools.records.read(lambda c: derivations.derived(c, looked_at))
+        touched = await tools.records.read(lambda c: principles.derived(c, looked_at))
         return Reconciliation(
             visited=around.visited,
             leads=groups.leads,
@@ -126,9 +119,9 @@ class Comparing:
         self, connection: Connection, ids: Collection[str], *, full: bool
     ) -> tuple[Collection[str], Mark]:
         """Return the texts to begin with, and how far comparing will have come."""
-        before, by = reconciled.mark(connection), self._ruling.digest
+        before, by = contradictions.mark(connection), self._ruling.digest
         model = self._tools.neighbours.model
-        late, newest = spoken.late(connection, model, before.up_to)
+        late, newest = insight_evidence.late(connection, model, before.up_to)
         if full or before.by != by:
             return exploring.everything(connection), Mark(by, newest)
         return {*ids, *late}, Mark(by, newest)
@@ -171,7 +164,7 @@ class Comparing:
     async def _weigh_others(self, done: Collection[str]) -> Weighed:
         """Weigh all insights that were not weighed."""
         found = Weighed()
-        left = await self._tools.records.read(spoken.standing)
+        left = await self._tools.records.read(insight_evidence.standing)
         left = [each for each in left if each not in done]
         for start in range(0, len(left), AT_ONCE):
             some = left[start : start + AT_ONCE]
@@ -186,7 +179,7 @@ class Comparing:
     async def _scales(self, ids: Collection[str], contradicted: Collection[str]) -> Scales:
         """Return what the weights of some insights depend on beside their texts."""
         promoted, decisions = await self._tools.records.read(
-            lambda c: (derivations.derived(c, ids), reviews.decisions(c))
+            lambda c: (principles.derived(c, ids), reviews.decisions(c))
         )
         return Scales(self._at, self._ruling.promotion, contradicted, promoted, decisions)
 
@@ -201,7 +194,7 @@ def _with_partners(
     connection: Connection, partners: Collection[str]
 ) -> tuple[dict[str, str], list[Contradiction]]:
     """Return which texts count for insights, and all their contradictions."""
-    counting = merging.followers(connection, partners)
+    counting = insights.followers(connection, partners)
     found = contradictions.of(connection, {*partners, *counting})
     return counting, [each for some in found.values() for each in some]
 

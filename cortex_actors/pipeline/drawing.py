@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.principle import Link
     from cortex_actors.rules.linking import Thresholds
-    from cortex_actors.storage.subjects import Shelf
+    from cortex_actors.storage.principle_lists import Shelf
     from cortex_actors.text.lexicon import Lexicon
 
 #: Types that are found in the words of two, however many stand nearer to either.

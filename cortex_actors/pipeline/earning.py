@@ -14,7 +14,7 @@ from cortex_actors.domain.project import Decision, StatementKind
 from cortex_actors.pipeline import weighing
 from cortex_actors.rules import contradiction
 from cortex_actors.rules.contradiction import opposition
-from cortex_actors.storage import merging, spoken
+from cortex_actors.storage import insight_evidence, insights
 from cortex_actors.storage.neighbours import cosine
 from cortex_actors.text.suspicion import is_boilerplate, wary
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from cortex_actors.pipeline.weighing import Scales
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
+    from cortex_actors.storage.insight_evidence import Spoken
     from cortex_actors.storage.ledger.actor import Connection
-    from cortex_actors.storage.spoken import Spoken
     from cortex_actors.text.lexicon import Lexicon
 
 #: Cosine with its medoid from which on an insight of a cluster says what it says; edges of clusters
@@ -55,8 +55,8 @@ class Pool:
 
 def said(connection: Connection, ids: Collection[str]) -> dict[str, list[Spoken]]:
     """Return insights with the texts that count for them, each itself the first."""
-    counting = merging.followers(connection, ids)
-    texts = spoken.by_id(connection, {*ids, *counting})
+    counting = insights.followers(connection, ids)
+    texts = insight_evidence.by_id(connection, {*ids, *counting})
     found = {each: [texts[each]] for each in sorted(ids) if each in texts}
     for text, lead in sorted(counting.items()):
         if lead in found:

@@ -97,7 +97,7 @@ class Errands:
     async def changed(self, project: Project, given: Offer) -> list[Assignment]:
         """Return the files of a project whose section is made of something else by now."""
         found = await self.find(project, Wish(project.root))
-        known = await self._records.read(lambda c: resolutions.of_project(c, project.id))
+        known = await self._records.read(lambda c: resolutions.resolved_of_project(c, project.id))
         return [
             job
             for job in found.jobs

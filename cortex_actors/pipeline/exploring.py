@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cortex_actors.storage import clusters, contradictions, merging, slots, spoken
+from cortex_actors.storage import contradictions, insight_evidence, insights
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from cortex_actors.pipeline.relations import Judge
     from cortex_actors.rules.clustering import Pair
     from cortex_actors.runtime.threads import Threads
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
+    from cortex_actors.storage.insight_evidence import Spoken
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.neighbours import Near, Neighbours, Texts
-    from cortex_actors.storage.spoken import Spoken
 
 #: Texts compared with all others at once: what is found of so many is held at a time.
 AT_ONCE = 1_000
@@ -76,7 +76,7 @@ class Explorer:
             lambda: {each: relations.slots(texts[each]) for each in sorted(insights)}
         )
         wanted = await self._threads.run(_everybody, found)
-        known = await self._records.read(lambda c: slots.sharing(c, wanted))
+        known = await self._records.read(lambda c: insight_evidence.sharing(c, wanted))
         by_slot = await self._threads.run(_by_slot, found, known, around.visited)
         names = list(found)
         for start in range(0, len(names), AT_ONCE):
@@ -105,7 +105,7 @@ class Explorer:
         if self._held is None:
             self._held = self._neighbours.texts(connection)
         rows = self._neighbours.rows(connection, ids)
-        return _Looked(spoken.by_id(connection, ids), rows, self._held)
+        return _Looked(insight_evidence.by_id(connection, ids), rows, self._held)
 
     async def meet(self, around: Neighbourhood, ids: Collection[str]) -> None:
         """Get to know texts that others met."""
@@ -113,7 +113,9 @@ class Explorer:
         if not new:
             return
         read = self._neighbours
-        texts, rows = await self._records.read(lambda c: (spoken.by_id(c, new), read.rows(c, new)))
+        texts, rows = await self._records.read(
+            lambda c: (insight_evidence.by_id(c, new), read.rows(c, new))
+        )
         around.texts.update({each: text for each, text in texts.items() if text.is_live})
         around.rows.update(rows)
 
@@ -133,17 +135,17 @@ class Explorer:
 
 def stood_with(connection: Connection, ids: Collection[str]) -> set[str]:
     """Return those texts, and whoever counts with one of them or is in a cluster with one."""
-    whole = {*ids, *merging.representatives(connection, ids).values()}
-    whole |= merging.followers(connection, whole).keys()
-    whole |= clusters.together(connection, whole)
-    return whole | merging.followers(connection, whole).keys()
+    whole = {*ids, *insights.representatives(connection, ids).values()}
+    whole |= insights.followers(connection, whole).keys()
+    whole |= contradictions.together(connection, whole)
+    return whole | insights.followers(connection, whole).keys()
 
 
 def everything(connection: Connection) -> set[str]:
     """Return all texts that are said, and all that anything is said of."""
     pairs = [each.pair for each in contradictions.everything(connection) if each.is_open]
-    found = spoken.everything(connection).union(*pairs)
-    return found | clusters.everybody(connection) | slots.everybody(connection)
+    found = insight_evidence.everything(connection).union(*pairs)
+    return found | contradictions.everybody(connection) | insight_evidence.everybody(connection)
 
 
 def _answer(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.pipeline.gathering import Gathered
     from cortex_actors.pipeline.promoting import Unit
-    from cortex_actors.storage.spoken import Spoken
+    from cortex_actors.storage.insight_evidence import Spoken
 
 #: Tags of a principle.
 TAGS = 5

@@ -16,16 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from cortex_actors.pipeline import earning
-from cortex_actors.storage import (
-    clusters,
-    contradictions,
-    derivations,
-    merging,
-    principles,
-    reviews,
-    revocations,
-    spoken,
-)
+from cortex_actors.storage import contradictions, insight_evidence, insights, principles, reviews
 from cortex_actors.storage.neighbours import Rows, Texts
 
 if TYPE_CHECKING:
@@ -34,10 +25,10 @@ if TYPE_CHECKING:
     from cortex_actors.domain.principle import Derivation, Principle
     from cortex_actors.domain.project import Decision
     from cortex_actors.runtime.threads import Threads
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
+    from cortex_actors.storage.insight_evidence import Spoken
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.neighbours import Neighbours
-    from cortex_actors.storage.spoken import Spoken
 
 #: Insights that are read in one transaction: whoever else reads waits for it.
 AT_ONCE = 1_000
@@ -135,13 +126,13 @@ async def gather(tools: Tools, seeds: Collection[str], *, dedup: float) -> Gathe
 
 def _everything(connection: Connection, confidence: float) -> set[str]:
     """Return the insights that are worth a look: sure enough, approved, clustered, or derived."""
-    sure = spoken.sure(connection, confidence)
+    sure = insight_evidence.sure(connection, confidence)
     approved = reviews.decisions(connection)
     return {
         *sure,
         *approved,
-        *clusters.everybody(connection),
-        *derivations.derived(connection),
+        *contradictions.everybody(connection),
+        *principles.derived(connection),
     }
 
 
@@ -149,39 +140,39 @@ def _known(
     connection: Connection, neighbours: Neighbours
 ) -> tuple[Rows, Mapping[str, Decision], set[str], set[str]]:
     """Return the vectors of what is a principle already, and what persons have said."""
-    made = derivations.derived(connection)
+    made = principles.derived(connection)
     leads = set(_leads(connection, ids=made).values())
-    rows = neighbours.rows(connection, spoken.said_among(connection, leads))
+    rows = neighbours.rows(connection, insight_evidence.said_among(connection, leads))
     items = sorted(rows)
     matrix = np.stack([rows[each] for each in items]) if items else np.zeros((0, 1), np.float32)
     return (
         Rows(items, matrix, np.arange(len(items))),
         reviews.decisions(connection),
         contradictions.kept(connection),
-        revocations.principles(connection),
+        reviews.principles(connection),
     )
 
 
 def _leads(connection: Connection, *, ids: Collection[str]) -> dict[str, str]:
     """Return who stands for each of those texts now."""
-    return {**{each: each for each in ids}, **merging.representatives(connection, ids)}
+    return {**{each: each for each in ids}, **insights.representatives(connection, ids)}
 
 
 def _look(connection: Connection, *, neighbours: Neighbours, ids: Sequence[str]) -> _Look:
     """Return what is known about some insights that stand for themselves."""
-    names = set(clusters.of(connection, ids).values())
+    names = set(contradictions.load_clusters(connection, ids).values())
     grouped: dict[str, tuple[str, Sequence[str]]] = {
-        each.id: (each.medoid_id, each.members) for each in clusters.some(connection, names)
+        each.id: (each.medoid_id, each.members) for each in contradictions.some(connection, names)
     }
-    made = derivations.coming_of(connection, ids)
-    owed = derivations.of(connection, made)
+    made = principles.coming_of(connection, ids)
+    owed = principles.load_derivations(connection, made)
     concerned = {each.insight_id for some in owed.values() for each in some}
     return _Look(
         said=earning.said(connection, ids),
         grouped=grouped,
         owed=owed,
         principles=principles.by_ids(connection, made),
-        rows=neighbours.rows(connection, spoken.said_among(connection, ids)),
+        rows=neighbours.rows(connection, insight_evidence.said_among(connection, ids)),
         leads=_leads(connection, ids=concerned),
     )
 

@@ -15,7 +15,7 @@ from cortex_actors.text.sections import dialect_of, folder_of
 if TYPE_CHECKING:
     from cortex_actors.domain.insight import Granularity
     from cortex_actors.domain.project import Project
-    from cortex_actors.storage.runs import Run
+    from cortex_actors.storage.projects import Run
     from cortex_actors.text.sections import Dialect
 
 #: How the names of files end that are one person's own, whatever their dialect.

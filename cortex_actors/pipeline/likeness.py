@@ -14,13 +14,13 @@ import numpy as np
 
 from cortex_actors.domain.insight import Claim, Granularity, Relation
 from cortex_actors.rules.contradiction import contradicts, judge
-from cortex_actors.storage import insights, sources
+from cortex_actors.storage import insights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cortex_actors.domain.insight import Insight
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.insights import Finding
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.neighbours import Near, Neighbours
@@ -72,14 +72,14 @@ class Likeness:
         vectors: Mapping[bytes, Matrix],
     ) -> tuple[list[Finding], list[list[Near]], dict[str, Insight]]:
         """Return the texts that nobody says, what is near each, and what that says."""
-        said = sources.said_ids(connection, wanted)
+        said = insights.said_ids(connection, wanted)
         new = [each for each in wanted.values() if each.insight_id not in said]
         if not new:
             return [], [], {}
         rows = np.stack([vectors[each.text_hash] for each in new])
         near = self._neighbours.nearest(connection, rows, floor=self._merge, most=_NEAREST)
         ids = {each.insight_id for some in near for each in some}
-        known = insights.by_id(connection, ids - sources.private_ids(connection, ids))
+        known = insights.by_id(connection, ids - insights.private_ids(connection, ids))
         return new, near, known
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.pipeline.drawing import Drawn, Survey, affected, drawn
 from cortex_actors.rules import linking
-from cortex_actors.storage import links, subjects
+from cortex_actors.storage import principle_lists, principles
 from cortex_actors.text.lexicon import standard
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from cortex_actors.domain.principle import Principle
     from cortex_actors.flowsections import OrganisationSettings
     from cortex_actors.runtime.threads import Threads
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
-    from cortex_actors.storage.subjects import Node, Shelf
+    from cortex_actors.storage.principle_lists import Node, Shelf
     from cortex_actors.text.lexicon import Lexicon
 
 
@@ -48,8 +48,8 @@ class Linked:
 
         A link to a principle that has gone meanwhile is left out.
         """
-        links.replace(connection, self.drawn.gone, self.drawn.found, at=at)
-        links.note(connection, self.digests.items())
+        principles.replace_links(connection, self.drawn.gone, self.drawn.found, at=at)
+        principles.note(connection, self.digests.items())
         return self.drawn.ends
 
 
@@ -80,7 +80,7 @@ class Linker:
         drawn. Reads only.
         """
         shelf = await self._records.read(
-            lambda c: subjects.shelf(c, self._model, made=made, rows=rows, gone=gone)
+            lambda c: principle_lists.shelf(c, self._model, made=made, rows=rows, gone=gone)
         )
         tables = lexicon if lexicon is not None else await self._threads.run(standard)
         digests = await self._threads.run(self._digests, shelf, tables)
@@ -89,9 +89,9 @@ class Linker:
         if not due:
             return Linked()
         survey = Survey(shelf, self._thresholds, tables)
-        known = await self._records.read(lambda c: links.touching(c, due))
+        known = await self._records.read(lambda c: principles.touching(c, due))
         around = await self._threads.run(affected, survey, due, known)
-        before = await self._records.read(lambda c: links.touching(c, {*around, *gone}))
+        before = await self._records.read(lambda c: principles.touching(c, {*around, *gone}))
         found = await self._threads.run(drawn, survey, due, around, before)
         return Linked(found, {name: digests[name] for name in due})
 
@@ -99,7 +99,7 @@ class Linker:
         """Return who loses a neighbour that goes."""
         if not gone:
             return set()
-        lost = await self._records.read(lambda c: links.touching(c, gone))
+        lost = await self._records.read(lambda c: principles.touching(c, gone))
         return {end for each in lost for end in each.pair if end in shelf.nodes}
 
     def _digests(self, shelf: Shelf, lexicon: Lexicon) -> dict[str, bytes]:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from cortex_actors.domain.insight import Judgement
     from cortex_actors.pipeline.relations import Relations
     from cortex_actors.rules.clustering import Pair
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
+    from cortex_actors.storage.insight_evidence import Spoken
     from cortex_actors.storage.neighbours import Near
-    from cortex_actors.storage.spoken import Spoken
 
 
 class Neighbourhood:

@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING
 
 from cortex_actors.pipeline.choosing import Offer
-from cortex_actors.storage import approvals, links, principles
+from cortex_actors.storage import principles, reviews
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -29,19 +29,19 @@ def offer(connection: Connection, model: str) -> Offer:
     In a read transaction, on its thread: 5 ms for each hundred principles.
     """
     found, rows = principles.given(connection, model)
-    waiting = {each.id for each in found} - approvals.approved(connection)
-    wanted = _peaceful(found, links.opposed(connection), waiting)
+    waiting = {each.id for each in found} - reviews.approved(connection)
+    wanted = _peaceful(found, principles.opposed(connection), waiting)
     kept = [number for number, each in enumerate(found) if each.id in wanted]
     some = [found[number] for number in kept]
     left = rows if len(kept) == len(found) else rows[kept]
-    homes = approvals.homes(connection, waiting)
+    homes = reviews.homes(connection, waiting)
     unapproved = {each: homes.get(each, "") for each in waiting}
     return Offer(some, left, name_of(connection, model), unapproved)
 
 
 def name_of(connection: Connection, model: str) -> str:
     """Return the name of what files may be given now: a sixth of the cost of reading that."""
-    opposed = links.opposed(connection)
+    opposed = principles.opposed(connection)
     text = json.dumps([principles.name_of_given(connection, model), opposed])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from cortex_actors.errors import CortexError
 from cortex_actors.rules import classification
-from cortex_actors.storage import classified
-from cortex_actors.storage.classified import Opinion
+from cortex_actors.storage import insights
+from cortex_actors.storage.insights import Opinion
 from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Collection, Sequence
 
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
 
 log = logging.getLogger("cortex.opinion")
@@ -63,7 +63,7 @@ class SecondOpinion:
 
         In a read transaction, on its thread: each takes a tenth of a millisecond.
         """
-        rows = classified.silent(connection, self._model, ids)
+        rows = insights.silent(connection, self._model, ids)
         examples = self._examples
         if rows and examples is None:
             return None

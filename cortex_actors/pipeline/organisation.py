@@ -14,23 +14,21 @@ from typing import TYPE_CHECKING
 from cortex_actors.domain.project import Decision
 from cortex_actors.pipeline.linking import Linked
 from cortex_actors.storage import (
-    derivations,
-    embedded,
-    fading,
-    merging,
+    embeddings,
+    insight_evidence,
+    insights,
+    principle_decay,
     principles,
     reviews,
-    revocations,
-    spoken,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from cortex_actors.pipeline.forming import Formed
-    from cortex_actors.storage.blobs import Matrix
-    from cortex_actors.storage.fading import Scales
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection
+    from cortex_actors.storage.principle_decay import Scales
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,24 +72,24 @@ class Organisation:
 
         `at` is the time of the run, `now` the time to which ages count.
         """
-        embedded.keep_vectors(connection, self.model, self.rows)
-        back = revocations.principles(connection)
+        embeddings.keep_vectors(connection, self.model, self.rows)
+        back = reviews.principles(connection)
         made = self._holding(connection, back)
         principles.forget(connection, {*self.gone, *_replaced(made)} - back)
         principles.add(connection, [each.principle for each in made])
         principles.derive(connection, [owed for each in made for owed in each.derivations])
         others = self.linked.write(connection, at=at)
         looked_at = {each.principle.id for each in self.formed}
-        fading.settle(connection, {*looked_at, *others}, now, scales)
+        principle_decay.settle(connection, {*looked_at, *others}, now, scales)
 
     def _holding(self, connection: Connection, back: Collection[str]) -> list[Formed]:
         """Return what is to be written and still holds; `back` was taken back, and stays."""
         some = self.changed
         members = {owed.insight_id for each in some for owed in each.derivations}
         barred = reviews.decided(connection, Decision.REJECTED)
-        barred |= revocations.insights(connection, members)
-        barred |= merging.representatives(connection, members).keys()
-        barred |= set(self.standing) - spoken.active_among(connection, members)
+        barred |= reviews.insights(connection, members)
+        barred |= insights.representatives(connection, members).keys()
+        barred |= set(self.standing) - insight_evidence.active_among(connection, members)
         taken = _taken(connection, some)
         return [
             each
@@ -117,4 +115,4 @@ def _taken(connection: Connection, some: Iterable[Formed]) -> set[str]:
     One that comes of nothing is nobody's, and is taken up.
     """
     new = [each.principle.id for each in some if each.is_new]
-    return set(derivations.of(connection, new))
+    return set(principles.load_derivations(connection, new))

@@ -28,7 +28,7 @@ from cortex_actors.pipeline.supposing import Supposing
 from cortex_actors.pipeline.synthesising import Synthesising
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import Threads
-from cortex_actors.storage import fading, principles, runs
+from cortex_actors.storage import principle_decay, principles, projects
 from cortex_actors.topics import (
     ORGANISATION_COMPLETE,
     ORGANISATION_REQUESTED,
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from cortex_actors.pipeline.synthesising import Writer, Written
     from cortex_actors.pipeline.vectors import Embed
     from cortex_actors.sections import ReconciliationSettings
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.neighbours import Neighbours
 
@@ -100,7 +100,7 @@ class Organiser(Consumer):
         self._threads = Threads("organiser", 1)
         self._tools = Tools(records, neighbours, self._threads)
         self._settings = settings
-        self._scales = fading.Scales.of(settings)
+        self._scales = principle_decay.Scales.of(settings)
         self._embed = embed
         self._ruling = Ruling(promotion, neighbours.model, tables)
         self._synthesising = Synthesising(writer, embed, model=neighbours.model)
@@ -136,8 +136,8 @@ class Organiser(Consumer):
         await self._threads.run(self._ruling.read)
         found = await self._found(ids, run_id, full=full)
         at = self.desk.clock.now()
-        now = await self._tools.records.read(lambda c: fading.today(c, at))
-        run = runs.Run(
+        now = await self._tools.records.read(lambda c: principle_decay.today(c, at))
+        run = projects.Run(
             id=run_id,
             kind=self.desk.name,
             started_at=started_at,
@@ -148,7 +148,7 @@ class Organiser(Consumer):
 
         def work(connection: Connection) -> None:
             found.write(connection, at=at, now=now, scales=self._scales)
-            runs.record(connection, run)
+            projects.record(connection, run)
 
         return Outcome(work, [self._done(run_id, some) for some in _parts(found.changed_ids)])
 
@@ -200,13 +200,13 @@ class Organiser(Consumer):
         at, scales = self.desk.clock.now(), self._scales
 
         def look(connection: Connection) -> set[str]:
-            now = fading.today(connection, at)
+            now = principle_decay.today(connection, at)
             before = principles.by_ids(connection, same)
-            counted = fading.evidence(connection, same)
+            counted = principle_decay.evidence(connection, same)
             return {
                 name
                 for name, each in counted.items()
-                if abs(each.rank(now, scales) - before[name].rank) > fading.CLOSE
+                if abs(each.rank(now, scales) - before[name].rank) > principle_decay.CLOSE
             }
 
         return await self._tools.records.read(look) if same else set()

@@ -17,13 +17,13 @@ from cortex_actors.pipeline.admission import without_secrets
 from cortex_actors.pipeline.findings import Reader
 from cortex_actors.pipeline.vectors import UNEMBEDDED
 from cortex_actors.rules.promotion import FILE_CHARACTERS, file_domains
-from cortex_actors.storage.embedded import embedded_text
+from cortex_actors.storage.embeddings import embedded_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from cortex_actors.pipeline.vectors import Embed
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.text.sections import Dialect
 
 #: Sections of a file that are compared as wholes; each is embedded, in some 20 ms.

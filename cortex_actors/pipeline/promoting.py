@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.principle import Principle
     from cortex_actors.pipeline.gathering import Gathered
     from cortex_actors.rules.promotion import Thresholds
-    from cortex_actors.storage.spoken import Spoken
+    from cortex_actors.storage.insight_evidence import Spoken
     from cortex_actors.text.lexicon import Lexicon
 
 

@@ -24,7 +24,7 @@ from cortex_actors.pipeline.comparing import Comparing, Tools
 from cortex_actors.pipeline.ruling import Ruling
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import Threads
-from cortex_actors.storage import classified, reconciled, runs, spoken
+from cortex_actors.storage import contradictions, insight_evidence, insights, projects
 from cortex_actors.topics import (
     ACCUMULATION_COMPLETE,
     CONTRADICTION_DETECTED,
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from cortex_actors.pipeline.reconciliation import Reconciliation
     from cortex_actors.pipeline.relations import Judge
     from cortex_actors.sections import ReconciliationSettings
-    from cortex_actors.storage.classified import Opinion
+    from cortex_actors.storage.contradictions import Mark
+    from cortex_actors.storage.insights import Opinion
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.neighbours import Neighbours
-    from cortex_actors.storage.reconciled import Mark
 
 log = logging.getLogger("cortex.reconciler")
 
@@ -141,18 +141,18 @@ class Reconciler(Consumer):
         self._due = None
         return self._ended(run, found, opinions)
 
-    def _run(self) -> runs.Run:
+    def _run(self) -> projects.Run:
         """Return the audit row of a run that begins now."""
         now = self.desk.clock.now()
         run_id = f"run_{ulid(now)}"
-        return runs.Run(run_id, self.desk.name, started_at=now, finished_at=now)
+        return projects.Run(run_id, self.desk.name, started_at=now, finished_at=now)
 
     def _ended(
-        self, run: runs.Run, found: Reconciliation | None, opinions: Sequence[Opinion] = ()
+        self, run: projects.Run, found: Reconciliation | None, opinions: Sequence[Opinion] = ()
     ) -> Outcome:
         """Return a run's effects with its audit row, and the events that tell of it."""
         counts = found.counts if found is not None else {"insights": 0}
-        ended = runs.Run(
+        ended = projects.Run(
             id=run.id,
             kind=run.kind,
             started_at=run.started_at,
@@ -164,8 +164,8 @@ class Reconciler(Consumer):
         def work(connection: Connection) -> None:
             if found is not None:
                 found.write(connection)
-            classified.take(connection, opinions)
-            runs.record(connection, ended)
+            insights.take(connection, opinions)
+            projects.record(connection, ended)
 
         candidates = _parts(found.weighed.candidates if found is not None else ())
         derived = _parts(found.derived if found is not None else ())
@@ -210,10 +210,10 @@ class Reconciler(Consumer):
         model = self._neighbours.model
 
         def look(connection: Connection) -> tuple[Mark, bool, int]:
-            mark = reconciled.mark(connection)
+            mark = contradictions.mark(connection)
             if mark.by != by:
-                return mark, bool(spoken.is_any(connection)), -1
-            ids, newest = spoken.late(connection, model, max(mark.up_to, seen))
+                return mark, bool(insight_evidence.is_any(connection)), -1
+            ids, newest = insight_evidence.late(connection, model, max(mark.up_to, seen))
             return mark, bool(ids), -1 if ids else newest
 
         mark, is_late, self._seen = await self._records.read(look)

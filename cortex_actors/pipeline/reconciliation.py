@@ -11,25 +11,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cortex_actors.storage import (
-    clusters,
-    contradictions,
-    insights,
-    merging,
-    reconciled,
-    slots,
-    spoken,
-    standing,
-)
+from cortex_actors.storage import contradictions, insight_evidence, insight_records, insights
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from cortex_actors.pipeline.weighing import Weighed
     from cortex_actors.rules.clustering import Cluster
-    from cortex_actors.storage.contradictions import Contradiction
+    from cortex_actors.storage.contradictions import Contradiction, Mark
     from cortex_actors.storage.ledger.actor import Connection
-    from cortex_actors.storage.reconciled import Mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +61,22 @@ class Reconciliation:
         contradictions.replace(connection, self.found, self.ended)
         differing = (*self.detected, *self.altered, *self.ended)
         sides = {side for each in differing for side in each.pair}
-        standing.settle(connection, sides | {self.leads.get(side, side) for side in sides})
-        clusters.replace(connection, self.visited, self.made, model=self.model, at=self.at)
-        slots.replace(connection, self.visited, self.slots)
+        insight_records.settle(connection, sides | {self.leads.get(side, side) for side in sides})
+        contradictions.replace_clusters(
+            connection, self.visited, self.made, model=self.model, at=self.at
+        )
+        insight_evidence.replace(connection, self.visited, self.slots)
         insights.weigh(connection, self.weighed.changed)
-        reconciled.note(connection, self.mark)
+        contradictions.note(connection, self.mark)
 
     def _merge(self, connection: Connection) -> None:
         """Let each text count for who stands for it, if both are still said."""
-        live = spoken.live_among(connection, self.visited)
+        live = insight_evidence.live_among(connection, self.visited)
         wanted: dict[str, str | None] = {
             said: lead if lead != said and {said, lead} <= live else None
             for said, lead in self.leads.items()
         }
         wanted |= dict.fromkeys(set(self.visited) - wanted.keys())
         following = [said for said, lead in wanted.items() if lead is not None]
-        new = merging.followers(connection, following).keys() - wanted.keys()
-        merging.assign(connection, {**wanted, **dict.fromkeys(new)})
+        new = insights.followers(connection, following).keys() - wanted.keys()
+        insights.assign(connection, {**wanted, **dict.fromkeys(new)})

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
     from cortex_actors.domain.insight import Claim
-    from cortex_actors.storage.spoken import Spoken
+    from cortex_actors.storage.insight_evidence import Spoken
     from cortex_actors.text.lexicon import Lexicon
 
 #: Cosine from which on two statements are neighbours in the graph of clusters, unless they differ.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cortex_actors.clock import ulid
 from cortex_actors.domain.event import ResolutionComplete
 from cortex_actors.domain.principle import Ending
-from cortex_actors.storage import principles, resolutions, revocations, runs
+from cortex_actors.storage import principles, projects, resolutions, reviews
 from cortex_actors.storage.resolutions import Resolution
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ _STATES = {
     Ending.WRITTEN: "completed",
     Ending.SHOWN: "completed",
     Ending.UNCHANGED: "unchanged",
-    Ending.EDITED: runs.FAILED,
-    Ending.REFUSED: runs.FAILED,
+    Ending.EDITED: projects.FAILED,
+    Ending.REFUSED: projects.FAILED,
 }
 
 #: What the audit calls the actor.
@@ -43,7 +43,7 @@ class Finished:
     A crash before that leaves a file that is whole, and the same resolution finds nothing to do.
     """
 
-    run: runs.Run
+    run: projects.Run
     resolved: Resolved | None = None
     row: Resolution | None = None
 
@@ -54,7 +54,7 @@ class Finished:
 
     def write(self, connection: Connection) -> None:
         """Write the audit, and how the file stands now."""
-        runs.record(connection, self.run)
+        projects.record(connection, self.run)
         if self.row is not None and self.resolved is not None:
             resolutions.keep(connection, self.row, self.resolved.bullets)
 
@@ -68,7 +68,7 @@ def finished(
     """
     found = done.resolved
     dry = job.wish.dry_run
-    run = runs.Run(
+    run = projects.Run(
         id=run_id,
         kind=KIND,
         started_at=times[0],
@@ -111,7 +111,7 @@ def outdated(connection: Connection, done: Finished) -> bool:
     lost = ids - principles.still_given(connection, ids)
     if UNDONE not in found.counts:
         return bool(lost)
-    newest = max((each.at for each in revocations.standing(connection)), default=0)
+    newest = max((each.at for each in reviews.standing(connection)), default=0)
     return bool(lost) and newest >= done.run.started_at
 
 
@@ -119,12 +119,12 @@ def failed(
     path: str, agent: str, reason: str, *, at: int, project_id: str | None = None
 ) -> Finished:
     """Return what is kept of a wish that is about no file of anybody's."""
-    run = runs.Run(
+    run = projects.Run(
         id=f"run_{ulid(at)}",
         kind=KIND,
         started_at=at,
         finished_at=at,
-        state=runs.FAILED,
+        state=projects.FAILED,
         project_id=project_id,
         path=path,
         error=reason,

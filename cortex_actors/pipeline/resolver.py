@@ -29,9 +29,9 @@ from cortex_actors.pipeline.resolving import Resolving
 from cortex_actors.pipeline.ruling import Ruling
 from cortex_actors.pipeline.section import Maker
 from cortex_actors.runtime.inbox import Overflow
-from cortex_actors.storage import projects, writes
-from cortex_actors.storage.append import store
-from cortex_actors.storage.writes import Writes
+from cortex_actors.storage import projects
+from cortex_actors.storage.events import store
+from cortex_actors.storage.projects import Writes
 from cortex_actors.topics import ORGANISATION_COMPLETE, RESOLUTION_COMPLETE, RESOLUTION_REQUESTED
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ class Resolver(Consumer):
         for each in await self._writer.recover():
             log.info("a write into %s that was cut off is %s", each.path, each.state)
         # Written, and cut off before anybody knew what stands there: whom to blame for it.
-        unknown = partial(self._records.read, writes.unknown)
+        unknown = partial(self._records.read, projects.unknown)
         for path, agent in await insist(unknown, self.desk.clock):
             again = ResolutionRequested(path, agent, refresh=True)
             await self.desk.bus.publish(RESOLUTION_REQUESTED, again, source=self.desk.name)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.pipeline import forming, promoting, weighing
 from cortex_actors.pipeline.gathering import gather
-from cortex_actors.storage import merging, principles
-from cortex_actors.storage.fading import Evidence
+from cortex_actors.storage import insights, principles
+from cortex_actors.storage.principle_decay import Evidence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +87,7 @@ class Supposing:
         """Return what would come of an insight at a time (UTC microseconds); reads only."""
         read, run = self.tools.records.read, self.tools.threads.run
         await run(self.ruling.read)
-        heads = await read(lambda c: merging.representatives(c, [insight_id]))
+        heads = await read(lambda c: insights.representatives(c, [insight_id]))
         lead = heads.get(insight_id, insight_id)
         found = await gather(self.tools, [lead], dedup=self.dedup)
         if lead not in found.said or not found.said[lead][0].is_live:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cortex_actors.pipeline.gathering import Gathered
     from cortex_actors.pipeline.promoting import Unit
     from cortex_actors.pipeline.vectors import Embed
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.text.lexicon import Lexicon
 
 log = logging.getLogger("cortex.organiser")

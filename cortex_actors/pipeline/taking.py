@@ -10,21 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.project import AlertKind
-from cortex_actors.storage import (
-    alerts,
-    embedded,
-    insights,
-    projects,
-    revocations,
-    sources,
-)
+from cortex_actors.storage import embeddings, insight_records, insights, projects, reviews
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cortex_actors.domain.project import Alert, Project
     from cortex_actors.pipeline.findings import Said
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.insights import Finding
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.projects import FileState
@@ -66,17 +59,17 @@ class Taking:
     def write(self, connection: Connection) -> Mapping[str, int]:
         """Make what the file says the ledger's; return numbers for the audit."""
         path, owner = self.state.path, self.state.project_id
-        if revocations.bars(connection, owner, path) is not None:
+        if reviews.bars(connection, owner, path) is not None:
             return silence(connection, path, self.at)
         findings = allowed(connection, self.said.findings)
         learned = insights.learn(
             connection, findings, project_id=owner, path=path, at=self.at, same=self.same
         )
         told = _told(self.said, findings)
-        alerts.note(connection, path, told, project_id=owner, at=self.at)
+        insight_records.note(connection, path, told, project_id=owner, at=self.at)
         texts = {each.text_hash for each in findings}
         rows = {text: row for text, row in self.found.items() if text in texts}
-        embedded.keep_vectors(connection, self.model, rows)
+        embeddings.keep_vectors(connection, self.model, rows)
         projects.saw(connection, self.state, self.at)
         left_out = len(self.said.findings) - len(findings)
         return {**learned.counts, "revoked": left_out}
@@ -87,12 +80,12 @@ def noted(connection: Connection, state: FileState, findings: Sequence[Finding])
     some = allowed(connection, findings)
     other = insights.difference(connection, state.path, state.project_id, some)
     revision = next((each.source.file_hash for each in some), "")
-    return Noted(other.changed, not sources.has_seen(connection, state.path, revision))
+    return Noted(other.changed, not insights.has_seen(connection, state.path, revision))
 
 
 def allowed(connection: Connection, findings: Sequence[Finding]) -> Sequence[Finding]:
     """Return the findings whose text nobody has taken back."""
-    gone = revocations.insights(connection)
+    gone = reviews.insights(connection)
     return [each for each in findings if each.insight_id not in gone] if gone else findings
 
 
@@ -102,7 +95,7 @@ def silence(connection: Connection, path: str, at: int) -> dict[str, int]:
     It is read again, whatever it looks like, as soon as somebody may.
     """
     changed = insights.silence(connection, path, at)
-    alerts.end(connection, path, at)
+    insight_records.end(connection, path, at)
     projects.forget(connection, path)
     return {"withdrawn": len(changed)}
 

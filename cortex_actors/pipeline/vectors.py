@@ -9,7 +9,7 @@ from cortex_actors.errors import ActorAway, BadInput, DeadlineExceeded, Embedder
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.insights import Finding
 
 #: Why a text is kept without a vector for now.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cortex_actors.schedule.jobs import Done
-from cortex_actors.storage.tending import Tending
+from cortex_actors.storage.memory_attention import Tending
 
 if TYPE_CHECKING:
     from cortex_actors.bus.bus import Bus

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cortex_actors.clock import SECOND
-from cortex_actors.storage.append import store
+from cortex_actors.storage.events import store
 from cortex_actors.storage.ledger import retention
 from cortex_actors.storage.ledger.retention import JobRow
 

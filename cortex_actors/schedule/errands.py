@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from cortex_actors.clock import DAY, iso, ulid
 from cortex_actors.domain.event import Nothing
 from cortex_actors.schedule.jobs import Done
-from cortex_actors.storage import digest, fading, runs
+from cortex_actors.storage import principle_decay, projects
 from cortex_actors.topics import ORGANISATION_REQUESTED
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
     from cortex_actors.domain.event import Event, Payload
-    from cortex_actors.storage.fading import Scales
     from cortex_actors.storage.ledger.actor import Connection, Records
+    from cortex_actors.storage.principle_decay import Scales
 
 #: Who says the events of the schedule.
 SOURCE = "scheduler"
@@ -29,7 +29,7 @@ class Errands:
     """Prepares what a run says or writes; the scheduler commits it with the job's row."""
 
     def __init__(
-        self, bus: Bus, records: Records, clock: Clock, *, scales: Scales = fading.DEFAULTS
+        self, bus: Bus, records: Records, clock: Clock, *, scales: Scales = principle_decay.DEFAULTS
     ) -> None:
         """Remember whom to ask; principles fade by `scales`."""
         self._bus = bus
@@ -51,8 +51,8 @@ class Errands:
         """
         now, scales = self._clock.now(), self._scales
 
-        def judged(connection: Connection) -> list[fading.Faded]:
-            return fading.faded(connection, fading.today(connection, now), scales)
+        def judged(connection: Connection) -> list[principle_decay.Faded]:
+            return principle_decay.faded(connection, principle_decay.today(connection, now), scales)
 
         found = await self._records.read(judged)
         if not found:
@@ -60,7 +60,7 @@ class Errands:
         # Judged again where it is written: some may have been observed or distilled meanwhile.
         return Done(
             _steps(found),
-            work=lambda connection: fading.write(connection, judged(connection)),
+            work=lambda connection: principle_decay.write(connection, judged(connection)),
             say=self._asked() if any(each.status != each.before for each in found) else (),
         )
 
@@ -75,30 +75,30 @@ class Errands:
         if not found.news:
             return Done()
         now = self._clock.now()
-        run = runs.Run(
+        run = projects.Run(
             id=f"run_{ulid(now)}",
-            kind=digest.KIND,
+            kind=projects.KIND,
             started_at=begun,
             finished_at=now,
             counts=asdict(found),
         )
-        return Done(_told(found), work=lambda connection: runs.record(connection, run))
+        return Done(_told(found), work=lambda connection: projects.record(connection, run))
 
 
-def _digest_until(now: int) -> Callable[[Connection], digest.Digest]:
+def _digest_until(now: int) -> Callable[[Connection], projects.Digest]:
     """Return the query for what is new since the last digest.
 
     One that lies ahead was made while the clock was wrong: then it is what is new of a day.
     """
 
-    def query(connection: Connection) -> digest.Digest:
-        last = digest.since(connection)
-        return digest.digest(connection, last if last <= now else now - DAY, now)
+    def query(connection: Connection) -> projects.Digest:
+        last = projects.since(connection)
+        return projects.digest(connection, last if last <= now else now - DAY, now)
 
     return query
 
 
-def _told(found: digest.Digest) -> str:
+def _told(found: projects.Digest) -> str:
     """Return a digest as a sentence."""
     news = ", ".join(f"{number} {words}" for words, number in found.news.items())
     start = f" since {iso(found.since)}" if found.since else ""
@@ -106,7 +106,7 @@ def _told(found: digest.Digest) -> str:
     return f"{news}{start}; {waits}, {found.candidates} candidates"
 
 
-def _steps(found: list[fading.Faded]) -> str:
+def _steps(found: list[principle_decay.Faded]) -> str:
     """Return how principles came to stand, as a sentence."""
     moved = Counter(each.status for each in found if each.status != each.before)
     steps = "".join(f", {number} {status}" for status, number in sorted(moved.items()))

@@ -30,7 +30,7 @@ from cortex_actors.schedule.jobs import Done, Job, again, age_of, first, late
 from cortex_actors.schedule.timer import Timer
 from cortex_actors.schedule.trying import Trying
 from cortex_actors.schedule.upkeep import JOURNAL_DAYS, Upkeep
-from cortex_actors.storage import fading
+from cortex_actors.storage import principle_decay
 from cortex_actors.storage.ledger.retention import DONE, FAILED, JobRow
 from cortex_actors.topics import ORGANISATION_REQUESTED, RECONCILIATION_REQUESTED, SCAN_REQUESTED
 
@@ -92,7 +92,11 @@ class Scheduler(AsyncioActor):
         self._chance = chance
         days = {"keep_days": keep_days, "journal_days": journal_days}
         self._upkeep = Upkeep(home, records, clock=clock, settings=settings, **days)
-        scales = fading.DEFAULTS if organisation is None else fading.Scales.of(organisation)
+        scales = (
+            principle_decay.DEFAULTS
+            if organisation is None
+            else principle_decay.Scales.of(organisation)
+        )
         self._errands = Errands(bus, records, clock, scales=scales)
         self._custody = (
             None if memory is None else Custody(records, bus, clock, settings=memory, by=NAME)

@@ -11,7 +11,7 @@ from cortex_actors.clock import SECOND, iso
 from cortex_actors.errors import LedgerDown, StorageFull, StorageReadOnly
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.schedule.jobs import Done
-from cortex_actors.storage import forgetting, passages, writes
+from cortex_actors.storage import memory_delete, passages, projects
 from cortex_actors.storage.health import words
 from cortex_actors.storage.health.reader import NO_LIMIT, Reader
 from cortex_actors.storage.health.scope import Scope
@@ -82,7 +82,7 @@ class Upkeep:
     async def prune(self) -> Done:
         """Delete what was handled long ago, a little at a time."""
         handled, before = await self._pruned(retention.prune, self._keep_days)
-        written, earlier = await self._pruned(writes.prune, self._journal_days)
+        written, earlier = await self._pruned(projects.prune, self._journal_days)
         said = [f"{handled} rows older than {iso(before)}"] if handled else []
         said += [f"{written} writes into files older than {iso(earlier)}"] if written else []
         if await self._wiped():
@@ -134,9 +134,9 @@ class Upkeep:
 
     async def _wiped(self) -> bool:
         """Write words of forgotten memories over, where a crash cut that off; tell whether any."""
-        found = due = await self._records.read(forgetting.is_due)
+        found = due = await self._records.read(memory_delete.is_due)
         while due:
-            due = await self._records.write(forgetting.wipe)
+            due = await self._records.write(memory_delete.wipe)
         return found
 
     def _copied(self, to: str | None) -> backups.Backup:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from sqlalchemy import delete, select
 from sqlalchemy.dialects.sqlite import insert
 
-from cortex_actors.storage import embedded
-from cortex_actors.storage.embedded import INDEX
+from cortex_actors.storage import embeddings
+from cortex_actors.storage.embeddings import INDEX
 from cortex_actors.storage.schema import index_ops, passages
 from cortex_actors.storage.tables.columns import chunks
 
@@ -37,7 +37,7 @@ def texts(
     """
     found = connection.exec_driver_sql(_NEWEST).scalar()
     newest = int(found or 0)
-    return newest, [] if newest == complete else embedded.unembedded(connection, model, limit)
+    return newest, [] if newest == complete else embeddings.unembedded(connection, model, limit)
 
 
 def defer(connection: Connection, hashes: Collection[bytes]) -> int:

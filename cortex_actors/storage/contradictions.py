@@ -2,27 +2,58 @@
 
 What was found stays as long as it holds: a pair whose text is no longer said, or no longer
 disagrees, leaves the list by itself. What a person decided stays decided.
+
+Pairs of insights that somebody has decided about: what thresholds can be calibrated by.
+
+People decide about contradictions. What was merged, and never taken apart, counts as one claim.
+
+Clusters: insights that say nearly the same, with the one in their middle.
+
+They are made of the vectors of one model, and made again from these whenever somebody asks. Every
+function takes the connection of a transaction it is part of.
+
+Reconciled: by which rules the insights were compared last, and up to which vector.
+
+Two small facts of the ledger. Other rules, other thresholds or another model's vectors mean that
+everything is compared anew; vectors behind the last one came late, and their texts are compared
+when somebody looks.
+
+Verdicts: what models have said to questions, so that none is asked for twice.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Connection, Row, func, or_, select, update
+import numpy as np
+from sqlalchemy import ColumnElement, Connection, Row, delete, func, or_, select, update
+from sqlalchemy.dialects.sqlite import insert
 
-from cortex_actors.domain.insight import Conflict
+from cortex_actors.domain.insight import Claim, Conflict, Granularity
 from cortex_actors.errors import BadInput, NotFound
-from cortex_actors.storage.insightrows import of_project
+from cortex_actors.rules.calibration import Decided, Label
+from cortex_actors.storage import embeddings
+from cortex_actors.storage.embeddings import stored_vectors
+from cortex_actors.storage.insight_records import of_project, settle
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.schema import contradictions
-from cortex_actors.storage.standing import settle
+from cortex_actors.storage.schema import (
+    cluster_insights,
+    clusters,
+    contradictions,
+    insights,
+    verdicts,
+)
 from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from cortex_actors.rules import clustering
+    from cortex_actors.storage.embeddings import Matrix
+
 
 #: How a contradiction is that nobody has decided, and how a person leaves it.
 OPEN = "unresolved"
@@ -235,3 +266,322 @@ def _contradiction(row: Row[Any]) -> Contradiction:
     """Return a row as a contradiction."""
     values: list[Any] = list(row)
     return Contradiction(*values)
+
+
+#: What each decision about a contradiction says of the pair.
+_LABELS = {"resolved": Label.CONTRADICTION, "dismissed": Label.HARMLESS}
+
+#: Pairs of each sort that are taken, the newest: more do not change the figures, and cost seconds.
+MOST = 1_000
+
+
+def pairs(connection: Connection, model: str) -> list[Decided]:
+    """Return the decided pairs of statements that have vectors of the model."""
+    found = [*_conflicts(connection), *_merges(connection)]
+    sides = {side for left, right, _ in found for side in (left, right)}
+    texts = _statements(connection, sides)
+    digests = list({row.text_hash for row in texts.values()})
+    rows: dict[bytes, Matrix] = {}
+    for some in chunks(digests):
+        rows |= stored_vectors(connection, model, some)
+    made = (
+        _decided(texts.get(left), texts.get(right), label, rows) for left, right, label in found
+    )
+    return [each for each in made if each is not None]
+
+
+def _conflicts(connection: Connection) -> list[tuple[str, str, Label]]:
+    """Return the contradictions that people decided."""
+    query = (
+        select(contradictions.c.insight_a, contradictions.c.insight_b, contradictions.c.status)
+        .where(contradictions.c.status.in_(tuple(_LABELS)))
+        .order_by(contradictions.c.resolved_at.desc(), contradictions.c.id)
+        .limit(MOST)
+    )
+    return [(left, right, _LABELS[status]) for left, right, status in connection.execute(query)]
+
+
+def _merges(connection: Connection) -> list[tuple[str, str, Label]]:
+    """Return the texts that count for another one, with that."""
+    query = (
+        select(insights.c.id, insights.c.superseded_by)
+        .where(insights.c.superseded_by.is_not(None))
+        .order_by(insights.c.last_seen_at.desc(), insights.c.id)
+        .limit(MOST)
+    )
+    return [(left, right, Label.DUPLICATE) for left, right in connection.execute(query)]
+
+
+def _statements(connection: Connection, ids: Iterable[str]) -> dict[str, Row[Any]]:
+    """Return the statements among those insights."""
+    query = select(insights).where(insights.c.granularity == Granularity.STATEMENT)
+    return {
+        row.id: row
+        for some in chunks(sorted(ids))
+        for row in connection.execute(query.where(insights.c.id.in_(some)))
+    }
+
+
+def _decided(
+    left: Row[Any] | None, right: Row[Any] | None, label: Label, rows: Mapping[bytes, Matrix]
+) -> Decided | None:
+    """Return a pair with its cosine; None where a text or a vector is not there."""
+    if left is None or right is None:
+        return None
+    one, other = rows.get(left.text_hash), rows.get(right.text_hash)
+    if one is None or other is None:
+        return None
+    return Decided(
+        left=Claim(left.content, left.heading),
+        right=Claim(right.content, right.heading),
+        cosine=float(np.dot(one, other)),
+        label=label,
+        domain=left.domain if left.domain == right.domain else None,
+    )
+
+
+_TOUCHED = (
+    "SELECT DISTINCT cluster_id FROM cluster_insights"
+    " WHERE insight_id IN (SELECT value FROM json_each(?))"
+)
+_LEAVE = "DELETE FROM cluster_insights WHERE cluster_id IN (SELECT value FROM json_each(?))"
+_DELETE_CLUSTERS = "DELETE FROM clusters WHERE id IN (SELECT value FROM json_each(?))"
+_INSERT_CLUSTER = (
+    "INSERT INTO clusters (id, medoid_id, model, centroid, coherence, made_at)"
+    " VALUES (?, ?, ?, ?, ?, ?)"
+)
+_JOIN = "INSERT INTO cluster_insights (insight_id, cluster_id) VALUES (?, ?)"
+_MADE_AT = "SELECT id, made_at FROM clusters WHERE id IN (SELECT value FROM json_each(?))"
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Insights that say nearly the same.
+
+    Attributes:
+        medoid_id: the one nearest to the centre.
+        model: whose vectors that is said of.
+        coherence: the mean cosine of two members.
+        made_at: since when it has these members, UTC microseconds.
+        members: ids, in order.
+
+    """
+
+    id: str
+    medoid_id: str
+    model: str
+    coherence: float
+    made_at: int
+    members: tuple[str, ...]
+
+
+def cluster_id(members: Sequence[str]) -> str:
+    """Return the id of a cluster: the same for the same members."""
+    return f"clu_{hashlib.sha256('|'.join(sorted(members)).encode()).hexdigest()[:20]}"
+
+
+def get_cluster(connection: Connection, cluster_id: str) -> Cluster | None:
+    """Return a cluster by its id."""
+    found = _found(connection, select(clusters).where(clusters.c.id == cluster_id))
+    return found[0] if found else None
+
+
+def some(connection: Connection, cluster_ids: Iterable[str]) -> list[Cluster]:
+    """Return clusters by their ids; those that are not there any more are left out."""
+    return [
+        each
+        for names in chunks(sorted(cluster_ids))
+        for each in _found(connection, select(clusters).where(clusters.c.id.in_(names)))
+    ]
+
+
+def list_clusters(
+    connection: Connection, *, project_id: str | None = None, limit: int | None = None
+) -> list[Cluster]:
+    """Return clusters, the largest first, then the most coherent."""
+    size = func.count(cluster_insights.c.insight_id)
+    query = (
+        select(clusters)
+        .join(cluster_insights, cluster_insights.c.cluster_id == clusters.c.id)
+        .group_by(clusters.c.id)
+        .order_by(size.desc(), clusters.c.coherence.desc(), clusters.c.id)
+        .limit(limit)
+    )
+    if project_id is not None:
+        inside = select(cluster_insights.c.cluster_id).where(
+            cluster_insights.c.insight_id.in_(of_project(project_id))
+        )
+        query = query.where(clusters.c.id.in_(inside))
+    return _found(connection, query)
+
+
+def load_clusters(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
+    """Return the cluster of each of those insights that is in one."""
+    query = select(cluster_insights.c.insight_id, cluster_insights.c.cluster_id)
+    found: dict[str, str] = {}
+    for some in chunks(ids):
+        rows = connection.execute(query.where(cluster_insights.c.insight_id.in_(some)))
+        found.update((row.insight_id, row.cluster_id) for row in rows)
+    return found
+
+
+def members(connection: Connection, cluster_ids: Collection[str]) -> dict[str, list[str]]:
+    """Return the insights of each cluster, in order."""
+    query = select(cluster_insights).order_by(cluster_insights.c.insight_id)
+    found: dict[str, list[str]] = {}
+    for some in chunks(cluster_ids):
+        for row in connection.execute(query.where(cluster_insights.c.cluster_id.in_(some))):
+            found.setdefault(row.cluster_id, []).append(row.insight_id)
+    return found
+
+
+def together(connection: Connection, ids: Iterable[str]) -> set[str]:
+    """Return those insights, and whoever is in a cluster with one of them."""
+    wanted = set(ids)
+    inside = members(connection, sorted(set(load_clusters(connection, wanted).values())))
+    return wanted.union(*inside.values())
+
+
+def count_clusters(connection: Connection) -> int:
+    """Return how many clusters there are."""
+    return int(connection.execute(select(func.count()).select_from(clusters)).scalar_one())
+
+
+def everybody(connection: Connection) -> set[str]:
+    """Return the ids of all insights that are in a cluster."""
+    return set(connection.execute(select(cluster_insights.c.insight_id)).scalars())
+
+
+def replace_clusters(
+    connection: Connection,
+    touched: Collection[str],
+    made: Collection[clustering.Cluster],
+    *,
+    model: str,
+    at: int,
+) -> None:
+    """Put clusters in place of those that the touched insights, or their members, are in.
+
+    One that is made again of the same members keeps the time at which it was made.
+    """
+    driver = driver_of(connection)
+    everybody_ = sorted({*touched, *(each for one_ in made for each in one_.members)})
+    old = json.dumps([row[0] for row in driver.execute(_TOUCHED, (json.dumps(everybody_),))])
+    since = dict(driver.execute(_MADE_AT, (old,)).fetchall())
+    driver.execute(_LEAVE, (old,))
+    driver.execute(_DELETE_CLUSTERS, (old,))
+    named = [(cluster_id(each.members), each) for each in made]
+    rows = [
+        (
+            name,
+            each.medoid,
+            model,
+            embeddings.stored(each.centroid),
+            each.coherence,
+            since.get(name, at),
+        )
+        for name, each in named
+    ]
+    driver.executemany(_INSERT_CLUSTER, rows)
+    driver.executemany(_JOIN, [(item, name) for name, each in named for item in each.members])
+
+
+def _found(connection: Connection, query: Any) -> list[Cluster]:
+    """Return the clusters of a query, in its order."""
+    rows: Sequence[Row[Any]] = connection.execute(query).all()
+    inside = members(connection, [row.id for row in rows])
+    return [
+        Cluster(
+            id=row.id,
+            medoid_id=row.medoid_id,
+            model=row.model,
+            coherence=row.coherence,
+            made_at=row.made_at,
+            members=tuple(inside.get(row.id, ())),
+        )
+        for row in rows
+    ]
+
+
+#: Names of the two facts.
+_BY, _UP_TO = "reconciled_by", "reconciled_vectors"
+
+_READ = "SELECT value FROM meta WHERE name = ?"
+_WRITE = (
+    "INSERT INTO meta (name, value) VALUES (?, ?)"
+    " ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How far comparing has come.
+
+    Attributes:
+        by: what names rules, thresholds and model; empty before the first time.
+        up_to: the number of the newest vector there was.
+
+    """
+
+    by: bytes = b""
+    up_to: int = 0
+
+
+def mark(connection: Connection) -> Mark:
+    """Return how far comparing has come."""
+    driver = driver_of(connection)
+    by, up_to = (driver.execute(_READ, (name,)).fetchone() for name in (_BY, _UP_TO))
+    return Mark(by[0] if by else b"", int(up_to[0]) if up_to else 0)
+
+
+def note(connection: Connection, found: Mark) -> None:
+    """Write down how far comparing has come."""
+    rows = [(_BY, found.by), (_UP_TO, str(found.up_to).encode())]
+    driver_of(connection).executemany(_WRITE, rows)
+
+
+def forget(connection: Connection) -> None:
+    """Have everything compared anew at the next opportunity."""
+    driver_of(connection).execute("DELETE FROM meta WHERE name = ?", (_BY,))
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One answer: whose, to what kind of question, and when (UTC microseconds)."""
+
+    key: bytes
+    layer: str
+    model: str
+    question: str
+    answer: Mapping[str, Any]
+    at: int
+
+
+def found(connection: Connection, keys: Iterable[bytes]) -> dict[bytes, Mapping[str, Any]]:
+    """Return the answers that are kept under these keys."""
+    answers: dict[bytes, Mapping[str, Any]] = {}
+    for some in chunks(keys):
+        query = select(verdicts.c.key, verdicts.c.answer).where(verdicts.c.key.in_(some))
+        answers |= {row.key: row.answer for row in connection.execute(query)}
+    return answers
+
+
+def keep(connection: Connection, rows: Sequence[Verdict]) -> None:
+    """Keep answers; one that is there already stays, because it is the one that was acted on."""
+    if rows:
+        values = [asdict(each) for each in rows]
+        connection.execute(insert(verdicts).on_conflict_do_nothing(), values)
+
+
+def prune(connection: Connection, most: int, limit: int) -> int:
+    """Delete the oldest answers beyond the `most` newest, `limit` at a time; return how many."""
+    over = connection.execute(select(func.count()).select_from(verdicts)).scalar_one() - most
+    if over <= 0:
+        return 0
+    old = select(verdicts.c.key).order_by(verdicts.c.at).limit(min(over, limit))
+    return connection.execute(delete(verdicts).where(verdicts.c.key.in_(old))).rowcount
+
+
+def count_verdicts(connection: Connection) -> int:
+    """Return how many answers are kept."""
+    return connection.execute(select(func.count()).select_from(verdicts)).scalar_one()

@@ -3,32 +3,210 @@
 Every function takes the connection of a transaction it is part of. What a document says are its
 pieces (`knowledge`); a document that is withdrawn keeps both, and is found again when it comes
 back or is read again.
+
+Knowledge: documents that were read, in pieces, and the passages by which these are found.
+
+Every function takes the connection of a transaction it is part of. A piece is searched alone and
+with the piece before it in the same document. What a document says no more keeps its row, is
+found no more, and is found again when the document says it again in the same place.
 """
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import asdict
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Row, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from cortex_actors.domain.project import Document, Trust
-from cortex_actors.storage import knowledge
+from cortex_actors.domain.project import Chunk, Document, Trust
+from cortex_actors.storage import passages
 from cortex_actors.storage.schema import documents, knowledge_chunks
 from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from cortex_actors.domain.project import Chunk
+    from cortex_actors.domain.memory import Passage
+
+
+#: The collection of the vector index that pieces of documents lie in.
+COLLECTION = "cortex_knowledge"
+
+ACTIVE, WITHDRAWN = "active", "withdrawn"
+
+_CHUNKS = knowledge_chunks.c
+
+
+def learn_chunks(connection: Connection, source: str, some: Sequence[Chunk]) -> None:
+    """Make those pieces what a document says, whatever it said before.
+
+    A piece that stays where it is, and what stands before it, costs nothing again. Raises
+    `ValueError` for a piece of another document or a place that is taken twice.
+    """
+    _require_of(source, some)
+    before = _of(connection, source)
+    wanted = {each.id for each in some}
+    gone = [each for each in before if each not in wanted]
+    _move(connection, gone, WITHDRAWN)
+    _keep(connection, some)
+    remake(connection, [*gone, *(each.id for each in some)])
+
+
+def withdraw_chunks(connection: Connection, source: str) -> None:
+    """Let a document be found no more."""
+    learn_chunks(connection, source, ())
+
+
+def remake(connection: Connection, ids: Iterable[str]) -> int:
+    """Make the passages of pieces from their rows; return how many of them may be found.
+
+    `ids` are whole documents: a piece is found by what stands before it, too.
+    """
+    wanted = list(dict.fromkeys(ids))
+    live = by_id(connection, wanted)
+    before = _before(connection, live.values())
+    for some in chunks(wanted):
+        mine = [live[each] for each in some if each in live]
+        made = [passage for each in mine for passage in _passages(each, before.get(each.id))]
+        passages.replace(connection, COLLECTION, some, made)
+    return len(live)
+
+
+def active_ids(connection: Connection) -> list[str]:
+    """Return the ids of all pieces that may be found, by document and place."""
+    query = (
+        select(_CHUNKS.id).where(_CHUNKS.status == ACTIVE).order_by(_CHUNKS.source, _CHUNKS.ordinal)
+    )
+    return list(connection.execute(query).scalars())
+
+
+def count_chunks(connection: Connection, topic: str | None = None) -> int:
+    """Return how many pieces documents say now, in all or of a topic."""
+    query = select(func.count()).where(_CHUNKS.status == ACTIVE)
+    if topic is not None:
+        query = query.where(_CHUNKS.topic == topic)
+    return int(connection.execute(query).scalar_one())
+
+
+def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Chunk]:
+    """Return the pieces among those ids that a document says now."""
+    query = select(knowledge_chunks).where(_CHUNKS.status == ACTIVE)
+    return {
+        row.id: _chunk(row)
+        for some in chunks(dict.fromkeys(ids))
+        for row in connection.execute(query.where(_CHUNKS.id.in_(some)))
+    }
+
+
+def read_at(connection: Connection, document: Document) -> list[Chunk]:
+    """Return the pieces of a document as it was last read, whether they may be found or not."""
+    query = select(knowledge_chunks).where(
+        _CHUNKS.source == document.source, _CHUNKS.read_at == document.read_at
+    )
+    return [_chunk(row) for row in connection.execute(query.order_by(_CHUNKS.ordinal))]
+
+
+def _require_of(source: str, some: Sequence[Chunk]) -> None:
+    """Raise `ValueError` for pieces that cannot be one document."""
+    others = sorted({each.source for each in some} - {source})
+    if others:
+        raise ValueError(f"cannot learn {source}: there is a piece of {others[0]} among its own")
+    if len({each.ordinal for each in some}) != len(some):
+        raise ValueError(f"cannot learn {source}: two pieces stand in the same place")
+
+
+def _of(connection: Connection, source: str) -> list[str]:
+    """Return the ids of what a document says now, in its order."""
+    query = select(_CHUNKS.id).where(_CHUNKS.source == source, _CHUNKS.status == ACTIVE)
+    return list(connection.execute(query.order_by(_CHUNKS.ordinal)).scalars())
+
+
+def _move(connection: Connection, ids: Sequence[str], status: str) -> None:
+    """Change the status of pieces."""
+    for some in chunks(ids):
+        statement = update(knowledge_chunks).where(_CHUNKS.id.in_(some))
+        connection.execute(statement.values({"status": status}))
+
+
+def _keep(connection: Connection, some: Sequence[Chunk]) -> None:
+    """Write pieces; one that is there already becomes what was read now."""
+    if not some:
+        return
+    statement = insert(knowledge_chunks)
+    changed = {
+        column.name: statement.excluded[column.name]
+        for column in knowledge_chunks.columns
+        if column.name != "id"
+    }
+    statement = statement.on_conflict_do_update(index_elements=["id"], set_=changed)
+    connection.execute(statement, [_chunk_row(each) for each in some])
+
+
+def _before(connection: Connection, some: Iterable[Chunk]) -> dict[str, str]:
+    """Return the text before each piece in the documents of some; the first one has none."""
+    found: dict[str, str] = {}
+    query = select(_CHUNKS.id, _CHUNKS.source, _CHUNKS.text).where(_CHUNKS.status == ACTIVE)
+    query = query.order_by(_CHUNKS.source, _CHUNKS.ordinal)
+    for sources in chunks(dict.fromkeys(each.source for each in some)):
+        rows = connection.execute(query.where(_CHUNKS.source.in_(sources))).all()
+        for left, right in itertools.pairwise(rows):
+            if left.source == right.source:
+                found[right.id] = left.text
+    return found
+
+
+def _passages(chunk: Chunk, before: str | None) -> list[Passage]:
+    """Return the texts by which a piece is found."""
+    return passages.of_item(chunk.searched, collection=COLLECTION, item_id=chunk.id, before=before)
+
+
+def _chunk_row(chunk: Chunk) -> dict[str, Any]:
+    """Return a piece as a row that a document says now."""
+    return {
+        "id": chunk.id,
+        "source": chunk.source,
+        "ordinal": chunk.ordinal,
+        "topic": chunk.topic,
+        "title": chunk.title,
+        "headings": list(chunk.headings),
+        "text": chunk.text,
+        "is_code": int(chunk.is_code),
+        "code_language": chunk.language,
+        "tags": list(chunk.tags),
+        "cross_refs": list(chunk.cross_refs),
+        "text_hash": sha256(chunk.searched.encode()).digest(),
+        "status": ACTIVE,
+        "read_at": chunk.read_at,
+    }
+
+
+def _chunk(row: Row[Any]) -> Chunk:
+    """Return a row as a piece."""
+    return Chunk(
+        id=row.id,
+        source=row.source,
+        ordinal=row.ordinal,
+        topic=row.topic,
+        title=row.title,
+        text=row.text,
+        read_at=row.read_at,
+        headings=tuple(row.headings),
+        is_code=bool(row.is_code),
+        language=row.code_language,
+        tags=tuple(row.tags),
+        cross_refs=tuple(row.cross_refs),
+    )
+
 
 _ROWS = documents.c
 
 
 def learn(connection: Connection, document: Document, some: Sequence[Chunk]) -> None:
     """Make that what a document is and says, whatever it was and said before."""
-    knowledge.learn(connection, document.source, some)
+    learn_chunks(connection, document.source, some)
     statement = insert(documents).values(_row(document))
     changed = {
         column.name: statement.excluded[column.name]
@@ -69,7 +247,7 @@ def withdraw(connection: Connection, sources: Iterable[str], *, at: int) -> list
     known = by_source(connection, sources)
     gone = [source for source, each in known.items() if each.withdrawn_at is None]
     for source in gone:
-        knowledge.withdraw(connection, source)
+        withdraw_chunks(connection, source)
     _mark(connection, gone, at)
     return gone
 
@@ -79,7 +257,7 @@ def restore(connection: Connection, sources: Iterable[str]) -> list[str]:
     known = by_source(connection, sources)
     back = [each for each in known.values() if each.withdrawn_at is not None]
     for each in back:
-        knowledge.learn(connection, each.source, knowledge.read_at(connection, each))
+        learn_chunks(connection, each.source, read_at(connection, each))
     _mark(connection, [each.source for each in back], None)
     return [each.source for each in back]
 
@@ -88,7 +266,7 @@ def topics(connection: Connection) -> list[dict[str, Any]]:
     """Return each topic with its documents and their pieces, and what of it is withdrawn."""
     pieces = (
         select(knowledge_chunks.c.source, func.count().label("pieces"))
-        .where(knowledge_chunks.c.status == knowledge.ACTIVE)
+        .where(knowledge_chunks.c.status == ACTIVE)
         .group_by(knowledge_chunks.c.source)
         .subquery()
     )
@@ -131,13 +309,13 @@ def stats(connection: Connection) -> dict[str, int]:
     ).where(_ROWS.withdrawn_at.is_(None))
     count, size, redacted = connection.execute(query).one()
     code = select(func.count()).where(
-        knowledge_chunks.c.status == knowledge.ACTIVE, knowledge_chunks.c.is_code == 1
+        knowledge_chunks.c.status == ACTIVE, knowledge_chunks.c.is_code == 1
     )
     return {
         "documents": count,
         "bytes": size,
         "redacted": redacted,
-        "pieces": knowledge.count(connection),
+        "pieces": count_chunks(connection),
         "code": int(connection.execute(code).scalar_one()),
     }
 

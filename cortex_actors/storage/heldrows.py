@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
 
 #: Bits of a row's `lists`: it is searched as an item's own text, and as what follows another.
 ALONE, PAIRED = 1, 2

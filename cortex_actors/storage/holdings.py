@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sqlalchemy import and_, func, literal, select
 
-from cortex_actors.storage import blobs, indexing
-from cortex_actors.storage.embedded import INDEX
+from cortex_actors.storage import embeddings, indexing
+from cortex_actors.storage.embeddings import INDEX
 from cortex_actors.storage.schema import passages, vectors
 from cortex_actors.storage.tables.columns import chunks
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
 
 #: Bytes of a vector where the ledger has none yet: 384 numbers.
 USUAL_BYTES = 1_536
@@ -54,11 +54,11 @@ def rows_of(
     for some in chunks(list(ids)):
         rows = connection.execute(query.where(passages.c.item_id.in_(some)))
         found.update((item_id, blob) for item_id, blob in rows)
-    usual = blobs.usual_length(found.values())
+    usual = embeddings.usual_length(found.values())
     return {
         item_id: np.frombuffer(blob, np.float32)
         for item_id, blob in found.items()
-        if blobs.is_sound(blob, usual)
+        if embeddings.is_sound(blob, usual)
     }
 
 

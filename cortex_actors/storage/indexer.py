@@ -21,7 +21,7 @@ import numpy as np
 from cortex_actors.errors import CortexError, EmbedderDown, IndexDown, Unembeddable
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
-from cortex_actors.storage import backlog, embedded, indexing
+from cortex_actors.storage import backlog, embeddings, indexing
 
 if TYPE_CHECKING:
     import asyncio
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
     from cortex_actors.sections import StorageSettings
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.indexing import Change
     from cortex_actors.storage.ledger.actor import Records
 
@@ -225,7 +225,7 @@ class Indexer(AsyncioActor):
             self._leave_out([todo[number][2] for number in error.numbers] or [todo[0][2]], error)
             return True
         vectors = {digest: row for (_, _, digest), row in zip(todo, rows, strict=True)}
-        await self._records.write(lambda c: embedded.keep_vectors(c, model, vectors))
+        await self._records.write(lambda c: embeddings.keep_vectors(c, model, vectors))
         return True
 
     def _leave_out(self, hashes: Sequence[bytes], error: Unembeddable) -> None:

@@ -30,10 +30,10 @@ from sqlalchemy import (
 from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.domain.memory import Place
-from cortex_actors.storage import blobs
-from cortex_actors.storage.blobs import Matrix
-from cortex_actors.storage.embedded import (
+from cortex_actors.storage import embeddings
+from cortex_actors.storage.embeddings import (
     INDEX,
+    Matrix,
     count_unembedded,
     embedded_text,
     keep_vectors,
@@ -178,7 +178,7 @@ def changes(connection: Connection, model: str, limit: int) -> list[Change]:
         .limit(limit)
     )
     rows = connection.execute(query).all()
-    usual = blobs.usual_length(row.vector for row in rows)
+    usual = embeddings.usual_length(row.vector for row in rows)
     ready = itertools.takewhile(lambda row: row.text_hash is None or row.vector is not None, rows)
     return [_change(row, model, usual) for row in ready]
 
@@ -240,8 +240,8 @@ def matrix(
     if ids is not None:
         query = query.where(passages.c.item_id.in_(list(ids)))
     found = connection.execute(query).all()
-    usual = blobs.usual_length(row.vector for row in found)
-    rows, sound = blobs.rows([row.vector for row in found], usual)
+    usual = embeddings.usual_length(row.vector for row in found)
+    rows, sound = embeddings.rows([row.vector for row in found], usual)
     kept = [row.item_id for row, is_sound in zip(found, sound, strict=True) if is_sound]
     return kept, rows[sound]
 
@@ -256,7 +256,7 @@ def _change(row: Any, model: str, usual: int) -> Change:
     """Return one waiting row as a change; `usual` is the length of a vector that is whole."""
     if row.text_hash is None:
         return Change(row.seq, row.collection, row.item_id, None)
-    if not blobs.is_sound(row.vector, usual):
+    if not embeddings.is_sound(row.vector, usual):
         return Change(row.seq, row.collection, row.item_id, None, damaged=(model, row.text_hash))
     return Change(row.seq, row.collection, row.item_id, np.frombuffer(row.vector, np.float32))
 

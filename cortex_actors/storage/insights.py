@@ -2,51 +2,339 @@
 
 Every function takes the connection of a transaction it is part of. An insight is live while a file
 still says it; how often it was observed, and by whom, is counted whenever it is asked.
+
+Facing: what an insight is shown under, and what it is taken for, by the first of its places.
+
+The same words stand under several headings, in one file as a rule and in another as an example.
+Which of them an insight has must not depend on which file was read first: it is the first by path
+and line of those that say it now.
+
+Insights on whose category no keyword spoke, and what a second opinion makes of them.
+
+Where insights stand, and the revisions of files in which they were seen there.
+
+Every function takes the connection of a transaction it is part of. A source lives until its file
+no longer says it; it is never deleted, so that text which comes back is the source it was.
+
+Merging: texts that say the same count as one, and every text stays.
+
+A merge is a pointer from a text to the one that represents it, and the sources that count for that
+one; taking the pointer away is all it needs to undo it. No pointer leads to a text that has one
+itself, and `insight_sources.insight_id` is always where the pointer of `said_id` leads. Only what
+files say now is merged.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sqlalchemy import Connection, bindparam, func, literal_column, select, update
+from sqlalchemy import BindParameter, Connection, bindparam, func, literal_column, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.domain.insight import Granularity, Insight, InsightSource, InsightStatus
-from cortex_actors.storage import facing, insightrows, merging
-from cortex_actors.storage import sources as source_rows
-from cortex_actors.storage.embedded import embedded_text
-from cortex_actors.storage.insightrows import live, of_project, with_evidence
+from cortex_actors.rules.classification import classify
+from cortex_actors.storage import insight_records
+from cortex_actors.storage.embeddings import embedded_text, stored_vectors
+from cortex_actors.storage.insight_records import (
+    STANDS,
+    live_insights,
+    of_project,
+    settle,
+    with_evidence,
+)
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.schema import insight_sources, insights, reviews
-from cortex_actors.storage.standing import COLLECTION, approve, remake, settle
+from cortex_actors.storage.schema import insight_sources, insights, observations, reviews
 from cortex_actors.storage.tables.columns import chunks, stored_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from cortex_actors.storage.sources import Spot
+    from cortex_actors.domain.insight import Category
+    from cortex_actors.storage.embeddings import Matrix
 
-__all__ = [
-    "COLLECTION",
-    "FIRST_CONFIDENCE",
-    "Difference",
-    "Finding",
-    "Learned",
-    "active",
-    "approve",
-    "by_id",
-    "count",
-    "count_by_project",
-    "count_waiting",
-    "difference",
-    "ids_of",
-    "learn",
-    "remake",
-    "silence",
-    "sources",
-    "weigh",
-]
+
+#: The first place of each statement, where it is another than the one that is shown. SQLite gives
+#: the other columns of the row that has the least.
+_FIRST = (
+    "SELECT p.said_id, i.content, p.heading, p.kind FROM ("
+    " SELECT said_id, heading, kind, min(path || printf('/%09d/%09d', line_start, ordinal))"
+    " FROM insight_sources WHERE withdrawn_at IS NULL"
+    " AND said_id IN (SELECT value FROM json_each(?)) GROUP BY said_id) AS p"
+    " JOIN insights AS i ON i.id = p.said_id"
+    " WHERE i.granularity = 'statement' AND (i.heading IS NOT p.heading OR i.kind IS NOT p.kind)"
+)
+
+
+def face(connection: Connection, ids: Iterable[str]) -> None:
+    """Show statements under the heading of the first place that says them, classified anew."""
+    asked = json.dumps(list(dict.fromkeys(ids)))
+    found = driver_of(connection).execute(_FIRST, (asked,)).fetchall()
+    if not found:
+        return
+    statement = update(insights).where(insights.c.id == bindparam("one"))
+    rows = []
+    for insight_id, content, heading, kind in found:
+        taken = classify(content, heading)
+        rows.append(
+            {
+                "one": insight_id,
+                "heading": heading,
+                "kind": kind,
+                "category": str(taken.category),
+                "tags": list(taken.tags),
+                "domain": taken.domain,
+                "verdict": taken.confidence,
+            }
+        )
+    names = [each for each in rows[0] if each != "one"]
+    connection.execute(statement.values({each: bindparam(each) for each in names}), rows)
+
+
+#: What no two sources share: the fragment, and which of its statements.
+Spot: TypeAlias = tuple[str, int]
+
+#: What is said anew of a spot that is known. `excluded` is named by hand: SQLAlchemy's own copies
+#: the whole table each time, which took a quarter of what learning a file takes.
+_PLACED: dict[str, Any] = {
+    name: literal_column(f"excluded.{name}")
+    for name in (
+        *("insight_id", "said_id", "project_id", "heading", "kind", "scope"),
+        *("line_start", "line_end", "withdrawn_at"),
+    )
+}
+
+#: Observations of a spot at which another text is read now: of the same bytes, by another reader.
+_OTHERWISE = (
+    "DELETE FROM observations WHERE source_id IN (SELECT s.id FROM insight_sources AS s"
+    " JOIN json_each(?) AS j ON s.fragment_id = j.value ->> 0 AND s.ordinal = j.value ->> 1"
+    " WHERE s.said_id <> j.value ->> 2)"
+)
+
+_SAID = (
+    "SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM insight_sources"
+    " WHERE said_id = value AND withdrawn_at IS NULL)"
+)
+
+#: Insights that are said by files of one person alone, whatever project these are of.
+_PRIVATE = (
+    "SELECT said_id FROM insight_sources WHERE withdrawn_at IS NULL"
+    " AND said_id IN (SELECT value FROM json_each(?))"
+    " GROUP BY said_id HAVING min(path LIKE '%.local.md')"
+)
+
+#: A place of a file that was not seen in a revision.
+_UNSEEN = (
+    "SELECT 1 FROM insight_sources AS s WHERE s.path = ? AND s.withdrawn_at IS NULL"
+    " AND NOT EXISTS (SELECT 1 FROM observations AS o WHERE o.source_id = s.id"
+    " AND o.file_hash = ?) LIMIT 1"
+)
+
+
+def live_sources(connection: Connection, path: str) -> dict[Spot, str]:
+    """Return what a file says now: the insight whose text stands at each spot."""
+    query = select(
+        insight_sources.c.fragment_id, insight_sources.c.ordinal, insight_sources.c.said_id
+    ).where(insight_sources.c.path == path, insight_sources.c.withdrawn_at.is_(None))
+    return {(row.fragment_id, row.ordinal): row.said_id for row in connection.execute(query)}
+
+
+def strangers(connection: Connection, path: str, project_id: str) -> set[str]:
+    """Return the ids of insights that a file says now in the name of another project."""
+    query = select(insight_sources.c.said_id, insight_sources.c.insight_id).where(
+        insight_sources.c.path == path,
+        insight_sources.c.withdrawn_at.is_(None),
+        insight_sources.c.project_id != project_id,
+    )
+    return {each for row in connection.execute(query) for each in row}
+
+
+def has_seen(connection: Connection, path: str, revision: str) -> bool:
+    """Tell whether everything that a file says now was seen in that revision of it already."""
+    asked = (stored_text(path), revision)
+    return driver_of(connection).execute(_UNSEEN, asked).fetchone() is None
+
+
+def said_ids(connection: Connection, ids: Iterable[str]) -> set[str]:
+    """Return those of the texts that some file says now."""
+    asked = json.dumps(list(ids))
+    return {each for (each,) in driver_of(connection).execute(_SAID, (asked,))}
+
+
+def private_ids(connection: Connection, ids: Iterable[str]) -> set[str]:
+    """Return those of the texts that only files of one person say (`CLAUDE.local.md`).
+
+    They stay in their project: nobody else's text is merged with them.
+    """
+    asked = json.dumps(list(ids))
+    return {each for (each,) in driver_of(connection).execute(_PRIVATE, (asked,))}
+
+
+def hand_over(connection: Connection, path: str, project_id: str) -> None:
+    """Make what a file says now a project's: a folder inside one may have become its own."""
+    connection.execute(
+        update(insight_sources)
+        .where(insight_sources.c.path == path, insight_sources.c.withdrawn_at.is_(None))
+        .where(insight_sources.c.project_id != project_id)
+        .values({"project_id": project_id})
+    )
+
+
+def attach(
+    connection: Connection,
+    found: Sequence[InsightSource],
+    *,
+    project_id: str,
+    at: int,
+    counted: Mapping[str, str],
+) -> None:
+    """Write where insights stand; the same fragment may have moved to other lines.
+
+    `counted` names the insight for which a text counts, where that is another one.
+    """
+    rows = [
+        {
+            "insight_id": counted.get(each.said, each.said),
+            "said_id": each.said,
+            "fragment_id": each.fragment_id,
+            "ordinal": each.ordinal,
+            "project_id": project_id,
+            "path": each.path,
+            "heading": each.heading,
+            "kind": each.kind,
+            "scope": each.scope,
+            "line_start": each.line_start,
+            "line_end": each.line_end,
+            "seen_at": at,
+            "withdrawn_at": None,
+        }
+        for each in found
+    ]
+    if not rows:
+        return
+    spots = json.dumps([(*each.spot, each.said) for each in found])
+    driver_of(connection).execute(_OTHERWISE, (spots,))
+    statement = insert(insight_sources).on_conflict_do_update(
+        index_elements=["fragment_id", "ordinal"], set_=_PLACED
+    )
+    connection.execute(statement, rows)
+
+
+def observe(connection: Connection, path: str, found: Iterable[InsightSource], at: int) -> None:
+    """Note in which revision a file says what; a revision that is read again is one observation."""
+    query = select(
+        insight_sources.c.fragment_id, insight_sources.c.ordinal, insight_sources.c.id
+    ).where(insight_sources.c.path == path, insight_sources.c.withdrawn_at.is_(None))
+    ids = {(row.fragment_id, row.ordinal): row.id for row in connection.execute(query)}
+    rows = [{"source_id": ids[each.spot], "file_hash": each.file_hash, "at": at} for each in found]
+    if rows:
+        connection.execute(insert(observations).on_conflict_do_nothing(), rows)
+
+
+def withdraw(connection: Connection, spots: Iterable[Spot], at: int) -> None:
+    """Note that a file no longer says what stood at those spots."""
+    statement = (
+        update(insight_sources)
+        .where(insight_sources.c.fragment_id == bindparam("fragment"))
+        .where(insight_sources.c.ordinal == bindparam("which"))
+        .values({"withdrawn_at": at})
+    )
+    rows = [{"fragment": fragment, "which": ordinal} for fragment, ordinal in spots]
+    if rows:
+        connection.execute(statement, rows)
+
+
+_POINT = (
+    "UPDATE insights SET superseded_by = ?2, status = iif(?2 IS NULL, 'active', 'superseded')"
+    " WHERE id = ?1"
+)
+_COUNT = "UPDATE insight_sources SET insight_id = ?2 WHERE said_id = ?1 AND insight_id <> ?2"
+
+_POINTS = (
+    "SELECT id, superseded_by FROM insights WHERE superseded_by IS NOT NULL"
+    " AND id IN (SELECT value FROM json_each(?))"
+)
+_FOLLOW = (
+    "SELECT id, superseded_by FROM insights WHERE superseded_by IN (SELECT value FROM json_each(?))"
+)
+_SILENT = (
+    "SELECT value FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM insight_sources"
+    " WHERE said_id = value AND withdrawn_at IS NULL)"
+)
+_STAND = (
+    "SELECT i.id FROM json_each(?) AS j CROSS JOIN insights AS i ON i.id = j.value"  # noqa: S608 - ours
+    f" WHERE {STANDS.format(i='i')}"
+)
+
+
+def representatives(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
+    """Return which insight represents each of those that is represented by another one."""
+    asked = json.dumps(list(ids))
+    return dict(driver_of(connection).execute(_POINTS, (asked,)).fetchall())
+
+
+def followers(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
+    """Return the texts that one of those insights represents, with which."""
+    asked = json.dumps(list(ids))
+    return dict(driver_of(connection).execute(_FOLLOW, (asked,)).fetchall())
+
+
+def assign(connection: Connection, wanted: Mapping[str, str | None]) -> set[str]:
+    """Let each text count for the insight that is to represent it (None: itself).
+
+    Returns the ids whose pointer, or whose sources, changed; they are settled. A representative
+    must be nobody's follower in the end: name all texts of the groups that change.
+    """
+    changed = _point(connection, wanted)
+    settle(connection, changed)
+    return changed
+
+
+def join(connection: Connection, same: Mapping[str, str]) -> set[str]:
+    """Let new texts count for an insight that was found to say the same, as long as it does.
+
+    Returns the ids that changed, not yet settled. Between the finding and now its file may have
+    changed, or it may count for another one itself: then that one counts.
+    """
+    whole = representatives(connection, same.values())
+    wanted = {said: whole.get(other, other) for said, other in same.items()}
+    driver = driver_of(connection)
+    asked = json.dumps([*wanted, *wanted.values()])
+    stands = {each for (each,) in driver.execute(_STAND, (asked,))}
+    leads = set(followers(connection, wanted).values())
+    taken = {
+        said: other
+        for said, other in wanted.items()
+        if {said, other} <= stands and said not in leads and other not in wanted
+    }
+    return _point(connection, {said: other for said, other in taken.items() if said != other})
+
+
+def release(connection: Connection, ids: Iterable[str]) -> set[str]:
+    """Dissolve the groups of texts that no file says any more.
+
+    Returns the ids that changed, not yet settled. Whom such a text represented stands for itself
+    again, until somebody compares it anew.
+    """
+    driver = driver_of(connection)
+    silent = [each for (each,) in driver.execute(_SILENT, (json.dumps(list(ids)),))]
+    alone: dict[str, str | None] = dict.fromkeys(silent)
+    return _point(connection, alone | dict.fromkeys(followers(connection, silent)))
+
+
+def _point(connection: Connection, wanted: Mapping[str, str | None]) -> set[str]:
+    """Write pointers, and let the sources count for where they lead; return who changed."""
+    before = representatives(connection, wanted)
+    whole = {said: None if other == said else other for said, other in wanted.items()}
+    moved = {said: other for said, other in whole.items() if before.get(said) != other}
+    rows = sorted(moved.items())
+    driver = driver_of(connection)
+    driver.executemany(_POINT, rows)
+    driver.executemany(_COUNT, [(said, other or said) for said, other in rows])
+    found = set(moved) | {other for other in moved.values() if other}
+    return found | {before[said] for said in moved if said in before}
+
 
 #: What is written of an insight that is known: what of it depends on the granularity, where that
 #: is another one now. `excluded` is named by hand: SQLAlchemy's own copies the table each time,
@@ -125,13 +413,13 @@ def difference(
     connection: Connection, path: str, project_id: str, findings: Sequence[Finding]
 ) -> Difference:
     """Return what learning those findings would change."""
-    before = source_rows.live(connection, path)
+    before = live_sources(connection, path)
     said = {finding.source.spot: finding.insight_id for finding in findings}
     gone = [spot for spot in before if spot not in said]
     other = set(before.values()) ^ set(said.values())
-    changed = {*other, *merging.representatives(connection, other).values()}
-    changed |= merging.followers(connection, other).keys()
-    changed |= source_rows.strangers(connection, path, project_id)
+    changed = {*other, *representatives(connection, other).values()}
+    changed |= followers(connection, other).keys()
+    changed |= strangers(connection, path, project_id)
     return Difference(tuple(gone), tuple(sorted(changed)))
 
 
@@ -150,20 +438,20 @@ def learn(
     longer says is withdrawn; an insight that no file says any more leaves the index and stays in
     the ledger.
     """
-    before = set(source_rows.live(connection, path).values())
+    before = set(live_sources(connection, path).values())
     other = difference(connection, path, project_id, findings)
     found = [finding.source for finding in findings]
     said = {each.said for each in found}
     new = said - _known(connection, said)
     _keep(connection, findings, at)
-    counted = merging.representatives(connection, said)
-    source_rows.attach(connection, found, project_id=project_id, at=at, counted=counted)
-    source_rows.observe(connection, path, found, at)
-    source_rows.withdraw(connection, other.gone, at)
+    counted = representatives(connection, said)
+    attach(connection, found, project_id=project_id, at=at, counted=counted)
+    observe(connection, path, found, at)
+    withdraw(connection, other.gone, at)
     driver_of(connection).execute(_SEEN, (at, stored_text(path)))
-    facing.face(connection, before | said)
-    parted = merging.release(connection, before)
-    joined = merging.join(connection, same or {})
+    face(connection, before | said)
+    parted = release(connection, before)
+    joined = join(connection, same or {})
     settle(connection, before | said | parted | joined)
     numbers = {"new": len(new), "withdrawn": len(before - said), "merged": len(joined & said)}
     return Learned(tuple(sorted({*other.changed, *parted, *joined})), numbers)
@@ -171,18 +459,18 @@ def learn(
 
 def silence(connection: Connection, path: str, at: int) -> list[str]:
     """Withdraw everything a vanished file said; return the ids of insights that changed."""
-    before = source_rows.live(connection, path)
+    before = live_sources(connection, path)
     said = set(before.values())
-    source_rows.withdraw(connection, before, at)
-    facing.face(connection, said)
-    changed = said | merging.release(connection, said)
+    withdraw(connection, before, at)
+    face(connection, said)
+    changed = said | release(connection, said)
     settle(connection, changed)
     return sorted(changed)
 
 
 def count(connection: Connection, project_id: str | None = None) -> int:
     """Return how many insights are live, or how many of those a project says."""
-    query = select(func.count()).select_from(insights).where(live())
+    query = select(func.count()).select_from(insights).where(live_insights())
     if project_id is not None:
         query = query.where(insights.c.id.in_(of_project(project_id)))
     return int(connection.execute(query).scalar_one())
@@ -201,7 +489,7 @@ def count_by_project(connection: Connection) -> dict[str, int]:
         select(insight_sources.c.project_id, func.count(insight_sources.c.insight_id.distinct()))
         .join(insights, insights.c.id == insight_sources.c.insight_id)
         .where(insight_sources.c.withdrawn_at.is_(None))
-        .where(live())
+        .where(live_insights())
         .group_by(insight_sources.c.project_id)
     )
     return dict(connection.execute(query).all())
@@ -211,22 +499,22 @@ def active(
     connection: Connection, *, project_id: str | None = None, limit: int | None = None
 ) -> list[Insight]:
     """Return live insights, most believed first."""
-    query = with_evidence().where(live())
+    query = with_evidence().where(live_insights())
     if project_id is not None:
         query = query.where(insights.c.id.in_(of_project(project_id)))
     query = query.order_by(insights.c.confidence.desc(), insights.c.id)
     if limit is not None:
         query = query.limit(limit)
-    return [insightrows.insight(row) for row in connection.execute(query)]
+    return [insight_records.insight(row) for row in connection.execute(query)]
 
 
 def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Insight]:
     """Return the live insights among those ids."""
     query = with_evidence()
     return {
-        row.id: insightrows.insight(row)
+        row.id: insight_records.insight(row)
         for some in chunks(ids)
-        for row in connection.execute(query.where(insightrows.live_of(some)))
+        for row in connection.execute(query.where(insight_records.live_of(some)))
     }
 
 
@@ -240,14 +528,14 @@ def sources(
 ) -> dict[str, list[InsightSource]]:
     """Return where insights stand now, by path and line; places in the project `first` lead."""
     query = (
-        insightrows.places()
+        insight_records.places()
         .order_by(insight_sources.c.project_id != (first or ""))
         .order_by(insight_sources.c.path, insight_sources.c.line_start, insight_sources.c.ordinal)
     )
     found: dict[str, list[InsightSource]] = {}
     for some in chunks(dict.fromkeys(ids)):
         for row in connection.execute(query.where(insight_sources.c.insight_id.in_(some))):
-            found.setdefault(row.insight_id, []).append(insightrows.source(row))
+            found.setdefault(row.insight_id, []).append(insight_records.source(row))
     return found
 
 
@@ -294,5 +582,47 @@ def _keep(connection: Connection, findings: Sequence[Finding], at: int) -> None:
         for finding in findings
     ]
     statement = insert(insights).on_conflict_do_update(index_elements=["id"], set_=_SEEN_AGAIN)
+    if rows:
+        connection.execute(statement, rows)
+
+
+#: How sure the classifier is of a category for which no keyword spoke.
+UNSURE = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What an insight is taken for, and how surely."""
+
+    insight_id: str
+    category: Category
+    verdict: float
+
+
+def silent(connection: Connection, model: str, ids: Iterable[str]) -> dict[str, Matrix]:
+    """Return the vectors of the statements among those on which no keyword spoke."""
+    query = select(insights.c.id, insights.c.text_hash).where(
+        insights.c.verdict == UNSURE, insights.c.granularity == Granularity.STATEMENT
+    )
+    found: dict[str, Matrix] = {}
+    for some in chunks(sorted(ids)):
+        hashes = dict(connection.execute(query.where(insights.c.id.in_(some))).all())
+        rows = stored_vectors(connection, model, list(hashes.values()))
+        found |= {name: rows[digest] for name, digest in hashes.items() if digest in rows}
+    return found
+
+
+def take(connection: Connection, opinions: Sequence[Opinion]) -> None:
+    """Write opinions, where still no keyword speaks."""
+    one: BindParameter[str] = bindparam("one")
+    statement = (
+        update(insights)
+        .where(insights.c.id == one, insights.c.verdict == UNSURE)
+        .values({"category": bindparam("said"), "verdict": bindparam("sure")})
+    )
+    rows = [
+        {"one": each.insight_id, "said": str(each.category), "sure": each.verdict}
+        for each in opinions
+    ]
     if rows:
         connection.execute(statement, rows)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cortex_actors.storage import blobs
+from cortex_actors.storage import embeddings
 from cortex_actors.storage.heldrows import ALONE, PAIRED, HeldRows
 from cortex_actors.storage.ledger.connection import driver_of
 
@@ -137,7 +137,7 @@ class VectorMatrix:
         """Tell whether all rows would fit now; counting them is the least that a search pays."""
         (dimension,) = driver.execute(_DIMENSION, (self.model, self.model)).fetchone()
         (count,) = driver.execute("SELECT count(*) FROM passages").fetchone()
-        return bool(count * dimension * blobs.FLOAT <= self._most)
+        return bool(count * dimension * embeddings.FLOAT <= self._most)
 
     def _bring(self, driver: sqlite3.Connection) -> bool:
         """Bring in what came since; False when there is no room for it."""
@@ -171,7 +171,7 @@ class VectorMatrix:
         """Add rows that a query finds; False when they do not fit."""
         while some := found.fetchmany(_READ):
             ids, items, collections, lists, digests, vectors = zip(*some, strict=True)
-            rows, sound = blobs.rows(vectors, self._dimension * blobs.FLOAT)
+            rows, sound = embeddings.rows(vectors, self._dimension * embeddings.FLOAT)
             if is_late:
                 self._held.discard(np.array(ids))  # where a vector was made again
             if not sound.all():
@@ -194,7 +194,7 @@ class VectorMatrix:
 
         Before the rows are moved into larger arrays, those that have gone are left behind.
         """
-        held, most = self._held, self._most // (self._dimension * blobs.FLOAT)
+        held, most = self._held, self._most // (self._dimension * embeddings.FLOAT)
         many = max(_GONE_LEAST, held.count * _GONE_SHARE)
         if held.count and (held.count + new > held.room or held.gone > many):
             living = driver.execute("SELECT id FROM passages").fetchall()

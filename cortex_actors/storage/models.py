@@ -16,7 +16,7 @@ from sqlalchemy import Connection, delete, exists, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.errors import NotFound, Refused
-from cortex_actors.storage import embeddable, indexing
+from cortex_actors.storage import embeddings, indexing
 from cortex_actors.storage.ledger.files import beside, reader, size
 from cortex_actors.storage.schema import embedding_models, vectors
 
@@ -156,7 +156,7 @@ def switch(connection: Connection, model_id: str, *, but: Collection[bytes], at:
     found = coming(connection)
     if found is None or found.model_id != model_id:
         raise NotFound(f"cannot switch to {model_id}: no migration to it is under way any more")
-    missing = set(embeddable.missing(connection, model_id, len(but) + 1)) - set(but)
+    missing = set(embeddings.missing(connection, model_id, len(but) + 1)) - set(but)
     if missing:
         return len(missing)
     states = embedding_models.c.state

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cortex_actors.storage import blobs
+from cortex_actors.storage import embeddings
 from cortex_actors.storage.heldrows import ALONE
 from cortex_actors.storage.ledger.connection import driver_of
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sqlalchemy import Connection
 
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.heldrows import View
     from cortex_actors.storage.matrix import VectorMatrix
 
@@ -230,7 +230,7 @@ def _length(driver: sqlite3.Connection, model: str) -> int:
     """Return how many bytes the vectors of a model have: most of a sample."""
     query = "SELECT length(vector) FROM vectors WHERE model = ? LIMIT 100"
     lengths = Counter(each for (each,) in driver.execute(query, (model,)))
-    sound = [each for each in lengths if each % blobs.FLOAT == 0]
+    sound = [each for each in lengths if each % embeddings.FLOAT == 0]
     return max(sound, key=lambda each: (lengths[each], each), default=0)
 
 
@@ -241,8 +241,8 @@ def _ledger(
     found = driver.execute(query, bound)
     parts: list[Rows] = []
     while some := found.fetchmany(_BLOCK):
-        length = length or blobs.usual_length(row[1] for row in some)
-        rows, sound = blobs.rows([row[1] for row in some], length)
+        length = length or embeddings.usual_length(row[1] for row in some)
+        rows, sound = embeddings.rows([row[1] for row in some], length)
         parts.append(Rows([row[0] for row in some], rows, np.flatnonzero(sound)))
     return parts
 

@@ -2,6 +2,14 @@
 
 Every function takes the connection of a transaction it is part of. What principles come of is in
 `derivations`, how they stand to one another in `links`, how they fade in `fading`.
+
+Derivations: which insights a principle comes of, and how much it owes to each.
+
+Every function takes the connection of a transaction it is part of.
+
+Links: how principles stand to one another, one row for each pair.
+
+Every function takes the connection of a transaction it is part of.
 """
 
 from __future__ import annotations
@@ -14,10 +22,12 @@ import numpy as np
 from sqlalchemy import Connection, Row, func, select
 from sqlalchemy.dialects.sqlite import insert
 
-from cortex_actors.domain.insight import Granularity
+from cortex_actors.domain.insight import Decider, Granularity
 from cortex_actors.domain.principle import (
     BECOMES,
     Derivation,
+    Link,
+    LinkType,
     Origin,
     Principle,
     PrincipleCategory,
@@ -25,39 +35,186 @@ from cortex_actors.domain.principle import (
     principle_id,
 )
 from cortex_actors.rules.promotion import rank
-from cortex_actors.storage import approvals, derivations, links
-from cortex_actors.storage.derivations import derived
-from cortex_actors.storage.embedded import embedded_text, stored_vectors
+from cortex_actors.storage import reviews
+from cortex_actors.storage.embeddings import embedded_text, stored_vectors
+from cortex_actors.storage.insight_records import STANDS
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.schema import principles
-from cortex_actors.storage.standing import STANDS
-from cortex_actors.storage.tables.columns import chunks, given_text
+from cortex_actors.storage.schema import derivations, principles
+from cortex_actors.storage.tables.columns import chunks, given_text, stored_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    import sqlite3
+    from collections.abc import Collection, Iterable, Sequence
 
     from cortex_actors.domain.insight import Insight
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
 
-__all__ = [
-    "COLLECTION",
-    "WHOLE",
-    "add",
-    "by_ids",
-    "count",
-    "derive",
-    "derived",
-    "forget",
-    "given",
-    "ids",
-    "known",
-    "name_of_given",
-    "of",
-    "still_given",
-    "unapproved",
-    "unembedded",
-    "without_source",
-]
+
+_LEAVE = "DELETE FROM derivations WHERE principle_id IN (SELECT value FROM json_each(?))"
+_OWE = "INSERT INTO derivations (principle_id, insight_id, weight) VALUES (?, ?, ?)"
+
+#: The principles that come of those insights, whichever text stands for them by now.
+_COMING = (
+    "WITH asked(id) AS (SELECT value FROM json_each(?))"
+    " SELECT d.principle_id FROM derivations AS d JOIN asked ON d.insight_id = asked.id"
+    " UNION SELECT d.principle_id FROM asked CROSS JOIN insights AS i ON i.superseded_by = asked.id"
+    " CROSS JOIN derivations AS d ON d.insight_id = i.id"
+)
+
+
+def replace_derivations(
+    connection: Connection, principle_ids: Iterable[str], made: Sequence[Derivation]
+) -> None:
+    """Let those principles come of these insights and of no other."""
+    driver = driver_of(connection)
+    driver.execute(_LEAVE, (json.dumps(sorted(principle_ids)),))
+    rows = [(each.principle_id, each.insight_id, each.weight) for each in made]
+    driver.executemany(_OWE, rows)
+
+
+def load_derivations(
+    connection: Connection, principle_ids: Iterable[str]
+) -> dict[str, list[Derivation]]:
+    """Return what principles come of, by principle; the insight it owes most to first."""
+    query = select(derivations).order_by(derivations.c.weight.desc(), derivations.c.insight_id)
+    found: dict[str, list[Derivation]] = {}
+    for some in chunks(dict.fromkeys(principle_ids)):
+        for row in connection.execute(query.where(derivations.c.principle_id.in_(some))):
+            found.setdefault(row.principle_id, []).append(Derivation(*row))
+    return found
+
+
+def coming_of(connection: Connection, insight_ids: Iterable[str]) -> set[str]:
+    """Return the principles that come of those insights, or of texts that count for one of them."""
+    asked = json.dumps(sorted(set(insight_ids)))
+    return {each for (each,) in driver_of(connection).execute(_COMING, (asked,))}
+
+
+def derived(connection: Connection, ids: Iterable[str] | None = None) -> set[str]:
+    """Return the ids of insights (of those, or of all) that are principles already."""
+    query = select(derivations.c.insight_id)
+    if ids is None:
+        return set(connection.execute(query).scalars())
+    return {
+        each
+        for some in chunks(ids)
+        for each in connection.execute(query.where(derivations.c.insight_id.in_(some))).scalars()
+    }
+
+
+_COLUMNS = "source_id, target_id, type, strength, decided_by, reason"
+
+#: Links with one of those ends; asked as two, because for OR SQLite may walk all links there are.
+_OF = (
+    f"SELECT {_COLUMNS} FROM principle_links"  # noqa: S608 - names above
+    " WHERE source_id IN (SELECT value FROM json_each(?1))"
+    f" UNION SELECT {_COLUMNS} FROM principle_links"
+    " WHERE target_id IN (SELECT value FROM json_each(?1))"
+)
+
+#: A link to a principle that has gone meanwhile is not written.
+_INSERT = (
+    f"INSERT INTO principle_links ({_COLUMNS}, linked_at) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7"  # noqa: S608 - names above
+    " WHERE EXISTS (SELECT 1 FROM principles WHERE id = ?1)"
+    " AND EXISTS (SELECT 1 FROM principles WHERE id = ?2)"
+    " ON CONFLICT (source_id, target_id, type) DO UPDATE SET strength = excluded.strength,"
+    " decided_by = excluded.decided_by, reason = excluded.reason"
+)
+
+_DELETE = "DELETE FROM principle_links WHERE source_id = ? AND target_id = ? AND type = ?"
+
+#: Whoever loses a neighbour may have another one now.
+_DUE = (
+    "UPDATE principles SET linked = NULL WHERE id IN ("
+    "SELECT target_id FROM principle_links WHERE source_id IN (SELECT value FROM json_each(?1))"
+    " UNION"
+    " SELECT source_id FROM principle_links WHERE target_id IN (SELECT value FROM json_each(?1)))"
+)
+_CUT = (
+    "DELETE FROM principle_links WHERE source_id IN (SELECT value FROM json_each(?1))",
+    "DELETE FROM principle_links WHERE target_id IN (SELECT value FROM json_each(?1))",
+)
+
+
+def load_links(connection: Connection, ids: Iterable[str]) -> dict[str, list[Link]]:
+    """Return the links of each of those principles, told from it, the strongest first.
+
+    Principles without a link are left out.
+    """
+    wanted = set(ids)
+    found: dict[str, list[Link]] = {}
+    for each in touching(connection, wanted):
+        for end in wanted.intersection(each.pair):
+            found.setdefault(end, []).append(each.seen_from(end))
+    for end, some in found.items():
+        some.sort(key=lambda each, end=end: (-each.strength, each.other(end)))  # type: ignore[misc]
+    return found
+
+
+def touching(connection: Connection, ids: Collection[str]) -> list[Link]:
+    """Return the links with one of those ends, as they are kept, in order."""
+    rows = driver_of(connection).execute(_OF, (json.dumps(sorted(ids)),))
+    return sorted((_link(row) for row in rows), key=lambda each: (each.pair, each.type))
+
+
+def opposed(connection: Connection) -> list[tuple[str, str]]:
+    """Return the pairs of principles that contradict each other, in order."""
+    query = "SELECT source_id, target_id FROM principle_links WHERE type = ? ORDER BY 1, 2"
+    found = driver_of(connection).execute(query, (str(LinkType.CONTRADICTS),))
+    return [(str(source), str(target)) for source, target in found]
+
+
+def everything(connection: Connection) -> list[Link]:
+    """Return all links, as they are kept, in order."""
+    rows = driver_of(connection).execute(f"SELECT {_COLUMNS} FROM principle_links")  # noqa: S608 - names above
+    return sorted((_link(row) for row in rows), key=lambda each: (each.pair, each.type))
+
+
+def replace_links(
+    connection: Connection, gone: Collection[Link], found: Collection[Link], *, at: int
+) -> None:
+    """Delete links and write others; one that was there keeps the time at which it was drawn.
+
+    A link with an end that is no principle any more is left out.
+    """
+    driver = driver_of(connection)
+    driver.executemany(_DELETE, [_key(each) for each in gone])
+    driver.executemany(_INSERT, [(*_key(each), *_rest(each), at) for each in found])
+
+
+def cut(connection: Connection, ids: Collection[str]) -> None:
+    """Delete the links of principles, and have those that lose one linked anew."""
+    driver, asked = driver_of(connection), (json.dumps(sorted(ids)),)
+    driver.execute(_DUE, asked)
+    for statement in _CUT:
+        driver.execute(statement, asked)
+
+
+def note(connection: Connection, drawn: Iterable[tuple[str, bytes]]) -> None:
+    """Write down of what the links of principles were drawn: (id, digest)."""
+    driver_of(connection).executemany(
+        "UPDATE principles SET linked = ?2 WHERE id = ?1", list(drawn)
+    )
+
+
+def _key(link: Link) -> tuple[str, str, str]:
+    """Return what names a link, as it is kept."""
+    kept = link.kept()
+    return kept.source_id, kept.target_id, str(kept.type)
+
+
+def _rest(link: Link) -> tuple[float, str, str | bytes | None]:
+    """Return what else is kept of a link."""
+    return link.strength, str(link.decided_by), stored_text(link.reason)
+
+
+def _link(row: sqlite3.Row | tuple[Any, ...]) -> Link:
+    """Return a row as a link."""
+    source, target, kind, strength, decider, reason = row
+    return Link(
+        source, target, LinkType(kind), strength, Decider(decider), given_text(reason) or ""
+    )
+
 
 #: The name under which principles are asked; they are found without passages.
 COLLECTION = "cortex_principles"
@@ -170,13 +327,13 @@ def add(connection: Connection, made: Sequence[Principle]) -> None:
 
 def derive(connection: Connection, made: Sequence[Derivation]) -> None:
     """Let the principles that are named come of these insights and of no other."""
-    derivations.replace(connection, {each.principle_id for each in made}, made)
+    replace_derivations(connection, {each.principle_id for each in made}, made)
 
 
 def forget(connection: Connection, principle_ids: Iterable[str]) -> None:
     """Delete principles with their derivations and links: nobody shall ever be given them again."""
     gone = sorted(principle_ids)
-    links.cut(connection, gone)
+    cut(connection, gone)
     asked = json.dumps(gone)
     for statement in _FORGET:
         driver_of(connection).execute(statement, (asked,))
@@ -209,7 +366,7 @@ def given(connection: Connection, model: str) -> tuple[list[Principle], Matrix]:
 def unapproved(connection: Connection) -> list[str]:
     """Return the ids of principles that projects are given once a person approves, best first."""
     names = [each for (each,) in driver_of(connection).execute(_GIVEN)]
-    allowed = approvals.approved(connection)
+    allowed = reviews.approved(connection)
     return [each for each in names if each not in allowed]
 
 

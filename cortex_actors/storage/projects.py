@@ -1,19 +1,64 @@
-"""Registered projects and what their files looked like when they were last read."""
+"""Registered projects and what their files looked like when they were last read.
+
+The audit: what each run of the pipeline did, or why it could not.
+
+What was learned in some time, in numbers: the digest that the schedule keeps as a run.
+
+A digest goes on where the one before ended: what came at that very moment is in the later one.
+
+How much of what was asked for is still to be done: what a progress bar shows.
+
+Writes into humans' files: the ledger's side of the journal that stands behind each of them.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, func, select, update
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import (
+    Connection,
+    Row,
+    Table,
+    and_,
+    delete,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
+from sqlalchemy.dialects.sqlite import insert as upsert
 
+from cortex_actors.domain.insight import LIVE
 from cortex_actors.domain.project import Project
+from cortex_actors.files.journal import Entry, State
 from cortex_actors.files.repository import is_weak
-from cortex_actors.storage.schema import file_states, projects
+from cortex_actors.refusals import BeingWritten
+from cortex_actors.storage.embeddings import count_unembedded
+from cortex_actors.storage.schema import (
+    alerts,
+    contradictions,
+    deliveries,
+    events,
+    file_states,
+    file_writes,
+    insights,
+    principles,
+    projects,
+    resolutions,
+    runs,
+)
+from cortex_actors.topics import FILE_CHANGED, SCAN_REQUESTED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from sqlalchemy import Column, ColumnElement, Select
+
+    from cortex_actors.clock import Clock
+    from cortex_actors.storage.ledger.actor import Records
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +102,7 @@ def add(connection: Connection, project: Project) -> bool:
         "added_at": project.added_at,
         "active": 1,
     }
-    statement = insert(projects).values(row)
+    statement = upsert(projects).values(row)
     connection.execute(statement.on_conflict_do_update(index_elements=["id"], set_={"active": 1}))
     return was != 1
 
@@ -194,7 +239,7 @@ def saw(connection: Connection, state: FileState, at: int) -> None:
         "read_as": state.read_as,
         "seen_at": at,
     }
-    statement = insert(file_states).values(row)
+    statement = upsert(file_states).values(row)
     connection.execute(statement.on_conflict_do_update(index_elements=["path"], set_=row))
 
 
@@ -215,4 +260,373 @@ def _state(row: Any) -> FileState:
         row.sha256,
         row.error,
         row.read_as,
+    )
+
+
+#: How a run ended that did not do what it was for.
+FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run that has ended; it is written in the transaction of what it did."""
+
+    id: str
+    #: The actor's name.
+    kind: str
+    started_at: int
+    finished_at: int
+    #: `completed`, `unchanged` or `failed`.
+    state: str = "completed"
+    project_id: str | None = None
+    path: str | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    error: str | None = None
+    #: Of a resolution: for whom it was, and whether it was only to be looked at.
+    agent: str | None = None
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which runs somebody wants to see."""
+
+    kind: str | None = None
+    project_id: str | None = None
+    #: Only those that failed.
+    failed: bool = False
+    limit: int = 20
+
+
+def record(connection: Connection, run: Run) -> None:
+    """Write a run."""
+    row: dict[str, Any] = {
+        "id": run.id,
+        "kind": run.kind,
+        "project_id": run.project_id,
+        "path": run.path,
+        "state": run.state,
+        "started_at": run.started_at,
+        "finished_at": run.finished_at,
+        "counts": dict(run.counts),
+        "error": run.error,
+    }
+    if run.agent is not None or run.dry_run:
+        # Only a resolution has one; the others leave both columns as they are by default.
+        row |= {"agent": run.agent, "dry_run": int(run.dry_run)}
+    connection.execute(insert(runs).values(row))
+
+
+def latest(connection: Connection, kind: str, limit: int = 20) -> list[Run]:
+    """Return the newest runs of an actor, newest first."""
+    query = select(runs).where(runs.c.kind == kind).order_by(runs.c.finished_at.desc())
+    return [_run(row) for row in connection.execute(query.limit(limit))]
+
+
+def listed(connection: Connection, wanted: Wanted) -> list[Run]:
+    """Return the runs that are wanted, newest first: by id, which begins with its time."""
+    query = select(runs).order_by(runs.c.id.desc()).limit(wanted.limit)
+    if wanted.kind is not None:
+        query = query.where(runs.c.kind == wanted.kind)
+    if wanted.project_id is not None:
+        query = query.where(runs.c.project_id == wanted.project_id)
+    if wanted.failed:
+        query = query.where(runs.c.state == FAILED)
+    return [_run(row) for row in connection.execute(query)]
+
+
+def kinds(connection: Connection) -> list[str]:
+    """Return of which kinds there are runs, by name."""
+    return list(connection.execute(select(runs.c.kind).distinct().order_by("kind")).scalars())
+
+
+def _run(row: Row[Any]) -> Run:
+    """Return a row as a run."""
+    return Run(
+        id=row.id,
+        kind=row.kind,
+        started_at=row.started_at,
+        finished_at=row.finished_at,
+        state=row.state,
+        project_id=row.project_id,
+        path=row.path,
+        counts=row.counts,
+        error=row.error,
+        agent=row.agent,
+        dry_run=bool(row.dry_run),
+    )
+
+
+#: What such a run is called in the audit.
+KIND = "digest"
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What is new since a time (UTC microseconds), and what waits for somebody now."""
+
+    since: int
+    #: Texts that came and are said now; principles that were made.
+    insights: int = 0
+    principles: int = 0
+    #: Pairs that cannot both hold: found, and decided by somebody or something.
+    contradictions: int = 0
+    decided: int = 0
+    #: Hidden characters, secrets and the like in files.
+    alerts: int = 0
+    #: Runs of the pipeline that failed.
+    failures: int = 0
+    #: What waits now: for a decision, for a review, and to become principles.
+    open: int = 0
+    review: int = 0
+    candidates: int = 0
+
+    @property
+    def news(self) -> dict[str, int]:
+        """What is not nothing, in words."""
+        found = {
+            "new insights": self.insights,
+            "new principles": self.principles,
+            "new contradictions": self.contradictions,
+            "contradictions decided": self.decided,
+            "alerts": self.alerts,
+            "failed runs": self.failures,
+        }
+        return {words: number for words, number in found.items() if number}
+
+
+def since(connection: Connection) -> int:
+    """Return up to when the last digest counted; 0 without one."""
+    last = latest(connection, KIND, 1)
+    return last[0].started_at if last else 0
+
+
+def digest(connection: Connection, start: int, end: int) -> Digest:
+    """Return what is new from a time on, and before another one."""
+
+    def new(column: Column[int], *where: ColumnElement[bool]) -> int:
+        return _count(connection, column.table, column >= start, column < end, *where)
+
+    return Digest(
+        since=start,
+        insights=new(insights.c.first_seen_at, insights.c.status.in_(LIVE)),
+        principles=new(principles.c.created_at),
+        contradictions=new(contradictions.c.detected_at),
+        decided=new(contradictions.c.resolved_at),
+        alerts=new(alerts.c.found_at),
+        failures=new(runs.c.finished_at, runs.c.state == "failed"),
+        open=_count(connection, contradictions, contradictions.c.status == "unresolved"),
+        review=_count(connection, insights, insights.c.status == "pending_review"),
+        candidates=_candidates(connection),
+    )
+
+
+def _count(connection: Connection, table: Table, *where: ColumnElement[bool]) -> int:
+    """Return how many rows of a table fulfil conditions."""
+    query = select(func.count()).select_from(table).where(*where)
+    return int(connection.execute(query).scalar_one())
+
+
+def _candidates(connection: Connection) -> int:
+    """Return how many candidates the last reconciliation named."""
+    last = latest(connection, "reconciler", 1)
+    return int(last[0].counts.get("candidates", 0)) if last else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What waits, or is in hand.
+
+    Attributes:
+        scans: scans of which the files are not known yet.
+        files: files to be read.
+        texts: texts without a vector.
+        others: events that follow of them: insights to be compared, principles to be distilled.
+
+    """
+
+    scans: int
+    files: int
+    texts: int
+    others: int
+
+
+def waiting(connection: Connection, model: str) -> Waiting:
+    """Return what waits now."""
+    query = (
+        select(events.c.topic, func.count())
+        .select_from(deliveries)
+        .join(events, events.c.seq == deliveries.c.seq)
+        .group_by(events.c.topic)
+    )
+    counts = {topic: int(count) for topic, count in connection.execute(query)}
+    return Waiting(
+        scans=counts.pop(SCAN_REQUESTED, 0),
+        files=counts.pop(FILE_CHANGED, 0),
+        texts=count_unembedded(connection, model),
+        others=sum(counts.values()),
+    )
+
+
+#: What of an entry is a column of its own name.
+_COLUMNS = frozenset(each.name for each in file_writes.columns)
+
+
+class Writes:
+    """The journal of writes, in the ledger: what it says has been committed."""
+
+    def __init__(self, records: Records, clock: Clock) -> None:
+        """Remember where the rows are."""
+        self._records = records
+        self._clock = clock
+
+    async def begin(self, entry: Entry) -> Entry:
+        """Note a write; return it with its number. Raises `BeingWritten`."""
+        return await self._records.write(lambda connection: begin(connection, entry))
+
+    async def keep(self, seq: int, displaced: bytes) -> None:
+        """Keep a human's text that no file holds any more."""
+        # Acknowledged is what the person sees in his file: this must not wait for room on a disk.
+        await self._records.write(lambda connection: keep(connection, seq, displaced), vital=True)
+
+    async def end(
+        self, seq: int, state: State, *, aside: str = "", undone: int | None = None
+    ) -> None:
+        """Say how a write ended, and what of it still lies in the folder."""
+        at = self._clock.now()
+
+        def unit(connection: Connection) -> None:
+            end(connection, seq, state, at=at, aside=aside)
+            if undone is not None:
+                # What it has left in its folder is still watched.
+                _set(connection, undone, state=State.UNDONE, ended_at=at)
+
+        await self._records.write(unit, vital=True)
+
+    async def clear(self, seq: int) -> None:
+        """Say that nothing of a write lies in the folder any more."""
+        await self._records.write(lambda connection: clear(connection, seq), vital=True)
+
+    async def unfinished(self, path: str | None = None) -> Sequence[Entry]:
+        """Return writes that are pending or have left something in their folder, oldest first."""
+        return await self._records.read(lambda connection: unfinished(connection, path))
+
+    async def last(self, path: str) -> Entry | None:
+        """Return the newest write into a file that stands; None when there is none."""
+        return await self._records.read(lambda connection: last(connection, path))
+
+
+def begin(connection: Connection, entry: Entry) -> Entry:
+    """Note a write. Raises `BeingWritten` when another one into the file is pending."""
+    row = {name: value for name, value in asdict(entry).items() if name in _COLUMNS}
+    row |= {"before_bytes": entry.before, "before_sha256": entry.before_sha256}
+    del row["seq"]
+    pending = and_(file_writes.c.path == entry.path, file_writes.c.state == State.PENDING)
+    if connection.execute(select(file_writes.c.seq).where(pending)).first() is not None:
+        raise BeingWritten.of(entry.path)
+    added = connection.execute(insert(file_writes).values(row))
+    return replace(entry, seq=added.lastrowid)
+
+
+def keep(connection: Connection, seq: int, displaced: bytes) -> None:
+    """Keep a human's text that no file holds any more."""
+    _set(connection, seq, displaced=displaced)
+
+
+def end(connection: Connection, seq: int, state: State, *, at: int, aside: str = "") -> None:
+    """Say how a write ended, and what of it still lies in the folder."""
+    _set(connection, seq, state=state, ended_at=at, aside=aside)
+
+
+def clear(connection: Connection, seq: int) -> None:
+    """Say that nothing of a write lies in the folder any more."""
+    _set(connection, seq, aside="")
+
+
+def unfinished(connection: Connection, path: str | None = None) -> list[Entry]:
+    """Return writes that are pending or have left something in their folder, oldest first."""
+    open_ = or_(file_writes.c.state == State.PENDING, file_writes.c.aside != "")
+    where = open_ if path is None else and_(file_writes.c.path == path, open_)
+    return [_entry(row) for row in connection.execute(_rows().where(where))]
+
+
+def last(connection: Connection, path: str) -> Entry | None:
+    """Return the newest write into a file that stands; None when there is none."""
+    stands = and_(file_writes.c.path == path, file_writes.c.state == State.DONE)
+    newest = select(func.max(file_writes.c.seq)).where(stands).scalar_subquery()
+    row = connection.execute(_rows().where(file_writes.c.seq == newest)).first()
+    return None if row is None else _entry(row)
+
+
+def unknown(connection: Connection) -> list[tuple[str, str]]:
+    """Return the files and agents of writes that stand and of which no resolution is known.
+
+    The program ended between the two. Of a project that is followed no more that stays so.
+    """
+    later = exists().where(
+        resolutions.c.path == file_writes.c.path,
+        resolutions.c.agent == file_writes.c.agent,
+        resolutions.c.resolved_at >= file_writes.c.began_at,
+    )
+    query = (
+        select(file_writes.c.path, file_writes.c.agent)
+        .join(projects, projects.c.id == file_writes.c.project_id)
+        .where(file_writes.c.state == State.DONE, projects.c.active == 1, ~later)
+        .distinct()
+        .order_by(file_writes.c.path, file_writes.c.agent)
+    )
+    return [(path, agent) for path, agent in connection.execute(query)]
+
+
+def of(
+    connection: Connection, path: str, limit: int = 20, *, state: State | None = None
+) -> list[Entry]:
+    """Return the newest writes into a file, newest first; all, or those in one state."""
+    found = _rows().where(file_writes.c.path == path)
+    if state is not None:
+        found = found.where(file_writes.c.state == state)
+    newest = found.order_by(None).order_by(file_writes.c.seq.desc()).limit(limit)
+    return [_entry(row) for row in connection.execute(newest)]
+
+
+def prune(connection: Connection, before: int, limit: int) -> int:
+    """Delete at most so many writes that ended before a time (UTC microseconds); return how many.
+
+    One that has not ended is kept, and so is one of which something lies in a folder.
+    """
+    old = (
+        select(file_writes.c.seq)
+        .where(file_writes.c.ended_at < before, file_writes.c.aside == "")
+        .order_by(file_writes.c.seq)
+        .limit(limit)
+    )
+    return connection.execute(delete(file_writes).where(file_writes.c.seq.in_(old))).rowcount
+
+
+def _rows() -> Select[Any]:
+    """Return the query for entries, oldest first."""
+    joined = file_writes.join(projects, projects.c.id == file_writes.c.project_id)
+    return select(file_writes, projects.c.root).select_from(joined).order_by(file_writes.c.seq)
+
+
+def _set(connection: Connection, seq: int, **values: object) -> None:
+    """Change a row."""
+    connection.execute(update(file_writes).where(file_writes.c.seq == seq).values(values))
+
+
+def _entry(row: Row[Any]) -> Entry:
+    """Return a row as an entry."""
+    return Entry(
+        run_id=row.run_id,
+        project_id=row.project_id,
+        root=row.root,
+        path=row.path,
+        agent=row.agent,
+        before=row.before_bytes,
+        after_sha256=row.after_sha256,
+        aside=row.aside,
+        began_at=row.began_at,
+        seq=row.seq,
+        state=State(row.state),
+        displaced=row.displaced,
     )

@@ -2,23 +2,47 @@
 
 An insight has one review at most, the newest. It stands whatever becomes of the insight: text that
 comes back finds it. Every function takes the connection of a transaction it is part of.
+
+Revocations: the sources that count no more, until that is lifted.
+
+A row says that a person took something back; what that does to what was learned is `revoking`'s.
+Whoever takes in, promotes or gives out a text asks here, in the transaction that writes it: what
+was looked up before may be revoked by then. Every function takes the connection of a transaction
+it is part of.
+
+Approvals: what a person said about writing principles into files of other projects.
+
+A principle has one at most, the newest. Its id is made of its text's hash, so that a decision is
+about a text: other words are another principle. Every function takes the connection of a
+transaction it is part of.
 """
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from cortex_actors.domain.project import Decision, Review
-from cortex_actors.storage.schema import reviews
+from cortex_actors.domain.project import (
+    Approval,
+    Decision,
+    Review,
+    Revocation,
+    SourceKind,
+    Way,
+    innermost,
+)
+from cortex_actors.storage import projects
+from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.schema import approvals, reviews, revocations
 from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sqlalchemy import Connection, Row
+    from sqlalchemy import Connection, Row, Select
 
 
 def decide(connection: Connection, review: Review) -> None:
@@ -69,3 +93,160 @@ def listed(connection: Connection, decision: Decision) -> list[Review]:
 def _review(row: Row[Any]) -> Review:
     """Return a row as a review."""
     return Review(row.insight_id, Decision(row.decision), row.at, row.note)
+
+
+def begin(
+    connection: Connection, kind: SourceKind, key: str, *, at: int, note: str | None = None
+) -> bool:
+    """Let a source count no more; False when it does not count already."""
+    if find(connection, kind, key) is not None:
+        return False
+    row = {"kind": str(kind), "key": key, "note": note, "at": at}
+    connection.execute(insert(revocations).values(row))
+    return True
+
+
+def end(connection: Connection, kind: SourceKind, key: str, *, at: int) -> bool:
+    """Let a source count again; False when it was not taken back."""
+    statement = (
+        update(revocations)
+        .where(revocations.c.kind == str(kind), revocations.c.key == key)
+        .where(revocations.c.ended_at.is_(None))
+        .values({"ended_at": at})
+    )
+    return connection.execute(statement).rowcount == 1
+
+
+def find(connection: Connection, kind: SourceKind, key: str) -> Revocation | None:
+    """Return how a source was taken back; None when it counts."""
+    query = _open().where(revocations.c.kind == str(kind), revocations.c.key == key)
+    row = connection.execute(query).one_or_none()
+    return None if row is None else _revocation(row)
+
+
+def standing(connection: Connection) -> list[Revocation]:
+    """Return everything that is taken back now, newest first."""
+    query = _open().order_by(revocations.c.id.desc())
+    return [_revocation(row) for row in connection.execute(query)]
+
+
+def bars(connection: Connection, project_id: str, path: str) -> Revocation | None:
+    """Return what keeps a project's file from being taken in; None when nothing does.
+
+    That is its project, the file itself, or a folder that holds it. Following a folder around a
+    project makes its files no other's: the innermost project that was ever followed counts, too.
+    """
+    files = (str(SourceKind.PROJECT), str(SourceKind.PATH))
+    rows = connection.execute(_open().where(revocations.c.kind.in_(files)))
+    standing = [_revocation(row) for row in rows]
+    if not standing:
+        return None
+    inner = innermost(projects.ever(connection), path)
+    owners = {project_id} | ({inner.id} if inner is not None else set())
+    return next((e for e in standing if any(e.covers(each, path) for each in owners)), None)
+
+
+def insights(connection: Connection, ids: Iterable[str] | None = None) -> set[str]:
+    """Return the ids of the texts (of those, or all) that are taken back, whoever says them."""
+    return _keys(connection, SourceKind.INSIGHT, ids)
+
+
+def principles(connection: Connection, ids: Iterable[str] | None = None) -> set[str]:
+    """Return the ids of the principles (of those, or all) that are given to nobody any more."""
+    return _keys(connection, SourceKind.PRINCIPLE, ids)
+
+
+def _keys(connection: Connection, kind: SourceKind, ids: Iterable[str] | None) -> set[str]:
+    """Return what of a kind is taken back; a person names a few, never thousands."""
+    query = select(revocations.c.key).where(revocations.c.kind == str(kind))
+    found = set(connection.execute(query.where(revocations.c.ended_at.is_(None))).scalars())
+    return found if ids is None else found.intersection(ids)
+
+
+def _open() -> Select[Any]:
+    """Return the query for what is taken back now."""
+    return select(revocations).where(revocations.c.ended_at.is_(None))
+
+
+def _revocation(row: Row[Any]) -> Revocation:
+    """Return a row as a revocation."""
+    return Revocation(row.id, SourceKind(row.kind), row.key, row.note, row.at, row.ended_at)
+
+
+#: The one project in which principles are said, for those that no other one has ever said.
+_HOMES = (
+    "SELECT d.principle_id, min(s.project_id) FROM derivations AS d"
+    " JOIN insights AS i ON i.id = d.insight_id"
+    " JOIN insight_sources AS s ON s.insight_id = coalesce(i.superseded_by, i.id)"
+    " WHERE d.principle_id IN (SELECT value FROM json_each(?1)) GROUP BY d.principle_id"
+    " HAVING count(DISTINCT s.project_id) = 1 AND min(s.trust = 'file')"
+)
+
+
+def decide_approval(connection: Connection, made: Approval) -> None:
+    """Write a decision down, in place of an earlier one."""
+    row = {
+        "principle_id": made.principle_id,
+        "decision": str(made.decision),
+        "decided_by": made.decided_by,
+        "way": str(made.way),
+        "at": made.at,
+        "note": made.note,
+        "ended_at": None,
+    }
+    statement = insert(approvals).values(row)
+    connection.execute(statement.on_conflict_do_update(index_elements=["principle_id"], set_=row))
+
+
+def load_approvals(connection: Connection, ids: Iterable[str]) -> dict[str, Approval]:
+    """Return the decisions about those principles, by id, also those that have ended."""
+    return {
+        row.principle_id: _approval(row)
+        for some in chunks(dict.fromkeys(ids))
+        for row in connection.execute(select(approvals).where(approvals.c.principle_id.in_(some)))
+    }
+
+
+def approved(connection: Connection) -> set[str]:
+    """Return the ids of all principles that a person approved."""
+    return {each.principle_id for each in list_approvals(connection, Decision.APPROVED)}
+
+
+def list_approvals(connection: Connection, decision: Decision) -> list[Approval]:
+    """Return the decisions that said so and count now, newest first."""
+    query = select(approvals).where(approvals.c.decision == str(decision))
+    query = query.where(approvals.c.ended_at.is_(None))
+    order = (approvals.c.at.desc(), approvals.c.principle_id)
+    return [_approval(row) for row in connection.execute(query.order_by(*order))]
+
+
+def homes(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
+    """Return, of those principles, the project of each that no other one has ever said."""
+    return dict(driver_of(connection).execute(_HOMES, (json.dumps(sorted(ids)),)))
+
+
+def end_approvals(connection: Connection, ids: Iterable[str], *, at: int) -> None:
+    """Let approvals count no more, because a person took back what they are about."""
+    ours = approvals.c.decision == str(Decision.APPROVED), approvals.c.ended_at.is_(None)
+    for some in chunks(dict.fromkeys(ids)):
+        chosen = update(approvals).where(approvals.c.principle_id.in_(some), *ours)
+        connection.execute(chosen.values({"ended_at": at}))
+
+
+def restore(connection: Connection, *, ended_at: int) -> None:
+    """Let those count again that ended at that moment: its revocation was lifted."""
+    chosen = update(approvals).where(approvals.c.ended_at == ended_at)
+    connection.execute(chosen.values({"ended_at": None}))
+
+
+def _approval(row: Row[Any]) -> Approval:
+    """Return a row as a decision."""
+    return Approval(
+        row.principle_id,
+        Decision(row.decision),
+        row.at,
+        row.decided_by,
+        Way(row.way),
+        row.note,
+        row.ended_at,
+    )

@@ -17,21 +17,21 @@ from typing import TYPE_CHECKING
 from sqlalchemy import ColumnElement, and_, or_, select
 
 from cortex_actors.domain.project import SourceKind
-from cortex_actors.storage import alerts, derivations, facing, merging, principles, projects
-from cortex_actors.storage import sources as source_rows
-from cortex_actors.storage.catalogue import said_under
+from cortex_actors.storage import insight_records, insights, principles, projects
+from cortex_actors.storage import insights as source_rows
+from cortex_actors.storage.insight_evidence import voices
+from cortex_actors.storage.insight_lists import said_under
+from cortex_actors.storage.insight_records import settle
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.schema import insight_sources, resolved_bullets, revocations
 from cortex_actors.storage.schema import principles as principle_rows
-from cortex_actors.storage.standing import settle
-from cortex_actors.storage.voices import voices
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from sqlalchemy import Connection
 
-    from cortex_actors.storage.sources import Spot
+    from cortex_actors.storage.insights import Spot
 
 #: Derivations of some principles from some texts.
 _DISOWN = (
@@ -109,9 +109,9 @@ def revoke(connection: Connection, kind: SourceKind, key: str, *, at: int, least
     if kind is SourceKind.PRINCIPLE:
         return Revoked()
     spots, paths, said = _reach(connection, kind, key)
-    heads = merging.representatives(connection, said)
-    followed = merging.followers(connection, said).keys()
-    touched = derivations.coming_of(connection, {*said, *heads.values()})
+    heads = insights.representatives(connection, said)
+    followed = insights.followers(connection, said).keys()
+    touched = principles.coming_of(connection, {*said, *heads.values()})
     changed = _withdraw(connection, spots, said, at=at) | set(heads.values())
     _end_alerts(connection, kind, key, paths, at=at)
     gone = said - source_rows.said_ids(connection, said)
@@ -190,8 +190,8 @@ def _withdraw(
 ) -> set[str]:
     """Withdraw what stands at those spots; return the ids of insights that changed."""
     source_rows.withdraw(connection, spots, at)
-    facing.face(connection, said)
-    changed = said | merging.release(connection, said)
+    insights.face(connection, said)
+    changed = said | insights.release(connection, said)
     settle(connection, changed)
     return changed
 
@@ -201,10 +201,10 @@ def _end_alerts(
 ) -> None:
     """End the alerts of what is not looked at any more; files that are not, are forgotten."""
     if kind is SourceKind.INSIGHT:
-        alerts.looked_at(connection, key, at)
+        insight_records.looked_at(connection, key, at)
         return
     for path in paths:
-        alerts.end(connection, path, at)
+        insight_records.end(connection, path, at)
         projects.forget(connection, path)
 
 

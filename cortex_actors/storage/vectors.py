@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.clock import Clock
     from cortex_actors.sections import StorageSettings
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Records
     from cortex_actors.storage.verification import Verdict
 

@@ -20,7 +20,7 @@ from cortex_actors.errors import ActorAway, DeadlineExceeded, LedgerDown
 from cortex_actors.files.ignores import Ignores, mounts, silent
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
-from cortex_actors.storage import journal, projects
+from cortex_actors.storage import events, projects
 from cortex_actors.topics import FILE_CHANGED
 from cortex_actors.watching.doubt import Doubts
 from cortex_actors.watching.pending import Pending
@@ -187,7 +187,7 @@ class Watcher(AsyncioActor):
         asked = frozenset(due) if self._is_first else self._pending.repeated(due)
         if not asked:
             return frozenset()
-        return await self._parts.records.read(lambda c: journal.waiting_keys(c, READER, asked))
+        return await self._parts.records.read(lambda c: events.waiting_keys(c, READER, asked))
 
     def _known(self, connection: Connection) -> tuple[dict[str, FileState], frozenset[str]]:
         """Return what the ledger knows of our files, and the roots below ours (a query).

@@ -73,19 +73,19 @@ _DIALECT = re.compile(
 #: Today's count of what breaks a rule. A number may only fall; at the rule's goal its line goes.
 OPEN: dict[str, int] = {
     "top": 104,
-    "fragments": 229,
-    "annexes": 68,
+    "fragments": 199,
+    "annexes": 62,
     "folders": 6,
     "namesakes": 134,
     "rings": 23,
     "folder rings": 3,
-    "sqlite": 67,
+    "sqlite": 44,
     "mixins": 30,
     "lone protocols": 13,
     "wrapped functions": 6,
     "re-exports": 1,
     "positional": 803,
-    "field": 14,
+    "field": 13,
 }
 
 #: What the product may have and need not use up. The next are 61,000 code lines in 320 modules.

@@ -11,7 +11,7 @@ import pytest
 from cortex_actors.cli import entry
 from cortex_actors.cli.embeddings import _lines as lines
 from cortex_actors.home import Home
-from cortex_actors.storage import embedded, models
+from cortex_actors.storage import embeddings, models
 from cortex_actors.storage.ledger import connection
 from cortex_actors.storage.ledger.migrate import migrate
 from cortex_actors.storage.models import Chosen
@@ -39,7 +39,7 @@ def home(tmp_home: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
         models.settle(opened, SMALL, 1)
         models.begin(opened, HUGE, 2)
         rows = {bytes(32): np.ones(4, dtype=np.float32)}
-        embedded.keep_vectors(opened, HUGE.model_id, rows)
+        embeddings.keep_vectors(opened, HUGE.model_id, rows)
     engine.dispose()
     return found
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
 
     from cortex_actors.federation.adapter import Adapter
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
 
 #: Seconds that a store which answers is given: a machine may be busy.
 LONG = 20.0

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.storage.journal import LedgerJournal
+from cortex_actors.storage.events import LedgerJournal
 from cortex_actors.testing import ManualClock, MemoryJournal
 from tests.contract.bench import Bench
 from tests.storage.support import opened

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
 
 #: What makes the vectors here.
 MODEL = HashingProvider().model_id

@@ -11,7 +11,7 @@ from cortex_actors.embedding.absent import AbsentProvider
 from cortex_actors.embedding.hashing import HashingProvider
 from cortex_actors.embedding.migrator import Migrator
 from cortex_actors.runtime.ref import start_actor
-from cortex_actors.storage import embedded, models, passages
+from cortex_actors.storage import embeddings, models, passages
 from cortex_actors.storage.models import Chosen
 from cortex_actors.testing import eventually
 from tests.storage.support import opened, text_hash
@@ -152,7 +152,7 @@ class Bench:
         """Store a model's vectors."""
         rows = await HashingProvider(dimension).embed(texts)
         found = {text_hash(text): row for text, row in zip(texts, rows, strict=True)}
-        unit = partial(embedded.keep_vectors, model=f"hashing-v1-{dimension}", found=found)
+        unit = partial(embeddings.keep_vectors, model=f"hashing-v1-{dimension}", found=found)
         await self.store.write(unit)
 
     async def is_done(self, dimension: int) -> None:

@@ -19,7 +19,7 @@ from tests.pipeline.support import opened
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
 
 REDIS, AGAIN = "Redis listens on port 6379 by default", "Redis by default listens on port 6379"
 

@@ -8,8 +8,8 @@ import pytest
 
 from cortex_actors.embedding.provider import State
 from cortex_actors.errors import BadInput, EmbedderDown, ModelMissing, NotFound, Refused
-from cortex_actors.storage import embeddable, embedded, memories, memorystates, models
-from cortex_actors.storage.embeddable import Progress
+from cortex_actors.storage import embeddings, memory_records, memory_states, models
+from cortex_actors.storage.embeddings import Progress
 from cortex_actors.storage.models import Retired
 from cortex_actors.testing import EPOCH, eventually
 from tests.embedding.migrating import Bench, Steered, bench, chosen
@@ -77,7 +77,9 @@ class TestMigration:
             assert chosen(12) == await home.migrate("hashing-v1-12")
             await home.is_done(12)
             found = await home.store.read(
-                lambda c: embedded.stored_vectors(c, "hashing-v1-12", [text_hash(t) for t in MANY])
+                lambda c: embeddings.stored_vectors(
+                    c, "hashing-v1-12", [text_hash(t) for t in MANY]
+                )
             )
             expected = await Steered(12).embed(MANY)
 
@@ -112,20 +114,20 @@ class TestMigration:
             await home.migrate("hashing-v1-12")
             await home.is_done(12)
 
-        found = await home.store.read(lambda c: embeddable.progress(c, "hashing-v1-12"))
+        found = await home.store.read(lambda c: embeddings.progress(c, "hashing-v1-12"))
         assert found.total == found.done > len(MANY)
 
     async def test_inactive(self, home: Bench) -> None:
         """What an archived memory says gets its vector, too: it is found as of a date."""
         said = memory("long ago", id="a")
-        await home.store.write(lambda c: memories.save(c, [said]))
-        await home.store.write(lambda c: memorystates.archive(c, [said.id], EPOCH + 5))
+        await home.store.write(lambda c: memory_records.save(c, [said]))
+        await home.store.write(lambda c: memory_states.archive(c, [said.id], EPOCH + 5))
         async with home.runs():
             await home.migrate("hashing-v1-12")
             await home.is_done(12)
 
         digest, model = text_hash(said.text), "hashing-v1-12"
-        found = await home.store.read(lambda c: embedded.stored_vectors(c, model, [digest]))
+        found = await home.store.read(lambda c: embeddings.stored_vectors(c, model, [digest]))
         assert [digest] == list(found)
 
     async def test_poison(self, home: Bench) -> None:
@@ -135,7 +137,7 @@ class TestMigration:
             await home.migrate("hashing-v1-12")
             await home.is_done(12)
 
-        found = await home.store.read(lambda c: embeddable.progress(c, "hashing-v1-12"))
+        found = await home.store.read(lambda c: embeddings.progress(c, "hashing-v1-12"))
         assert Progress(total=40, done=38) == found
 
     async def test_same_again(self, home: Bench) -> None:
@@ -228,7 +230,7 @@ class TestEnd:
             assert chosen(8) == await home.store.read(models.active)
             with pytest.raises(NotFound, match="no migration is under way"):
                 await home.cancel()
-            kept = await home.store.read(lambda c: embeddable.progress(c, "hashing-v1-12"))
+            kept = await home.store.read(lambda c: embeddings.progress(c, "hashing-v1-12"))
             home.busy = False
             before = len(coming(home).batches)
             await home.migrate("hashing-v1-12")
@@ -272,5 +274,5 @@ class TestEnd:
         async with home.runs():
             await eventually(forgotten)
         assert Progress(40, 0) == await home.store.read(
-            lambda c: embeddable.progress(c, "hashing-v1-12")
+            lambda c: embeddings.progress(c, "hashing-v1-12")
         )

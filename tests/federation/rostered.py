@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from cortex_actors.federation.store import RecallStore
     from cortex_actors.federation.vault import Ring
     from cortex_actors.runtime.ref import ActorHandle
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
 
 #: A store's address here; nothing is ever sent to it.
 URL = "http://127.0.0.1:7420"

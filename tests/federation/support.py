@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.hit import Recall
     from cortex_actors.errors import CortexError
     from cortex_actors.federation.store import Outcome, RecallStore
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
 
 #: Whose vectors questions have.
 MODEL = "a model"

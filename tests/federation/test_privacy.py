@@ -12,7 +12,7 @@ import pytest
 from cortex_actors.domain.memory import Crumb, Realm
 from cortex_actors.federation.local import members
 from cortex_actors.federation.spec import Knobs
-from cortex_actors.storage import crumbs
+from cortex_actors.storage import agent_records
 from cortex_actors.storage.search.query import Where
 from cortex_actors.testing import EPOCH
 from tests.federation.remotes import Filed, hit, remote
@@ -49,7 +49,7 @@ def room() -> Iterator[Room]:
         room.says("ships zqlocal", path="/projects/atlas/CLAUDE.local.md")
         room.read("/docs/zqdocument.md", "ships zqdocument", tags=("zqdocument",))
         crumb = Crumb("crm_" + "0" * 26, "A", "s", "ships zqcrumb", EPOCH)
-        crumbs.leave(tables.connection, crumb)
+        agent_records.leave(tables.connection, crumb)
         yield room
 
 

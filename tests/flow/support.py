@@ -11,7 +11,7 @@ from cortex_actors.clock import SystemClock
 from cortex_actors.home import Home
 from cortex_actors.logs import LogStream
 from cortex_actors.settings import Settings
-from cortex_actors.storage import runs
+from cortex_actors.storage import projects
 from cortex_actors.testing import eventually, settled
 from cortex_actors.tree import grow
 
@@ -116,7 +116,7 @@ async def first(tree: Tree, question: str, **more: Any) -> dict[str, Any]:
 
 async def runs_of(tree: Tree, path: Path) -> list[str]:
     """Return the states of the accumulator's runs over a file, newest first."""
-    found = await tree.parts.records.read(lambda c: runs.latest(c, "accumulator", 1_000))
+    found = await tree.parts.records.read(lambda c: projects.latest(c, "accumulator", 1_000))
     return [run.state for run in found if run.path == str(path)]
 
 

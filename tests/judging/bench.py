@@ -14,7 +14,7 @@ from cortex_actors.judging.judge import Judge
 from cortex_actors.judging.layer import LayerInfo, State
 from cortex_actors.judging.question import Kind
 from cortex_actors.runtime.ref import start_actor
-from cortex_actors.storage import verdicts
+from cortex_actors.storage import contradictions
 from tests.storage.support import opened
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class Bench:
 
     async def kept(self) -> int:
         """Return how many answers the ledger has."""
-        return await self.store.read(verdicts.count)
+        return await self.store.read(contradictions.count_verdicts)
 
     async def has_kept(self) -> bool:
         """Return whether the ledger has an answer."""

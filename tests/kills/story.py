@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cortex_actors.render import fence
-from cortex_actors.storage import journal, projects
+from cortex_actors.storage import events, projects
 from cortex_actors.testing import eventually, settled
 from cortex_actors.text.sections import dialect_of
 from cortex_actors.topics import FILE_CHANGED
@@ -148,7 +148,7 @@ async def _nothing(tree: Tree, _folder: Path) -> None:
 
     async def is_still() -> bool:
         nonlocal since
-        if await tree.parts.records.read(journal.waiting):
+        if await tree.parts.records.read(events.waiting):
             since = loop.time()
         return loop.time() - since >= STILL
 

@@ -11,7 +11,7 @@ from cortex_actors.domain.event import Ids
 from cortex_actors.domain.memory import Access, Layer, Memory, Realm
 from cortex_actors.memory.custodian import NAME, Custodian
 from cortex_actors.memorysections import MemorySettings
-from cortex_actors.storage import memories, memoryrows
+from cortex_actors.storage import memory_records
 from cortex_actors.storage.schema import memory_changes
 from cortex_actors.testing import EPOCH, eventually
 
@@ -61,7 +61,7 @@ class Custody:
 
     async def save(self, *some: Memory) -> list[str]:
         """Save memories; return their ids."""
-        await self.office.write(lambda c: memories.save(c, some))
+        await self.office.write(lambda c: memory_records.save(c, some))
         return [each.id for each in some]
 
     async def read(self, *ids: str, cosine: float = 0.9, times: int = 1) -> None:
@@ -77,7 +77,7 @@ class Custody:
     async def one(self, memory_id: str) -> Memory:
         """Return a memory, whatever its state."""
         states = ("active", "merged", "archived", "superseded")
-        found = await self.office.read(lambda c: memoryrows.read(c, [memory_id], states))  # type: ignore[arg-type]
+        found = await self.office.read(lambda c: memory_records.read(c, [memory_id], states))  # type: ignore[arg-type]
         return found[memory_id]
 
     async def changes(self, memory_id: str) -> list[tuple[str, str, str | None]]:

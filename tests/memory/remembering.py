@@ -19,16 +19,16 @@ from cortex_actors.memory.planner import Planner
 from cortex_actors.memory.wish import Remembered, Wish
 from cortex_actors.memorysections import MemorySettings
 from cortex_actors.rules.contradiction import DEFAULTS
-from cortex_actors.storage import memories, memoryrows, schema
+from cortex_actors.storage import memory_records, schema
 from cortex_actors.storage.matrix import VectorMatrix
-from cortex_actors.storage.vicinity import Vicinity
+from cortex_actors.storage.similar_memories import Vicinity
 from cortex_actors.text.summary import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cortex_actors.domain.insight import Claim, Judgement
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection
     from tests.pipeline.support import Office
 
@@ -131,13 +131,13 @@ class Remembering:
 
     async def active(self) -> dict[str, str]:
         """Return the texts of what is active, by id."""
-        ids = await self.office.read(memories.active_ids)
+        ids = await self.office.read(memory_records.active_ids)
         return {each.id: each.text for each in (await self.all(*ids)).values()}
 
     async def all(self, *ids: str) -> dict[str, Memory]:
         """Return memories, whatever their state; all there are, or those."""
         wanted = list(ids) or await self.office.read(_every)
-        return await self.office.read(partial(memoryrows.read, ids=wanted, states=MemoryStatus))
+        return await self.office.read(partial(memory_records.read, ids=wanted, states=MemoryStatus))
 
     async def counts(self) -> tuple[int, int]:
         """Return how many memories are active, and how many there are."""

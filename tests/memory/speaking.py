@@ -13,7 +13,7 @@ from cortex_actors.domain.event import Ids
 from cortex_actors.errors import EmbedderDown
 from cortex_actors.memory.village import NAME, Village
 from cortex_actors.memorysections import MemorySettings
-from cortex_actors.storage import convergences, embedded, memoryrows
+from cortex_actors.storage import embeddings, memory_records, village
 from cortex_actors.storage.matrix import VectorMatrix
 from cortex_actors.storage.schema import posts_due
 from cortex_actors.testing import eventually
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cortex_actors.domain.memory import Memory
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from tests.pipeline.support import Office
 
 #: The vector space, and its dimension.
@@ -82,7 +82,7 @@ class Speaking:
         """Give a text its vector."""
         self.meanings[text] = meaning
         rows = {digest(text): meaning}
-        await self.office.write(lambda c: embedded.keep_vectors(c, MODEL, rows))
+        await self.office.write(lambda c: embeddings.keep_vectors(c, MODEL, rows))
 
     async def compared(self) -> None:
         """Return once every post was compared, turning the clock while the village rests.
@@ -93,7 +93,7 @@ class Speaking:
 
         async def nothing() -> bool:
             office.clock.advance(office.clock.due)
-            return 0 == await office.read(convergences.count_waiting) and await office.told()
+            return 0 == await office.read(village.count_waiting) and await office.told()
 
         await eventually(nothing)
 
@@ -105,7 +105,7 @@ class Speaking:
     async def one(self, memory_id: str) -> Memory:
         """Return a post, whatever its state."""
         states = ("active", "merged", "archived", "superseded")
-        found = await self.office.read(lambda c: memoryrows.read(c, [memory_id], states))  # type: ignore[arg-type]
+        found = await self.office.read(lambda c: memory_records.read(c, [memory_id], states))  # type: ignore[arg-type]
         return found[memory_id]
 
     async def waiting(self) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 from cortex_actors.domain.agent import Caller
 from cortex_actors.domain.memory import PROBE, Layer, MemoryStatus, MemoryType, Realm
 from cortex_actors.errors import BadInput, NotFound, NotYours, Refused
-from cortex_actors.storage import memorylayers, memorystates, memoryundo, schema
+from cortex_actors.storage import memory_history, memory_states, memory_undo, schema
 from cortex_actors.topics import MEMORY_MERGED, MEMORY_REMEMBERED
 from tests.memory.remembering import Planted, Remembering
 from tests.pipeline.support import opened
@@ -63,7 +63,7 @@ class TestSaving:
     async def test_inactive(self, there: Remembering) -> None:
         """A text that was archived is no reason not to say it again (M-8)."""
         first = await there.say(REDIS)
-        await there.office.write(lambda c: memorystates.archive(c, [first.id], 1))
+        await there.office.write(lambda c: memory_states.archive(c, [first.id], 1))
 
         assert "saved" == (await there.say(REDIS)).state
 
@@ -135,7 +135,7 @@ class TestMerging:
         """What a person parted is not merged again, by itself or through a third."""
         await there.say(REDIS)
         whole = await there.say(AGAIN)
-        await there.office.write(lambda c: memoryundo.split(c, whole.id, by="owner", at=1))
+        await there.office.write(lambda c: memory_undo.split(c, whole.id, by="owner", at=1))
         there.embed.at[THIRD] = (1, 0.05)
         found = await there.say(THIRD)
 
@@ -145,7 +145,7 @@ class TestMerging:
     async def test_pinned(self, there: Remembering) -> None:
         """What is pinned is kept as it is."""
         first = await there.say(REDIS)
-        await there.office.write(lambda c: memorylayers.fasten(c, first.id, 1))
+        await there.office.write(lambda c: memory_history.fasten(c, first.id, 1))
 
         assert "saved" == (await there.say(AGAIN)).state
 
@@ -253,7 +253,7 @@ class TestLinks:
     async def test_gone(self, there: Remembering) -> None:
         """What does not hold any more cannot be superseded."""
         first = await there.say(REDIS)
-        await there.office.write(lambda c: memorystates.archive(c, [first.id], 1))
+        await there.office.write(lambda c: memory_states.archive(c, [first.id], 1))
         with pytest.raises(Refused, match="does not hold"):
             await there.say(AGAIN, supersedes=(first.id,))
 

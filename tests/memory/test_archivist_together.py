@@ -10,14 +10,7 @@ import pytest
 
 from cortex_actors.errors import LedgerDown
 from cortex_actors.memory.archivist import PLANS
-from cortex_actors.storage import (
-    absorbing,
-    forgetting,
-    memorychanges,
-    memorylayers,
-    memorystates,
-    schema,
-)
+from cortex_actors.storage import memory_delete, memory_history, memory_merge, memory_states, schema
 from cortex_actors.testing import eventually
 from cortex_actors.topics import MEMORY_MERGED
 from tests.memory.remembering import Planted, Remembering
@@ -86,7 +79,7 @@ class TestAllOrNothing:
         await there.say(REDIS)
         tables = (schema.memories, schema.passages, schema.memory_changes, schema.events)
         before = [await there.rows(each) for each in tables]
-        module = memorystates if where == "form" else memorychanges
+        module = memory_states if where == "form" else memory_history
         monkeypatch.setattr(module, where, _raise)
         with pytest.raises(LedgerDown):
             await there.say(AGAIN)
@@ -123,14 +116,14 @@ class TestPlans:
         opposite = "Redis does not listen on port 6379 by default"
         there.embed.at[opposite] = (1, 0.1)
         old = await there.say(REDIS)
-        commit = absorbing.commit
+        commit = memory_merge.commit
 
-        def late(connection: Connection, plan: Plan, how: absorbing.How) -> bool:
+        def late(connection: Connection, plan: Plan, how: memory_merge.How) -> bool:
             assert [old.id] == [each.memory_id for each in plan.clashes]
-            forgetting.forget(connection, [old.id], by="owner", at=how.at)
+            memory_delete.forget(connection, [old.id], by="owner", at=how.at)
             return commit(connection, plan, how)
 
-        monkeypatch.setattr(absorbing, "commit", late)
+        monkeypatch.setattr(memory_merge, "commit", late)
         found = await there.say(opposite)
 
         assert "saved" == found.state
@@ -170,7 +163,7 @@ class TestEmbedder:
         there.office.clock.advance(there.settings.merge_again_s)
         await eventually(lambda: len(there.said(MEMORY_MERGED)) == 1)
         assert 1 == len(await there.active())
-        assert [] == await there.office.read(lambda c: absorbing.due(c, 5))
+        assert [] == await there.office.read(lambda c: memory_merge.due(c, 5))
 
     async def test_never(self, there: Remembering) -> None:
         """A text that no model takes keeps no other from being compared."""
@@ -191,11 +184,11 @@ class TestEmbedder:
         """What is pinned before it was compared waits, and keeps no other from being compared."""
         there.embed.is_away = True
         found = await there.say(REDIS)
-        await there.office.write(lambda c: memorylayers.pin(c, [found.id], at=1, by="owner"))
-        assert [] == await there.office.read(lambda c: absorbing.due(c, 5))
+        await there.office.write(lambda c: memory_history.pin(c, [found.id], at=1, by="owner"))
+        assert [] == await there.office.read(lambda c: memory_merge.due(c, 5))
 
-        await there.office.write(lambda c: memorylayers.unpin(c, [found.id], at=2, by="owner"))
-        waits = await there.office.read(lambda c: absorbing.due(c, 5))
+        await there.office.write(lambda c: memory_history.unpin(c, [found.id], at=2, by="owner"))
+        waits = await there.office.read(lambda c: memory_merge.due(c, 5))
         assert [found.id] == [each.id for each in waits]
 
     async def test_exact(self, there: Remembering) -> None:
@@ -208,7 +201,7 @@ class TestEmbedder:
     @staticmethod
     async def _none_due(there: Remembering) -> bool:
         """Tell whether nothing waits to be compared."""
-        return [] == await there.office.read(lambda c: absorbing.due(c, 5))
+        return [] == await there.office.read(lambda c: memory_merge.due(c, 5))
 
 
 def _raise(*_args: object, **_how: object) -> None:
@@ -217,7 +210,7 @@ def _raise(*_args: object, **_how: object) -> None:
 
 def _refusing(monkeypatch: pytest.MonkeyPatch, times: int) -> list[int]:
     """Let so many plans not hold; return those that are left."""
-    left, commit = list(range(times)), absorbing.commit
+    left, commit = list(range(times)), memory_merge.commit
 
     def refused(*args: Any, **how: Any) -> bool:
         if left:
@@ -225,5 +218,5 @@ def _refusing(monkeypatch: pytest.MonkeyPatch, times: int) -> list[int]:
             return False
         return commit(*args, **how)
 
-    monkeypatch.setattr(absorbing, "commit", refused)
+    monkeypatch.setattr(memory_merge, "commit", refused)
     return left

@@ -11,7 +11,7 @@ from cortex_actors.domain.event import Ids
 from cortex_actors.domain.memory import Access, Layer
 from cortex_actors.errors import DeadlineExceeded
 from cortex_actors.memory.custodian import NAME
-from cortex_actors.storage import memorystates
+from cortex_actors.storage import memory_states
 from cortex_actors.storage.ledger.actor import Records
 from cortex_actors.testing import EPOCH, eventually
 from cortex_actors.topics import CONVERGENCE_DETECTED, MEMORY_ACCESSED, MEMORY_PROMOTED
@@ -96,7 +96,7 @@ class TestWriteBehind:
         await custody.read(whole, part)
         at = custody.office.clock.now()
         await custody.office.write(
-            lambda c: memorystates.merge(c, whole, [part], at=at, by="rules")  # type: ignore[arg-type]
+            lambda c: memory_states.merge(c, whole, [part], at=at, by="rules")  # type: ignore[arg-type]
         )
         await custody.over()
 

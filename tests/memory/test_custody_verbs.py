@@ -12,7 +12,7 @@ from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import PROBE, Layer, MemoryStatus, Realm
 from cortex_actors.errors import BadInput, NotFound, NotYours, Refused
-from cortex_actors.storage import embedded, memories, memoryconflicts, memoryrows
+from cortex_actors.storage import embeddings, memory_records, similar_memories
 from cortex_actors.testing import temporary_cortex
 from cortex_actors.topics import MEMORY_MERGED
 from tests.memory.custody import memory
@@ -45,8 +45,8 @@ class House:
             sha256(each.text.encode()).digest(): row for each, row in zip(some, rows, strict=True)
         }
         model = self._parts.model()
-        await self._parts.records.write(lambda c: memories.save(c, some))
-        await self._parts.records.write(lambda c: embedded.keep_vectors(c, model, found))
+        await self._parts.records.write(lambda c: memory_records.save(c, some))
+        await self._parts.records.write(lambda c: embeddings.keep_vectors(c, model, found))
         return [each.id for each in some]
 
     def said(self, number: int, text: str, days: float = 0, **known: Any) -> Memory:
@@ -58,12 +58,16 @@ class House:
         """Note that two memories cannot both hold."""
         by = Decider.PERSON
         await self._parts.records.write(
-            lambda c: memoryconflicts.note(c, one, other, by=by, reason="at odds", at=self.now)
+            lambda c: similar_memories.note_conflict(
+                c, one, other, by=by, reason="at odds", at=self.now
+            )
         )
 
     async def one(self, name: str) -> Memory:
         """Return a memory, whatever its state."""
-        found = await self._parts.records.read(lambda c: memoryrows.read(c, [name], MemoryStatus))
+        found = await self._parts.records.read(
+            lambda c: memory_records.read(c, [name], MemoryStatus)
+        )
         return found[name]
 
 

@@ -10,7 +10,7 @@ from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.domain.memory import Layer, Memory, MemoryStatus, MemoryType, Realm
 from cortex_actors.errors import BadInput, NotFound, Refused
 from cortex_actors.memory.posting import EXISTING, SAVED, Given, Posted, keep, wished
-from cortex_actors.storage import convergences, memories, memoryrows
+from cortex_actors.storage import memory_records, village
 from cortex_actors.testing import EPOCH
 from tests.storage.things import Tables, in_memory, mem
 
@@ -43,7 +43,7 @@ def post(tables: Tables, name: str, content: str = "x", **given: Any) -> Posted:
 
 def one(tables: Tables, name: str) -> Memory:
     """Return a post."""
-    return tables.read(lambda c: memoryrows.read(c, [mem(name)], MemoryStatus))[mem(name)]
+    return tables.read(lambda c: memory_records.read(c, [mem(name)], MemoryStatus))[mem(name)]
 
 
 class TestAdmitted:
@@ -151,7 +151,7 @@ class TestKept:
 
         due = tables.rows("SELECT memory_id FROM posts_due ORDER BY memory_id")
         assert sorted([(mem("bridge"),), (mem("village"),)]) == due
-        assert 2 == tables.read(convergences.count_waiting)
+        assert 2 == tables.read(village.count_waiting)
         assert [(3,)] == tables.rows("SELECT count(*) FROM beliefs WHERE ended_at IS NULL")
 
 
@@ -185,4 +185,4 @@ class TestReplies:
             texts.append(str(caught.value).replace(mem(name), "ID"))
 
         assert texts[0] == texts[1]
-        assert 1 == tables.read(memories.count)
+        assert 1 == tables.read(memory_records.count)

@@ -12,8 +12,8 @@ from cortex_actors.domain.memory import CrumbType
 from cortex_actors.errors import BadInput
 from cortex_actors.memory.trail import NAME, Trail
 from cortex_actors.rules.admission import Given
-from cortex_actors.storage import crumbs
-from cortex_actors.storage.crumbs import Wanted
+from cortex_actors.storage import agent_records
+from cortex_actors.storage.agent_records import Wanted
 from cortex_actors.text.summary import render
 from cortex_actors.topics import CRUMB_LEFT
 from tests.pipeline.support import Office, opened
@@ -41,7 +41,7 @@ def leaving(office: Office) -> Callable[..., Any]:
 
 async def kept(office: Office) -> list[Crumb]:
     """Return all crumbs, newest first."""
-    return await office.read(lambda c: crumbs.listed(c, Wanted(), limit=99))
+    return await office.read(lambda c: agent_records.list_crumbs(c, Wanted(), limit=99))
 
 
 class TestLeave:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cortex_actors.errors import EmbedderDown
-from cortex_actors.storage import memorystates
+from cortex_actors.storage import memory_states
 from cortex_actors.testing import EPOCH, eventually
 from cortex_actors.topics import MEMORY_REMEMBERED, VILLAGE_POSTED
 from tests.memory.speaking import Speaking, direction
@@ -125,7 +125,7 @@ class TestNotices:
         """What was taken out before it was compared makes no agreement, and waits no more."""
         await village.say("A", PIN, direction(0))
         two = await village.say("B", PINNED)
-        await village.office.write(lambda c: memorystates.archive(c, [two], EPOCH))
+        await village.office.write(lambda c: memory_states.archive(c, [two], EPOCH))
         await village.compared()
 
         assert [] == village.told()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cortex_actors.domain.principle import Principle
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
 
 #: What stands for a file as a whole.
 FILE = "All of the file."

@@ -18,7 +18,7 @@ from cortex_actors.errors import EmbedderDown
 from cortex_actors.flowsections import OrganisationSettings
 from cortex_actors.pipeline.organiser import Organiser
 from cortex_actors.sections import ReconciliationSettings
-from cortex_actors.storage import derivations, principles, reviews
+from cortex_actors.storage import principles, reviews
 from cortex_actors.storage.schema import principles as principle_rows
 from cortex_actors.testing import eventually
 from cortex_actors.topics import (
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.principle import Principle
     from cortex_actors.domain.project import Project
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from tests.pipeline.support import Office
 
 #: What asks for two projects and for nothing else.
@@ -175,7 +175,9 @@ class Guild:
     async def made_of(self, text: str) -> dict[str, float]:
         """Return the insights that a principle comes of, with what it owes to each."""
         name = (await self.principles())[text].id
-        owed = (await self.office.read(lambda c: derivations.of(c, [name]))).get(name, [])
+        owed = (await self.office.read(lambda c: principles.load_derivations(c, [name]))).get(
+            name, []
+        )
         return {each.insight_id: each.weight for each in owed}
 
     async def counts(self) -> dict[str, int]:
@@ -194,7 +196,7 @@ class Guild:
 
         def look(connection: Connection) -> dict[str, Any]:
             rows = connection.execute(select(principle_rows)).all()
-            owed = derivations.of(connection, [row.id for row in rows])
+            owed = principles.load_derivations(connection, [row.id for row in rows])
             return {
                 row.id: (
                     *(row.content, row.elaboration, row.category, tuple(row.tags)),

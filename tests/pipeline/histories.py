@@ -15,7 +15,7 @@ from cortex_actors.pipeline.comparing import Comparing, Tools
 from cortex_actors.pipeline.ruling import Ruling
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.sections import ReconciliationSettings
-from cortex_actors.storage import contradictions, embedded, insights
+from cortex_actors.storage import contradictions, embeddings, insights
 from cortex_actors.storage.insights import Finding
 from cortex_actors.storage.matrix import VectorMatrix
 from cortex_actors.storage.neighbours import Neighbours
@@ -170,7 +170,7 @@ class World:
     def embed(self, connection: Connection, texts: Sequence[str]) -> None:
         """Store the vectors of texts."""
         rows = {hashlib.sha256(each.encode()).digest(): self.vectors[each] for each in texts}
-        embedded.keep_vectors(connection, MODEL, rows)
+        embeddings.keep_vectors(connection, MODEL, rows)
 
     async def reconcile(self, *, full: bool = False, weigh: bool = False) -> Reconciliation:
         """Compare what changed since the last time, or everything, and write what follows."""

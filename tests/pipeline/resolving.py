@@ -14,7 +14,7 @@ from cortex_actors.embedding.hashing import HashingProvider
 from cortex_actors.flowsections import ResolutionSettings
 from cortex_actors.pipeline.resolver import Resolver
 from cortex_actors.sections import ReconciliationSettings
-from cortex_actors.storage import embedded, insights, principles, projects, resolutions
+from cortex_actors.storage import embeddings, insights, principles, projects, resolutions
 from cortex_actors.topics import ORGANISATION_COMPLETE, RESOLUTION_REQUESTED
 from tests.pipeline.support import MODEL, Embedder, Office, finding
 from tests.storage.distilled import distilled, principle
@@ -106,7 +106,7 @@ class Resolving:
             for each, its in zip(made, said, strict=True):
                 distilled(connection, each, its.insight_id)
             vectors = {each.text_hash: row for each, row in zip(made, rows, strict=True)}
-            embedded.keep_vectors(connection, MODEL, vectors)
+            embeddings.keep_vectors(connection, MODEL, vectors)
 
         await self.office.write(work)
         return made

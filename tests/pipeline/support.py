@@ -20,9 +20,9 @@ from cortex_actors.pipeline.accumulator import Accumulator
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.ref import start_actor
 from cortex_actors.sections import AccumulationSettings, EventsSettings, StorageSettings
-from cortex_actors.storage import insights, projects, runs
+from cortex_actors.storage import insights, projects
+from cortex_actors.storage.events import LedgerJournal
 from cortex_actors.storage.insights import Finding
-from cortex_actors.storage.journal import LedgerJournal
 from cortex_actors.storage.ledger.actor import Ledger, Records
 from cortex_actors.storage.matrix import VectorMatrix
 from cortex_actors.storage.neighbours import Neighbours
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from cortex_actors.errors import CortexError
     from cortex_actors.runtime.actor import AsyncioActor
     from cortex_actors.runtime.ref import ActorHandle
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
 
 T = TypeVar("T")
 
@@ -166,9 +166,9 @@ class Office:
         query = select(func.count()).where(deliveries.c.consumer == consumer)
         return await self.read(lambda c: c.execute(query).scalar_one())
 
-    async def runs(self, kind: str = "accumulator") -> list[runs.Run]:
+    async def runs(self, kind: str = "accumulator") -> list[projects.Run]:
         """Return an actor's runs, newest first."""
-        found = await self.read(lambda c: runs.latest(c, kind, 500))
+        found = await self.read(lambda c: projects.latest(c, kind, 500))
         return sorted(found, key=lambda run: run.id, reverse=True)
 
     async def insights(self) -> list[Insight]:

@@ -8,7 +8,7 @@ import pytest
 
 from cortex_actors.domain.project import AlertKind
 from cortex_actors.sections import AccumulationSettings
-from cortex_actors.storage import alerts, insights
+from cortex_actors.storage import insight_records, insights
 from tests.pipeline.support import Embedder, Office, write
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ async def reads(office: Office, embed: Embedder, request: pytest.FixtureRequest)
 
 async def standing(office: Office) -> list[Alert]:
     """Return the alerts there are."""
-    return await office.read(alerts.standing)
+    return await office.read(insight_records.standing)
 
 
 async def everything(office: Office) -> str:

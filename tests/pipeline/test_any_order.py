@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.storage import derivations, principles
+from cortex_actors.storage import principles
 from tests.pipeline.distilling import EASY, Guild
 from tests.pipeline.histories import ids, statements
 from tests.pipeline.support import opened
@@ -118,7 +118,7 @@ class TestHistory:
             await guild.everything()
             before = await guild.state()
             await guild.everything()
-            owed = await office.read(lambda c: derivations.of(c, principles.ids(c)))
+            owed = await office.read(lambda c: principles.load_derivations(c, principles.ids(c)))
             assert before == await guild.state(), f"seed {SEED}"
             assert set(before) == owed.keys(), f"seed {SEED}"
             for some in owed.values():

@@ -9,8 +9,8 @@ from cortex_actors.errors import Refused
 from cortex_actors.files.journal import Entry, State
 from cortex_actors.pipeline import comeback
 from cortex_actors.render import fence
-from cortex_actors.storage import projects, writes
-from cortex_actors.storage.revocations import begin
+from cortex_actors.storage import projects
+from cortex_actors.storage.reviews import begin
 from tests.storage.things import in_memory
 from tests.storage.trusted import World
 
@@ -30,8 +30,8 @@ def undo(*bullets: str) -> None:
         body = "".join(f"- {each}\n" for each in bullets).encode()
         before = fence.splice(b"# One\n", body)
         entry = Entry("run_1", owner.id, owner.root, FILE, "claude", before, "0" * 64, "", 1)
-        noted = writes.begin(tables.connection, entry)
-        writes.end(tables.connection, noted.seq, State.DONE, at=2)
+        noted = projects.begin(tables.connection, entry)
+        projects.end(tables.connection, noted.seq, State.DONE, at=2)
         assert [owner] == projects.ever(tables.connection)
         begin(tables.connection, SourceKind.PATH, "/two/CLAUDE.md", at=3)
         comeback.refuse(tables.connection, FILE)

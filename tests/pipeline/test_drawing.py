@@ -12,7 +12,7 @@ from cortex_actors.domain.insight import Claim
 from cortex_actors.domain.principle import LinkType
 from cortex_actors.pipeline.drawing import Survey, affected, drawn
 from cortex_actors.rules.linking import Subject, Thresholds
-from cortex_actors.storage.subjects import Node, Shelf
+from cortex_actors.storage.principle_lists import Node, Shelf
 from cortex_actors.text.lexicon import standard
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 
 from cortex_actors.domain.principle import Origin
 from cortex_actors.domain.project import Decision, SourceKind
-from cortex_actors.storage import contradictions, revocations, spoken
+from cortex_actors.storage import contradictions, insight_evidence, reviews
 from tests.pipeline.distilling import Guild
 from tests.pipeline.histories import ids
 
@@ -81,7 +81,7 @@ class TestDamaged:
         await guild.reconcile()
         await guild.say(UTC, SMALL)
         await guild.world.reconcile()
-        name = await guild.office.read(lambda c: spoken.by_id(c, ids(SMALL)))
+        name = await guild.office.read(lambda c: insight_evidence.by_id(c, ids(SMALL)))
         digest = name[ids(SMALL)[0]].text_hash.hex()
         cut = "UPDATE vectors SET vector = substr(vector, 1, 92) WHERE hex(text_hash) = upper(?)"
         await guild.change(cut, digest)
@@ -287,7 +287,7 @@ class TestRevoked:
         await guild.say(UTC)
         await guild.reconcile()
         name = (await guild.principles())[UTC].id
-        await guild.office.write(lambda c: revocations.begin(c, SourceKind.PRINCIPLE, name, at=1))
+        await guild.office.write(lambda c: reviews.begin(c, SourceKind.PRINCIPLE, name, at=1))
         await guild.say(ALWAYS, name="AGENTS.md", by=[0, 1, 2])
         await guild.reconcile()
         await guild.everything()
@@ -295,6 +295,6 @@ class TestRevoked:
         assert [UTC] == list(await guild.principles())
         assert [] == await guild.given()
 
-        await guild.office.write(lambda c: revocations.end(c, SourceKind.PRINCIPLE, name, at=2))
+        await guild.office.write(lambda c: reviews.end(c, SourceKind.PRINCIPLE, name, at=2))
         await guild.everything()
         assert [ALWAYS] == await guild.given()

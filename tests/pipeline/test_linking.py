@@ -10,7 +10,7 @@ from cortex_actors.domain.principle import LinkType
 from cortex_actors.flowsections import OrganisationSettings
 from cortex_actors.pipeline.linking import Linked, Linker
 from cortex_actors.runtime.threads import Threads
-from cortex_actors.storage import contradictions, embedded, principles
+from cortex_actors.storage import contradictions, embeddings, principles
 from cortex_actors.storage.contradictions import Contradiction
 from cortex_actors.testing import EPOCH
 from cortex_actors.text import lexicon
@@ -46,7 +46,7 @@ class Desk:
     async def embed(self, **vectors: Sequence[float]) -> None:
         """Let texts have vectors."""
         found = {principle(text).text_hash: unit(*vector) for text, vector in vectors.items()}
-        await self.store.write(lambda c: embedded.keep_vectors(c, MODEL, found))
+        await self.store.write(lambda c: embeddings.keep_vectors(c, MODEL, found))
 
     async def make(self, *texts: str) -> None:
         """Write principles."""

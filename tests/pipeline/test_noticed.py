@@ -9,7 +9,7 @@ import pytest
 from cortex_actors.domain.event import AccumulationComplete, Ids, ReconciliationRequested
 from cortex_actors.pipeline.reconciler import LOOK, NAMED, Reconciler, _parts
 from cortex_actors.sections import ReconciliationSettings
-from cortex_actors.storage import contradictions, reconciled
+from cortex_actors.storage import contradictions
 from cortex_actors.storage.matrix import VectorMatrix
 from cortex_actors.storage.neighbours import Neighbours
 from cortex_actors.testing import eventually
@@ -103,7 +103,7 @@ class TestOtherRules:
         await world.write(project, "CLAUDE.md", [TABS, ALWAYS])
         await complete(world)
         await world.office.dismiss("reconciler")
-        before = await world.office.read(reconciled.mark)
+        before = await world.office.read(contradictions.mark)
         await employ(world.office, model="another")
         await eventually(lambda: _differs(world, before.by))
 
@@ -114,7 +114,7 @@ class TestOtherRules:
         await world.write(project, "CLAUDE.md", [TABS, ALWAYS])
         await complete(world)
         await world.office.dismiss("reconciler")
-        before = await world.office.read(reconciled.mark)
+        before = await world.office.read(contradictions.mark)
         await employ(world.office, judged=1.0, cluster=1.0)
         await eventually(lambda: _differs(world, before.by))
 
@@ -128,7 +128,7 @@ class TestOtherRules:
         assert "active" == await status(world, texts[0])
         members = 'teapot = ["teapot"]\nkettle = ["kettle"]'
         office.home.rules.write_text(f'[[family]]\nslot = "tea"\n[family.members]\n{members}\n')
-        before = await office.read(reconciled.mark)
+        before = await office.read(contradictions.mark)
         await eventually(lambda: _differs(world, before.by))
         assert "contradicted" == await status(world, texts[0])
 
@@ -180,4 +180,4 @@ async def _superseded(world: World, text: str) -> bool:
 async def _differs(world: World, by: bytes) -> bool:
     """Let a look go by; tell whether other rules have been judged by."""
     world.office.clock.advance(LOOK)
-    return by != (await world.office.read(reconciled.mark)).by
+    return by != (await world.office.read(contradictions.mark)).by

@@ -17,7 +17,7 @@ from cortex_actors.domain.insight import (
 from cortex_actors.errors import EmbedderDown
 from cortex_actors.pipeline.opinion import SecondOpinion
 from cortex_actors.rules import classification
-from cortex_actors.storage import catalogue, classified, embedded, insights, projects
+from cortex_actors.storage import embeddings, insight_lists, insights, projects
 from cortex_actors.storage.insights import Finding
 from cortex_actors.testing import EPOCH
 from tests.storage.support import ATLAS, MODEL, opened, unit
@@ -61,7 +61,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
     def work(connection: Connection) -> None:
         projects.add(connection, ATLAS)
         insights.learn(connection, findings, project_id=ATLAS.id, path=PATH, at=EPOCH)
-        embedded.keep_vectors(connection, MODEL, rows)
+        embeddings.keep_vectors(connection, MODEL, rows)
 
     async with opened(tmp_path) as found:
         await found.write(work)
@@ -96,8 +96,8 @@ async def test_opinion(store: Store) -> None:
     (found,) = await opinion.of([near, far])
     assert (near, Category.WARNING) == (found.insight_id, found.category)
 
-    await store.write(partial(classified.take, opinions=[found]))
-    known = await store.read(lambda c: catalogue.by_ids(c, [near, far]))
+    await store.write(partial(insights.take, opinions=[found]))
+    known = await store.read(lambda c: insight_lists.by_ids(c, [near, far]))
     assert [Category.WARNING, Category.FACT] == [known[each].category for each in (near, far)]
     assert [] == await opinion.of([near, far])
     assert 2 == embedder.asked

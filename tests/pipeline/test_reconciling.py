@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cortex_actors.errors import BadInput, NotFound
-from cortex_actors.storage import clusters, contradictions, merging
+from cortex_actors.storage import contradictions, insights
 from tests.pipeline.histories import DIMENSION, World, ids, unit
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class TestMerging:
 
         assert "active" == await status(world, ALWAYS)
         await world.reconcile()
-        assert {} == await office.read(lambda c: merging.representatives(c, ids(*ALL)))
+        assert {} == await office.read(lambda c: insights.representatives(c, ids(*ALL)))
 
 
 class TestContradictions:
@@ -214,20 +214,20 @@ class TestClusters:
         world.vectors = dict(zip(texts, apart(0.8, 0.1), strict=True))
         await world.write(project, "CLAUDE.md", texts)
         await world.reconcile()
-        (one,) = await world.office.read(clusters.listed)
+        (one,) = await world.office.read(contradictions.list_clusters)
         assert tuple(sorted(ids(*texts[:2]))) == one.members
         assert 0.8 == pytest.approx(one.coherence, abs=0.001)
         assert dict.fromkeys(one.members, one.id) == await world.office.read(
-            lambda c: clusters.of(c, ids(*texts))
+            lambda c: contradictions.load_clusters(c, ids(*texts))
         )
 
         await world.write(project, "CLAUDE.md", texts[1:])
         await world.reconcile()
-        assert [] == await world.office.read(clusters.listed)
+        assert [] == await world.office.read(contradictions.list_clusters)
 
     async def test_disagree(self, world: World, project: Project) -> None:
         """Who disagrees is no cluster, however near."""
         await world.write(project, "CLAUDE.md", [TABS, NEVER])
         await world.reconcile()
 
-        assert [] == await world.office.read(clusters.listed)
+        assert [] == await world.office.read(contradictions.list_clusters)

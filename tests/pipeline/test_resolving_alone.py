@@ -10,7 +10,7 @@ from cortex_actors.domain.principle import Ending
 from cortex_actors.errors import EmbedderDown
 from cortex_actors.files.journal import Entry
 from cortex_actors.render import fence
-from cortex_actors.storage.writes import Writes
+from cortex_actors.storage.projects import Writes
 from cortex_actors.testing import eventually
 from cortex_actors.topics import RESOLUTION_COMPLETE, RESOLUTION_REQUESTED
 from tests.pipeline.resolving import EVAL, HUMAN, PYTEST, TABS, Resolving

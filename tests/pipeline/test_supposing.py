@@ -10,7 +10,7 @@ import pytest
 from cortex_actors.domain.principle import LinkType, Origin
 from cortex_actors.pipeline.organiser import Organiser
 from cortex_actors.pipeline.supposing import Would
-from cortex_actors.storage import catalogue, fading, links, principles
+from cortex_actors.storage import insight_lists, principle_decay, principles
 from tests.pipeline.distilling import Guild
 from tests.pipeline.histories import ids
 
@@ -77,10 +77,10 @@ class TestPromote:
         assert found.evidence is not None
         assert replace(made, created_at=0, rank=0) == replace(found.principle, created_at=0, rank=0)
         now = guild.office.clock.now()
-        counted = await guild.office.read(lambda c: fading.evidence(c, [made.id]))
-        drawn = await guild.office.read(lambda c: links.of(c, [made.id]))
+        counted = await guild.office.read(lambda c: principle_decay.evidence(c, [made.id]))
+        drawn = await guild.office.read(lambda c: principles.load_links(c, [made.id]))
         assert counted[made.id] == found.evidence
-        assert made.rank == pytest.approx(found.evidence.rank(now, fading.Scales()))
+        assert made.rank == pytest.approx(found.evidence.rank(now, principle_decay.Scales()))
         assert tuple(drawn.get(made.id, ())) == found.links
 
     async def test_without_a_vector(self, guild: Guild) -> None:
@@ -136,7 +136,7 @@ class TestPartOf:
         made = (await guild.principles())[UTC]
         await guild.say(LOGS, by=[2])
         same = principles.of(
-            (await guild.office.read(lambda c: catalogue.by_ids(c, ids(LOGS))))[ids(LOGS)[0]], 0
+            (await guild.office.read(lambda c: insight_lists.by_ids(c, ids(LOGS))))[ids(LOGS)[0]], 0
         )
         written = replace(same, origin=Origin.SYNTHESIS)
         await guild.office.write(lambda c: principles.add(c, [written]))

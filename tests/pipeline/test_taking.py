@@ -12,7 +12,7 @@ from cortex_actors.domain.event import AccumulationComplete, ScanRequested
 from cortex_actors.domain.insight import insight_id, section_hash
 from cortex_actors.domain.project import SourceKind
 from cortex_actors.render import fence
-from cortex_actors.storage import alerts, projects, revocations, revoking
+from cortex_actors.storage import insight_records, projects, reviews, revoking
 from cortex_actors.testing import eventually
 from cortex_actors.topics import ACCUMULATION_COMPLETE, FILE_CHANGED, SCAN_REQUESTED
 from tests.pipeline.support import TWO, Embedder, Office
@@ -41,7 +41,7 @@ async def revoke(office: Office, kind: SourceKind, key: str) -> None:
     """Take a source back."""
 
     def work(connection: Connection) -> None:
-        revocations.begin(connection, kind, key, at=office.clock.now())
+        reviews.begin(connection, kind, key, at=office.clock.now())
         revoking.revoke(connection, kind, key, at=office.clock.now(), least=2)
 
     await office.write(work)
@@ -50,7 +50,7 @@ async def revoke(office: Office, kind: SourceKind, key: str) -> None:
 async def lift(office: Office, kind: SourceKind, key: str) -> None:
     """Let a source count again."""
     at = office.clock.now()
-    assert await office.write(lambda c: revocations.end(c, kind, key, at=at))
+    assert await office.write(lambda c: reviews.end(c, kind, key, at=at))
 
 
 def named(office: Office) -> list[tuple[str, ...]]:
@@ -143,7 +143,7 @@ class TestRevoked:
         path.write_text(path.read_text() + "\n## C\n\nUse ruff.\n")
         await office.changed(project, path)
 
-        found = await office.read(alerts.standing)
+        found = await office.read(insight_records.standing)
         assert ["secret"] == [str(each.kind) for each in found]
 
     @pytest.mark.parametrize("kind", [SourceKind.PROJECT, SourceKind.INSIGHT])

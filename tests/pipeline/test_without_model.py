@@ -17,7 +17,7 @@ from cortex_actors.errors import (
     MailboxFull,
 )
 from cortex_actors.sections import StorageSettings
-from cortex_actors.storage import embedded
+from cortex_actors.storage import embeddings
 from cortex_actors.storage.indexer import Indexer
 from cortex_actors.testing import eventually
 from tests.pipeline.support import MODEL, TWO, Embedder, Office, write
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cortex_actors.domain.project import Project
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
 
 
 #: How it can be that a text has no vector for now.
@@ -60,7 +60,7 @@ class TestWithoutModel:
 
         assert ["Run pytest.", "Use tabs."] == await office.contents()
         # Alone, and under its heading.
-        assert 4 == await office.read(lambda c: embedded.count_unembedded(c, MODEL))
+        assert 4 == await office.read(lambda c: embeddings.count_unembedded(c, MODEL))
         assert 0 == (await office.runs())[0].counts["embedded"]
 
     async def test_embedded_later(self, office: Office, project: Project, embed: Embedder) -> None:
@@ -84,4 +84,4 @@ class TestWithoutModel:
         async with asyncio.timeout(10):
             await eventually(lambda: 2 == len(index.held))
         assert {each.id for each in await office.insights()} == index.held
-        assert 0 == await office.read(lambda c: embedded.count_unembedded(c, MODEL))
+        assert 0 == await office.read(lambda c: embeddings.count_unembedded(c, MODEL))

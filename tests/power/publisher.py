@@ -32,7 +32,7 @@ from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.ref import start_actor
 from cortex_actors.sections import AccumulationSettings, EventsSettings, StorageSettings
 from cortex_actors.storage import projects
-from cortex_actors.storage.journal import LedgerJournal
+from cortex_actors.storage.events import LedgerJournal
 from cortex_actors.storage.ledger import actor, writer
 from cortex_actors.storage.ledger.actor import Ledger, Records
 from cortex_actors.storage.matrix import VectorMatrix
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
     from cortex_actors.runtime.ref import ActorHandle
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection
 
 T = TypeVar("T")

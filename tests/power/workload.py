@@ -18,7 +18,8 @@ from sqlalchemy import select
 
 from cortex_actors import topics
 from cortex_actors.domain.event import AccumulationComplete, Event, FileChanged, plain
-from cortex_actors.storage import append, runs
+from cortex_actors.storage import events as append
+from cortex_actors.storage import projects
 from cortex_actors.storage.schema import deliveries, events
 from cortex_actors.storage.schema import runs as run_rows
 
@@ -66,7 +67,7 @@ def of_unit(number: int) -> tuple[Event[FileChanged], ...]:
 def store(connection: Connection, number: int) -> None:
     """Do a unit of work."""
     append.store(connection, of_unit(number))
-    runs.record(connection, _run(f"unit {number}"))
+    projects.record(connection, _run(f"unit {number}"))
 
 
 def said(seq: int) -> Event[AccumulationComplete]:
@@ -76,7 +77,7 @@ def said(seq: int) -> Event[AccumulationComplete]:
 
 def settle(connection: Connection, seq: int) -> None:
     """Do the effect of a settlement."""
-    runs.record(connection, _run(f"settled {seq}"))
+    projects.record(connection, _run(f"settled {seq}"))
 
 
 def kept(connection: Connection) -> Kept:
@@ -159,10 +160,10 @@ def _complete(seq: int) -> AccumulationComplete:
 
 
 @cache
-def _run(name: str) -> runs.Run:
+def _run(name: str) -> projects.Run:
     """Return a run whose text follows from its name."""
     seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
-    return runs.Run(name, "accumulator", 0, 0, error=_text(Random(seed)))
+    return projects.Run(name, "accumulator", 0, 0, error=_text(Random(seed)))
 
 
 def _text(random: Random) -> str:

@@ -14,8 +14,8 @@ from cortex_actors.errors import CortexError
 from cortex_actors.runtime.child import ChildProcess
 from cortex_actors.runtime.ref import start_actor
 from cortex_actors.storage import indexing
+from cortex_actors.storage.events import LedgerJournal
 from cortex_actors.storage.indexer import Indexer
-from cortex_actors.storage.journal import LedgerJournal
 from cortex_actors.storage.vectors import Vectors
 from cortex_actors.testing import PATIENCE, eventually
 from supervision import ChildSpec, Supervisor
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cortex_actors.clock import Clock
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.indexlife import Spawn
     from cortex_actors.storage.vectors import IndexInfo
     from tests.storage.support import Store

@@ -22,8 +22,8 @@ from cortex_actors.home import Home
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.ref import start_actor
 from cortex_actors.sections import EventsSettings, StorageSettings
-from cortex_actors.storage import journal, runs
-from cortex_actors.storage.journal import LedgerJournal
+from cortex_actors.storage import events, projects
+from cortex_actors.storage.events import LedgerJournal
 from cortex_actors.storage.ledger.actor import Ledger, Records
 
 if TYPE_CHECKING:
@@ -41,10 +41,10 @@ class Accumulator(Consumer):
 
     async def on_changed(self, event: Event[FileChanged]) -> Outcome:
         """Write a row."""
-        run = runs.Run(f"run_{ulid(event.at)}", "accumulator", 0, 0, path=event.payload.path)
+        run = projects.Run(f"run_{ulid(event.at)}", "accumulator", 0, 0, path=event.payload.path)
         done = AccumulationComplete(run.id, None, (event.payload.path,))
         say = [self.say(topics.ACCUMULATION_COMPLETE, done)]
-        return Outcome(lambda connection: runs.record(connection, run), say)
+        return Outcome(lambda connection: projects.record(connection, run), say)
 
 
 class Reconciler(Consumer):
@@ -55,13 +55,13 @@ class Reconciler(Consumer):
     async def on_complete(self, event: Event[AccumulationComplete]) -> Outcome:
         """Write rows."""
         rows = [
-            runs.Run(f"run_{ulid(event.at)}", "reconciler", 0, 0, path=path)
+            projects.Run(f"run_{ulid(event.at)}", "reconciler", 0, 0, path=path)
             for path in event.payload.changed_ids
         ]
 
         def record(connection: Connection) -> None:
             for row in rows:
-                runs.record(connection, row)
+                projects.record(connection, row)
 
         return Outcome(record)
 
@@ -103,7 +103,7 @@ def _none_yet(connection: Connection) -> bool:
 
 def _waiting(connection: Connection) -> int:
     """Return how much waits for those who are here (nobody is the organiser)."""
-    return journal.waiting(connection)
+    return events.waiting(connection)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from cortex_actors.errors import CortexError, IndexDown
-from cortex_actors.storage import embedded
+from cortex_actors.storage import embeddings
 from cortex_actors.testing import eventually
 from tests.process.branch import INSIGHTS, running
 from tests.storage.support import Store, id_of, opened, unit
@@ -141,7 +141,7 @@ class TestGenerations:
             row[0]: np.ones(5, np.float32) / np.sqrt(np.float32(5))
             for row in await store.rows("SELECT text_hash FROM insights")
         }
-        await store.write(lambda c: embedded.keep_vectors(c, "other/5", longer))  # type: ignore[arg-type]
+        await store.write(lambda c: embeddings.keep_vectors(c, "other/5", longer))  # type: ignore[arg-type]
         async with running(store, "other/5") as branch:
             generation = await branch.ready()
             ids = await branch.ids(1, 1, 1, 1, 1)

@@ -13,7 +13,7 @@ from cortex_actors.clock import SECOND
 from cortex_actors.runtime.ref import start_actor
 from cortex_actors.schedule.scheduler import Scheduler
 from cortex_actors.sections import ScheduleSettings
-from cortex_actors.storage.journal import LedgerJournal
+from cortex_actors.storage.events import LedgerJournal
 from cortex_actors.storage.ledger import backups
 from cortex_actors.storage.schema import events
 from cortex_actors.testing import EPOCH, eventually

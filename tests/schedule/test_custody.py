@@ -13,8 +13,8 @@ from cortex_actors.domain.memory import Layer, Memory, MemoryStatus, Realm
 from cortex_actors.memorysections import MemorySettings
 from cortex_actors.runtime.ref import start_actor
 from cortex_actors.schedule.scheduler import Scheduler
-from cortex_actors.storage import memories, memoryrows
-from cortex_actors.storage.append import store
+from cortex_actors.storage import memory_records
+from cortex_actors.storage.events import store
 from cortex_actors.storage.ledger.retention import BELIEVED
 from cortex_actors.testing import eventually
 from cortex_actors.topics import MEMORY_DECAYED, MEMORY_PROMOTED
@@ -66,7 +66,7 @@ class Tended(Watched):
         """Save a working memory that was read five times and waits for its age."""
         now = self.clock.now()
         x = Memory(X, Realm.PRIVATE, "CLAUDE", "x", now, layer=Layer.WORKING, access_count=5)
-        await self.store.write(lambda c: memories.save(c, [x]))
+        await self.store.write(lambda c: memory_records.save(c, [x]))
         set_due = "UPDATE memory_attention SET due_at = ?"
         due = now + DAY * SECOND
         await self.store.write(lambda c: c.exec_driver_sql(set_due, (due,)).rowcount)
@@ -90,7 +90,7 @@ class Tended(Watched):
 
     async def one(self) -> Memory:
         """Return the memory."""
-        found = await self.store.read(lambda c: memoryrows.read(c, [X], MemoryStatus))
+        found = await self.store.read(lambda c: memory_records.read(c, [X], MemoryStatus))
         return found[X]
 
 

@@ -9,8 +9,8 @@ from cortex_actors.domain.event import Custom, Event
 from cortex_actors.domain.insight import InsightStatus
 from cortex_actors.domain.principle import Derivation
 from cortex_actors.schedule.errands import Errands
-from cortex_actors.storage import digest, fading, insights, principles, runs
-from cortex_actors.storage.append import store as store_events
+from cortex_actors.storage import insights, principle_decay, principles, projects
+from cortex_actors.storage.events import store as store_events
 from cortex_actors.storage.ledger.retention import BELIEVED
 from cortex_actors.testing import EPOCH
 from cortex_actors.topics import ORGANISATION_REQUESTED
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.event import Payload
     from cortex_actors.storage.ledger.actor import Connection
-    from cortex_actors.storage.runs import Run
+    from cortex_actors.storage.projects import Run
 
 #: A file of the project that the storage tests share.
 FILE = "/projects/atlas/CLAUDE.md"
@@ -32,7 +32,7 @@ LONG = 100 * DAY
 
 async def digests(watched: Watched) -> list[Run]:
     """Return the digests that were kept, newest first."""
-    return await watched.store.read(lambda c: runs.latest(c, digest.KIND))
+    return await watched.store.read(lambda c: projects.latest(c, projects.KIND))
 
 
 async def promoted(watched: Watched, text: str, confidence: float = 0.5) -> None:
@@ -90,7 +90,7 @@ class TestDigest:
         async with scheduled(tmp_path) as watched:
             ids = sorted(await watched.store.says(FILE, "Use tabs.", "Never use tabs."))
             await watched.store.write(lambda c: _events_of_a_day(c, ids))
-            found = await watched.store.read(lambda c: digest.digest(c, EPOCH, EPOCH + 1))
+            found = await watched.store.read(lambda c: projects.digest(c, EPOCH, EPOCH + 1))
 
         assert (2, 1, 1, 1, 1, 3) == (
             found.insights,
@@ -169,7 +169,7 @@ class TestDecay:
             assert done.work is not None
             await watched.store.write(done.work)
 
-            assert [] == await watched.store.read(lambda c: fading.faded(c, now))
+            assert [] == await watched.store.read(lambda c: principle_decay.faded(c, now))
 
     async def test_clock_ahead(self, tmp_path: Path) -> None:
         """A clock that is a hundred days ahead makes nothing old before it is believed."""
@@ -189,7 +189,7 @@ class TestDecay:
             await promoted(watched, "Use tabs.")
             ids = await watched.store.says("/projects/atlas/AGENTS.md", "Tabs, always.")
             await watched.store.write(lambda c: _merge(c, ids[0]))
-            (found,) = await watched.store.read(lambda c: fading.faded(c, EPOCH))
+            (found,) = await watched.store.read(lambda c: principle_decay.faded(c, EPOCH))
 
             assert found.rank > 0.3
 
@@ -219,7 +219,7 @@ def _events_of_a_day(connection: Connection, ids: list[str]) -> None:
         " found_at) SELECT 'secret', id, '/a', 'f', 1, 1, 'a key', ? FROM projects",
         (EPOCH,),
     )
-    failed = runs.Run("run_1", "accumulator", EPOCH, EPOCH, state="failed", error="no disk")
-    weighed = runs.Run("run_2", "reconciler", EPOCH, EPOCH, counts={"candidates": 3})
+    failed = projects.Run("run_1", "accumulator", EPOCH, EPOCH, state="failed", error="no disk")
+    weighed = projects.Run("run_2", "reconciler", EPOCH, EPOCH, counts={"candidates": 3})
     for run in (failed, weighed):
-        runs.record(connection, run)
+        projects.record(connection, run)

@@ -17,7 +17,7 @@ from cortex_actors.rules.decay import BACKUP_HOUR
 from cortex_actors.schedule import upkeep
 from cortex_actors.schedule.jobs import RETRY, SOON
 from cortex_actors.schedule.scheduler import Scheduler
-from cortex_actors.storage import forgetting, memories
+from cortex_actors.storage import memory_delete, memory_records
 from cortex_actors.storage.ledger import backups, faults, files, retention
 from cortex_actors.testing import EPOCH, eventually
 from tests.schedule.support import Ask, Watched, scheduled
@@ -316,11 +316,11 @@ class TestPrune:
         """Words of what was forgotten are written over by the clock where a crash cut that off."""
         async with scheduled(tmp_path) as watched:
             write = watched.store.write
-            await write(partial(memories.save, some=[memory("zanzibar", id="a")]))
-            await write(partial(forgetting.forget, ids=[mem("a")], by="owner", at=EPOCH))
+            await write(partial(memory_records.save, some=[memory("zanzibar", id="a")]))
+            await write(partial(memory_delete.forget, ids=[mem("a")], by="owner", at=EPOCH))
             await watched.ask("prune")
 
             assert "words of forgotten memories" in (await watched.job("prune"))["said"]
-            assert not await watched.store.read(forgetting.is_due)
+            assert not await watched.store.read(memory_delete.is_due)
             await watched.ask("prune")
             assert not (await watched.job("prune"))["said"]

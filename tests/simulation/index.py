@@ -9,7 +9,7 @@ import numpy as np
 
 from cortex_actors.errors import ChildProcessDown, DeadlineExceeded
 from cortex_actors.runtime.child import ChildError
-from cortex_actors.storage.standing import COLLECTION
+from cortex_actors.storage.insight_records import COLLECTION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -11,11 +11,11 @@ from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.consumer import LEDGER_PAUSE, Consumer
 from cortex_actors.errors import ActorAway
 from cortex_actors.runtime.names import Names
-from cortex_actors.storage import append, journal
+from cortex_actors.storage import events
 from cortex_actors.storage.indexer import Indexer
 from cortex_actors.storage.ledger.writer import Writer
+from cortex_actors.storage.projects import Writes
 from cortex_actors.storage.schema import deliveries
-from cortex_actors.storage.writes import Writes
 from cortex_actors.watching.watcher import Watcher
 from supervision import Supervisor
 from tests.simulation.scenario import FIRST_LONG, play
@@ -36,15 +36,15 @@ def acknowledges_without_the_work(plant: Plant) -> None:
     """The ledger deletes the delivery and forgets the handler's effects."""
 
     def settle(connection: Any, delivery: Any, outcome: Any) -> list[Any]:
-        connection.execute(delete(deliveries).where(journal._of(delivery.consumer, delivery.seqs)))
-        return append.store(connection, outcome.say)
+        connection.execute(delete(deliveries).where(events._of(delivery.consumer, delivery.seqs)))
+        return events.store(connection, outcome.say)
 
-    plant.setattr(journal, "_settle", settle)
+    plant.setattr(events, "_settle", settle)
 
 
 def works_twice(plant: Plant) -> None:
     """A delivery that an earlier life has settled is settled once more."""
-    settle = journal._settle
+    settle = events._settle
 
     def settle_all(connection: Any, delivery: Any, outcome: Any) -> list[Any]:
         done = settle(connection, delivery, outcome)
@@ -52,18 +52,18 @@ def works_twice(plant: Plant) -> None:
             outcome.work(connection)
         return done
 
-    plant.setattr(journal, "_settle", settle_all)
+    plant.setattr(events, "_settle", settle_all)
 
 
 def forgets_after_a_crash(plant: Plant) -> None:
     """What a handler has crashed on is never handed out again."""
-    fail = journal._fail
+    fail = events._fail
 
     def forget(connection: Any, delivery: Any, failure: Any, now: int) -> None:
         fail(connection, delivery, failure, now)
-        connection.execute(delete(deliveries).where(journal._of(delivery.consumer, delivery.seqs)))
+        connection.execute(delete(deliveries).where(events._of(delivery.consumer, delivery.seqs)))
 
-    plant.setattr(journal, "_fail", forget)
+    plant.setattr(events, "_fail", forget)
 
 
 def loses_the_wake_up(plant: Plant) -> None:

@@ -12,8 +12,8 @@ from cortex_actors.keeplookverbs import KeepLookVerbs
 from cortex_actors.keepstateverbs import KeepStateVerbs
 from cortex_actors.keepverbs import KeepVerbs
 from cortex_actors.memorysections import MemorySettings
-from cortex_actors.storage import memories, memorychanges, memorystates
-from cortex_actors.storage.memorychanges import Change
+from cortex_actors.storage import memory_history, memory_records, memory_states
+from cortex_actors.storage.memory_history import Change
 from cortex_actors.testing import EPOCH, ManualClock
 from tests.storage.things import in_memory, mem, memory
 
@@ -71,13 +71,13 @@ def furnished() -> Iterator[Desk]:
             memory("port 2", 1, id="b", thread=""),
             memory("hello", 2, id="v", realm=Realm.VILLAGE),
         ]
-        tables.write(lambda c: memories.save(c, [*some, *parts]))
+        tables.write(lambda c: memory_records.save(c, [*some, *parts]))
         whole = Memory(
             **{name: getattr(parts[0], name) for name in Memory.__slots__}
             | {"id": W, "text": "parts m and n", "abstract": "both", "summary": "all of it"}
         )
         ids = [each.id for each in parts]
-        tables.write(lambda c: memorystates.form(c, whole, ids, at=EPOCH + 3, by=Decider.RULES))
+        tables.write(lambda c: memory_states.form(c, whole, ids, at=EPOCH + 3, by=Decider.RULES))
         merge = Change(ChangeKind.MERGE, W, by="A", at=EPOCH + 3, others=tuple(ids))
-        tables.write(lambda c: memorychanges.note(c, merge))
+        tables.write(lambda c: memory_history.note(c, merge))
         yield Desk(tables)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import ChangeKind, MemoryStatus, MemoryType
 from cortex_actors.errors import Refused
-from cortex_actors.storage import memories, memorychanges, memorylayers, memorystates, memoryundo
-from cortex_actors.storage.memorychanges import Change
+from cortex_actors.storage import memory_history, memory_records, memory_states, memory_undo
+from cortex_actors.storage.memory_history import Change
 from cortex_actors.testing import EPOCH
 from tests.storage.things import mem, memory
 
@@ -69,7 +69,7 @@ class Lives:
         if any(self.known[each].text == text for each in self.active):
             return
         new = self._new(text)
-        self.tables.write(lambda c: memories.save(c, [new]))
+        self.tables.write(lambda c: memory_records.save(c, [new]))
         self.known[new.id] = Life(text, since=self.now)
 
     def merge(self, one: str, other: str) -> None:
@@ -80,7 +80,7 @@ class Lives:
         whole = self._new(self.known[one].text)
         at = self.now
         done = self.tables.write(
-            lambda c: memorystates.form(c, whole, parts, at=at, by=Decider.RULES)
+            lambda c: memory_states.form(c, whole, parts, at=at, by=Decider.RULES)
         )
         assert parts == done
         self.known[whole.id] = Life(whole.text, since=at)
@@ -92,7 +92,7 @@ class Lives:
         """Let a memory be replaced by another."""
         fits = old != new and self._is(old, ACTIVE) and self._is(new, ACTIVE)
         at = self.now
-        done = self.tables.write(lambda c: memorystates.supersede(c, old, new, at))
+        done = self.tables.write(lambda c: memory_states.supersede(c, old, new, at))
         assert [old] * fits == done
         if fits:
             self._move(old, SUPERSEDED, successor=new)
@@ -101,7 +101,7 @@ class Lives:
     def archive(self, name: str) -> None:
         """Archive a memory."""
         fits, at = self._is(name, ACTIVE), self.now
-        assert [name] * fits == self.tables.write(lambda c: memorystates.archive(c, [name], at))
+        assert [name] * fits == self.tables.write(lambda c: memory_states.archive(c, [name], at))
         if fits:
             self._move(name, ARCHIVED)
             self._note(ChangeKind.ARCHIVE, name)
@@ -111,9 +111,9 @@ class Lives:
         if not (self._is(name, ARCHIVED) or self._is(name, SUPERSEDED)):
             return
         life, at = self.known[name], self.now
-        before = self.tables.read(lambda c: memoryundo.before_restoring(c, name))
+        before = self.tables.read(lambda c: memory_undo.before_restoring(c, name))
         if self._tried(
-            lambda: self.tables.write(lambda c: memorystates.restore(c, [name], at)),
+            lambda: self.tables.write(lambda c: memory_states.restore(c, [name], at)),
             self._free([name]),
         ):
             successor = life.successor
@@ -123,7 +123,7 @@ class Lives:
     def pin(self, name: str) -> None:
         """Pin a memory."""
         fits, at = self._is(name, ACTIVE) and not self.known[name].pinned, self.now
-        pinned = self.tables.write(lambda c: memorylayers.pin(c, [name], at=at, by="owner"))
+        pinned = self.tables.write(lambda c: memory_history.pin(c, [name], at=at, by="owner"))
         assert [name] * fits == pinned
         self.known[name].pinned |= fits
 
@@ -135,7 +135,7 @@ class Lives:
         parts = list(self.deeds[newest[-1]].others) if newest else []
         fits = fits and self._free(parts, leaving=name)
         if self._tried(
-            lambda: self.tables.write(lambda c: memoryundo.split(c, name, by="owner", at=at)), fits
+            lambda: self.tables.write(lambda c: memory_undo.split(c, name, by="owner", at=at)), fits
         ):
             self._apart(newest[-1])
 
@@ -143,7 +143,7 @@ class Lives:
         """Undo a change."""
         deed, at = self.deeds[number], self.now
         if self._tried(
-            lambda: self.tables.write(lambda c: memoryundo.undo(c, number, by="owner", at=at)),
+            lambda: self.tables.write(lambda c: memory_undo.undo(c, number, by="owner", at=at)),
             not deed.undone and self._undoable(deed),
         ):
             if deed.kind is ChangeKind.MERGE:
@@ -227,7 +227,7 @@ class Lives:
     ) -> None:
         """Note a change in both."""
         change = Change(kind, name, by="owner", at=self.now, others=others, before=before or {})
-        (number,) = self.tables.write(lambda c: memorychanges.note(c, change))
+        (number,) = self.tables.write(lambda c: memory_history.note(c, change))
         self.deeds[number] = Deed(kind, name, self.now, others, successor)
 
     def _new(self, text: str) -> Memory:

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from cortex_actors.memorysections import MemorySettings
-from cortex_actors.storage import embedded, indexing, insights, knowledge, memories, projects
+from cortex_actors.storage import (
+    documents,
+    embeddings,
+    indexing,
+    insights,
+    memory_records,
+    projects,
+)
 from cortex_actors.storage.search.query import Query
 from cortex_actors.storage.search.search import Search
 from cortex_actors.testing import EPOCH
@@ -21,7 +28,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.memory import Memory
     from cortex_actors.domain.project import Project
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.search.query import Found
     from tests.storage.things import Tables
 
@@ -97,16 +104,16 @@ class Room:
 
     def remember(self, *some: Memory) -> None:
         """Save memories."""
-        memories.save(self.tables.connection, some)
+        memory_records.save(self.tables.connection, some)
 
     def read(self, source: str, *texts: str, **given: Any) -> None:
         """Learn a document."""
-        knowledge.learn(self.tables.connection, source, document(source, *texts, **given))
+        documents.learn_chunks(self.tables.connection, source, document(source, *texts, **given))
 
     def embed(self, **vectors: Sequence[float]) -> None:
         """Store vectors for passages, by their text."""
         found = {text_hash(text): unit(*vector) for text, vector in vectors.items()}
-        embedded.keep_vectors(self.tables.connection, MODEL, found)
+        embeddings.keep_vectors(self.tables.connection, MODEL, found)
 
     def tell(self) -> None:
         """Let the index be told everything that waits."""

@@ -11,7 +11,7 @@ from cortex_actors.storage.schema import index_ops, passages
 from tests.storage.vectored import MODEL, Vectored, held_by, naive
 
 if TYPE_CHECKING:
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.search.dense import Answer, Dense
 
 #: Neighbours that are looked for.

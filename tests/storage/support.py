@@ -15,7 +15,7 @@ from cortex_actors.home import Home
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.ref import ActorHandle, start_actor
 from cortex_actors.sections import StorageSettings
-from cortex_actors.storage import embedded, insights, projects
+from cortex_actors.storage import embeddings, insights, projects
 from cortex_actors.storage.insights import Finding
 from cortex_actors.storage.ledger.actor import Ledger, Records
 from cortex_actors.testing import EPOCH, ManualClock
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
 
 T = TypeVar("T")
 
@@ -90,7 +90,7 @@ class Store:
     async def embed(self, **vectors: Sequence[float]) -> None:
         """Store vectors for insights, by their content."""
         found = {text_hash(text): unit(*vector) for text, vector in vectors.items()}
-        await self.write(lambda c: embedded.keep_vectors(c, MODEL, found))
+        await self.write(lambda c: embeddings.keep_vectors(c, MODEL, found))
 
 
 @asynccontextmanager

@@ -10,7 +10,7 @@ import pytest
 from cortex_actors.domain.agent import KNOWN, Agent, unknown
 from cortex_actors.domain.memory import PROBE, Realm
 from cortex_actors.errors import BadInput
-from cortex_actors.storage import agents, memories
+from cortex_actors.storage import agent_records, memory_records
 from tests.storage.things import memory
 
 if TYPE_CHECKING:
@@ -31,12 +31,12 @@ LUMEN = Agent(
 
 def one(tables: Tables, name: str, reader: str | None = None) -> Agent | None:
     """Return an agent that somebody may know of."""
-    return tables.read(lambda c: agents.by_id(c, name, reader))
+    return tables.read(lambda c: agent_records.by_id(c, name, reader))
 
 
 def seen(tables: Tables, reader: str | None) -> set[str]:
     """Return the agents that somebody may know of, without those known from the start."""
-    found, total = tables.read(lambda c: agents.listed(c, reader, limit=100))
+    found, total = tables.read(lambda c: agent_records.listed(c, reader, limit=100))
     assert total == len(found)
     names = {each.id for each in found}
     for each in names:
@@ -47,22 +47,22 @@ def seen(tables: Tables, reader: str | None) -> set[str]:
 class TestProfile:
     def test_comes_back(self, tables: Tables) -> None:
         """A profile comes back from the ledger as it was given."""
-        tables.write(lambda c: agents.describe(c, LUMEN))
+        tables.write(lambda c: agent_records.describe(c, LUMEN))
 
         assert LUMEN == one(tables, "LUMEN")
 
     def test_anew(self, tables: Tables) -> None:
         """Another profile takes the place of the first; since when it is known stays."""
-        tables.write(lambda c: agents.describe(c, LUMEN))
+        tables.write(lambda c: agent_records.describe(c, LUMEN))
         other = replace(LUMEN, display_name="Lumen II", lineage="", registered_at=9)
-        tables.write(lambda c: agents.describe(c, other))
+        tables.write(lambda c: agent_records.describe(c, other))
 
         assert replace(other, registered_at=5) == one(tables, "LUMEN")
 
     def test_kept(self, tables: Tables) -> None:
         """Whoever has a profile keeps it when it remembers something."""
-        tables.write(lambda c: agents.describe(c, LUMEN))
-        tables.write(lambda c: agents.know(c, ["LUMEN", "VAJRA", "NEW"], at=7))
+        tables.write(lambda c: agent_records.describe(c, LUMEN))
+        tables.write(lambda c: agent_records.know(c, ["LUMEN", "VAJRA", "NEW"], at=7))
 
         found = {each: one(tables, each) for each in ("VAJRA", "NEW")}
         assert {
@@ -70,20 +70,20 @@ class TestProfile:
             "NEW": unknown("NEW", at=7),
         } == found
         assert LUMEN == one(tables, "LUMEN")
-        assert 3 == tables.read(agents.count)
+        assert 3 == tables.read(agent_records.count)
 
     def test_from_the_start(self, tables: Tables) -> None:
         """Who is known from the start is there before it did anything; nobody else is."""
         assert KNOWN["AZOTH"] == one(tables, "AZOTH")
         assert one(tables, "LUMEN") is None
         assert sorted(KNOWN) == [
-            each.id for each in tables.read(lambda c: agents.listed(c, None, limit=100))[0]
+            each.id for each in tables.read(lambda c: agent_records.listed(c, None, limit=100))[0]
         ]
 
     def test_page(self, tables: Tables) -> None:
         """A list is read in pages, by id."""
-        tables.write(lambda c: agents.describe(c, LUMEN))
-        found, total = tables.read(lambda c: agents.listed(c, None, limit=2, skip=4))
+        tables.write(lambda c: agent_records.describe(c, LUMEN))
+        found, total = tables.read(lambda c: agent_records.listed(c, None, limit=2, skip=4))
 
         assert (7, ["LUMEN", "NOURI"]) == (total, [each.id for each in found])
 
@@ -91,39 +91,43 @@ class TestProfile:
 class TestNames:
     def test_displays(self, tables: Tables) -> None:
         """What people read for an agent is its profile's name, else its id."""
-        tables.write(lambda c: agents.describe(c, LUMEN))
+        tables.write(lambda c: agent_records.describe(c, LUMEN))
 
         assert {"LUMEN": "Lumen", "AZOTH": "Azoth", "X": "X"} == tables.read(
-            lambda c: agents.displays(c, ["LUMEN", "AZOTH", "X", "X"])
+            lambda c: agent_records.displays(c, ["LUMEN", "AZOTH", "X", "X"])
         )
 
     @pytest.mark.parametrize("name", ["Azoth", "AZOTH", "azoth", "\uff21zoth", "lumen"])
     def test_of_another(self, tables: Tables, name: str) -> None:
         """Nobody is shown under a name that is read as another agent's."""
-        tables.write(lambda c: agents.describe(c, LUMEN))
+        tables.write(lambda c: agent_records.describe(c, LUMEN))
 
         with pytest.raises(BadInput, match="choose another"):
             tables.read(
-                lambda c: agents.require_own_name(c, replace(LUMEN, id="X", display_name=name))
+                lambda c: agent_records.require_own_name(
+                    c, replace(LUMEN, id="X", display_name=name)
+                )
             )
 
     def test_own(self, tables: Tables) -> None:
         """An agent is shown under its own name, however it writes it."""
-        tables.write(lambda c: agents.describe(c, LUMEN))
+        tables.write(lambda c: agent_records.describe(c, LUMEN))
 
-        tables.read(lambda c: agents.require_own_name(c, replace(LUMEN, display_name="LUMEN")))
+        tables.read(
+            lambda c: agent_records.require_own_name(c, replace(LUMEN, display_name="LUMEN"))
+        )
 
 
 class TestKnownTo:
     def test_met(self, tables: Tables) -> None:
         """An agent knows of those it met in what it may read, and of those with a profile."""
-        tables.write(lambda c: agents.describe(c, LUMEN))
+        tables.write(lambda c: agent_records.describe(c, LUMEN))
         some = [
             memory("secret", 1, agent_id="A", related=("HIDDEN",)),
             memory("said", 2, agent_id="B", realm=Realm.VILLAGE, related=("NAMED",)),
             memory("bridge", 3, agent_id="C", realm=Realm.BRIDGE, related=("A", "D")),
         ]
-        tables.write(lambda c: memories.save(c, some))
+        tables.write(lambda c: memory_records.save(c, some))
 
         village = {"LUMEN", "B", "NAMED"}
         assert village | {"A", "HIDDEN", "C", "D"} == seen(tables, "A")
@@ -135,7 +139,7 @@ class TestKnownTo:
 
     def test_probe(self, tables: Tables) -> None:
         """The agent of the daemon's trials is in nobody's list, not even the owner's."""
-        tables.write(lambda c: agents.know(c, [PROBE], at=1))
+        tables.write(lambda c: agent_records.know(c, [PROBE], at=1))
 
         assert set() == seen(tables, None) | seen(tables, "A") - {"A"}
         assert one(tables, PROBE) is None

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.project import Alert, AlertKind
-from cortex_actors.storage import alerts
+from cortex_actors.storage import insight_records
 from cortex_actors.testing import EPOCH
 from tests.storage.support import ATLAS, Store
 
@@ -22,7 +22,7 @@ HIDDEN = Alert(AlertKind.HIDDEN_UNICODE, HERE, "f2", 5, 5, "1 hidden: U+200B")
 async def note(store: Store, *found: Alert, path: str = HERE, at: int = EPOCH) -> None:
     """Let a file have those alerts."""
     await store.says("/projects/atlas/AGENTS.md")
-    await store.write(lambda c: alerts.note(c, path, found, project_id=ATLAS.id, at=at))
+    await store.write(lambda c: insight_records.note(c, path, found, project_id=ATLAS.id, at=at))
 
 
 async def rows(store: Store) -> Sequence[tuple[object, ...]]:
@@ -36,8 +36,8 @@ class TestNote:
         for _ in range(3):
             await note(store, HIDDEN, HIDDEN)
 
-        assert [HIDDEN] == await store.read(alerts.standing)
-        assert {AlertKind.HIDDEN_UNICODE: 1} == await store.read(alerts.count)
+        assert [HIDDEN] == await store.read(insight_records.standing)
+        assert {AlertKind.HIDDEN_UNICODE: 1} == await store.read(insight_records.count)
 
     async def test_ends(self, store: Store) -> None:
         """An alert ends when its file no longer says it, stays in the ledger, and may come back."""
@@ -47,21 +47,21 @@ class TestNote:
         await note(store, HIDDEN)
 
         assert [("hidden_unicode", HIDDEN.detail, None, EPOCH + 1)] == ended
-        assert [HIDDEN] == await store.read(alerts.standing)
+        assert [HIDDEN] == await store.read(insight_records.standing)
 
     async def test_of_another_file(self, store: Store) -> None:
         """One file's alerts do not end another's."""
         await note(store, HIDDEN)
         await note(store, path="/projects/atlas/GEMINI.md")
 
-        assert [HIDDEN] == await store.read(lambda c: alerts.standing(c, HERE))
+        assert [HIDDEN] == await store.read(lambda c: insight_records.standing(c, HERE))
 
     async def test_moved(self, store: Store) -> None:
         """What moved within its file is the same alert on another line."""
         await note(store, HIDDEN)
         await note(store, replace(HIDDEN, line_start=9, line_end=9))
 
-        assert [9] == [each.line_start for each in await store.read(alerts.standing)]
+        assert [9] == [each.line_start for each in await store.read(insight_records.standing)]
 
 
 class TestSecrets:
@@ -85,4 +85,4 @@ class TestSecrets:
         await note(store, replace(SECRET, value="ghp_xyz"))
         (row,) = await store.rows("SELECT name, length(value) FROM meta")
 
-        assert (alerts.KEY, alerts.KEY_BYTES) == row
+        assert (insight_records.KEY, insight_records.KEY_BYTES) == row

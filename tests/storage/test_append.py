@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from cortex_actors import topics
 from cortex_actors.bus.bus import Bus
 from cortex_actors.domain.event import Custom, FileChanged
-from cortex_actors.storage.append import store as append
+from cortex_actors.storage.events import store as append
 from cortex_actors.testing import MemoryJournal
 
 if TYPE_CHECKING:

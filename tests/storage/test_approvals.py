@@ -12,8 +12,8 @@ from sqlalchemy import insert
 from cortex_actors.domain.insight import statement_hash
 from cortex_actors.domain.principle import Ending, Given
 from cortex_actors.domain.project import Approval, Decision, Project, Review, SourceKind, Way
-from cortex_actors.storage import approvals, projects, resolutions, reviews, revocations
 from cortex_actors.storage import principles as rows
+from cortex_actors.storage import projects, resolutions, reviews
 from cortex_actors.storage.ledger import connection as opening
 from cortex_actors.storage.ledger import migrate
 from cortex_actors.storage.resolutions import Resolution
@@ -40,24 +40,24 @@ class TestDecide:
         """A decision takes the place of an earlier one, and a rejection is no approval."""
         connection = tables.connection
         for at, decision in enumerate((Decision.APPROVED, Decision.REJECTED), start=1):
-            approvals.decide(connection, approved("pri_a", at, decision))
-        approvals.decide(connection, approved("pri_b", 3))
+            reviews.decide_approval(connection, approved("pri_a", at, decision))
+        reviews.decide_approval(connection, approved("pri_b", 3))
 
-        assert {"pri_b"} == approvals.approved(connection)
-        found = approvals.of(connection, ["pri_a", "pri_x"])
+        assert {"pri_b"} == reviews.approved(connection)
+        found = reviews.load_approvals(connection, ["pri_a", "pri_x"])
         assert {"pri_a": approved("pri_a", 2, Decision.REJECTED)} == found
 
     def test_ends(self, tables: Tables) -> None:
         """What ended with a revocation counts again with its end, and nothing else does."""
         connection = tables.connection
         for name, at in (("pri_a", 5), ("pri_b", 6), ("pri_c", 7)):
-            approvals.decide(connection, approved(name, 1))
-            approvals.end(connection, [name, "pri_x"], at=at)
-        approvals.decide(connection, approved("pri_c", 8))
-        assert {"pri_c"} == approvals.approved(connection)
-        approvals.restore(connection, ended_at=5)
+            reviews.decide_approval(connection, approved(name, 1))
+            reviews.end_approvals(connection, [name, "pri_x"], at=at)
+        reviews.decide_approval(connection, approved("pri_c", 8))
+        assert {"pri_c"} == reviews.approved(connection)
+        reviews.restore(connection, ended_at=5)
 
-        assert {"pri_a", "pri_c"} == approvals.approved(connection)
+        assert {"pri_a", "pri_c"} == reviews.approved(connection)
 
 
 class TestUpgrade:
@@ -69,11 +69,11 @@ class TestUpgrade:
             _at_version_6(connection)
             _stands(connection, "asked", ASKED.id, REVOKED.id)
             _stands(connection, "itself", ITSELF.id, itself=True)
-            revocations.begin(connection, SourceKind.PRINCIPLE, REVOKED.id, at=3)
+            reviews.begin(connection, SourceKind.PRINCIPLE, REVOKED.id, at=3)
             promoted = _promoted(connection, "Promote it.")
         migrate.migrate(engine, path)
         with engine.connect() as connection:
-            every = approvals.listed(connection, Decision.APPROVED)
+            every = reviews.list_approvals(connection, Decision.APPROVED)
         engine.dispose()
         found = {each.principle_id: each for each in every}
 

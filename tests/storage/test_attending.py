@@ -14,8 +14,8 @@ from sqlalchemy import select
 from cortex_actors.domain.memory import PROBE, Layer, MemoryStatus
 from cortex_actors.rules import decay
 from cortex_actors.rules.decay import CLOSE, DECAYS, HOUR, Decay, kept
-from cortex_actors.storage import attending, memories, memoryrows, memorystates
-from cortex_actors.storage.attending import Reading
+from cortex_actors.storage import memory_attention, memory_records, memory_states
+from cortex_actors.storage.memory_attention import Reading
 from cortex_actors.storage.schema import memories as rows
 from cortex_actors.storage.search.presence import faded, present
 from cortex_actors.testing import EPOCH
@@ -59,7 +59,7 @@ def scene() -> Iterator[tuple[Tables, list[Memory]]]:
     """Give memories of every kind, in tables that no test changes."""
     with in_memory() as tables:
         some = scattered()
-        tables.write(lambda c: memories.save(c, some))
+        tables.write(lambda c: memory_records.save(c, some))
         yield tables, some
 
 
@@ -116,36 +116,38 @@ def _has_faded(memory: Memory, at: int, decays: dict[Layer, Decay]) -> bool:
 class TestRead:
     def test_counts(self, tables: Tables) -> None:
         """What was read is counted, its time is the latest, and its attention the formula's."""
-        tables.write(lambda c: memories.save(c, [memory("x", layer=Layer.WORKING)]))
+        tables.write(lambda c: memory_records.save(c, [memory("x", layer=Layer.WORKING)]))
         now = EPOCH + 80 * HOUR
         for at in (now - 72 * HOUR, now - 73 * HOUR):  # the second one came late
             readings = {mem("x"): Reading(2, at)}
-            tables.write(partial(attending.read, readings=readings, now=now, decays=DECAYS))
+            tables.write(partial(memory_attention.read, readings=readings, now=now, decays=DECAYS))
 
-        found = tables.read(lambda c: memoryrows.read(c, [mem("x")], MemoryStatus))[mem("x")]
+        found = tables.read(lambda c: memory_records.read(c, [mem("x")], MemoryStatus))[mem("x")]
         assert (4, now - 72 * HOUR) == (found.access_count, found.accessed_at)
         assert 0.9 == found.attention
 
     def test_active_alone(self, tables: Tables) -> None:
         """What is unknown, is not active or is a probe is left alone."""
         some = [memory("gone"), memory("probe", agent_id=PROBE, thread="")]
-        tables.write(lambda c: memories.save(c, some))
-        tables.write(lambda c: memorystates.archive(c, [mem("gone")], EPOCH))
+        tables.write(lambda c: memory_records.save(c, some))
+        tables.write(lambda c: memory_states.archive(c, [mem("gone")], EPOCH))
         readings = {each: Reading(1, EPOCH) for each in (mem("gone"), mem("probe"), "mem_no")}
 
-        assert [] == tables.write(lambda c: attending.read(c, readings, now=EPOCH, decays=DECAYS))
+        assert [] == tables.write(
+            lambda c: memory_attention.read(c, readings, now=EPOCH, decays=DECAYS)
+        )
 
 
 class TestRipe:
     def test_in_time(self, tables: Tables) -> None:
         """Those that wait for their age are found when it has come, the longest wait first."""
         some = [memory(each, at) for each, at in (("a", 9), ("b", 5), ("c", 7))]
-        tables.write(lambda c: memories.save(c, some))
+        tables.write(lambda c: memory_records.save(c, some))
         until = {each.id: each.created_at + HOUR for each in some}
-        tables.write(lambda c: attending.wait(c, until))
+        tables.write(lambda c: memory_attention.wait(c, until))
 
         def ripe(at: int) -> list[str]:
-            return [each.id for each in tables.read(lambda c: attending.ripe(c, at, 10))]
+            return [each.id for each in tables.read(lambda c: memory_attention.ripe(c, at, 10))]
 
         assert [] == ripe(EPOCH)
         assert [mem("b"), mem("c")] == ripe(EPOCH + HOUR + 7)
@@ -154,7 +156,7 @@ class TestRipe:
         """Looking for them costs what is ripe, and not what there is."""
         found: list[str] = []
         tables.connection.connection.driver_connection.set_trace_callback(found.append)  # type: ignore[union-attr]
-        tables.read(lambda c: attending.ripe(c, EPOCH, 10))
+        tables.read(lambda c: memory_attention.ripe(c, EPOCH, 10))
         plan = tables.rows(f"EXPLAIN QUERY PLAN {found[-1]}")
 
         assert any("memory_attention_due" in str(row[-1]) for row in plan)
@@ -162,8 +164,8 @@ class TestRipe:
 
     def test_waits_for_nothing(self, tables: Tables) -> None:
         """What waits for nothing is not found."""
-        tables.write(lambda c: memories.save(c, [memory("a")]))
+        tables.write(lambda c: memory_records.save(c, [memory("a")]))
         until = decay.ripe_at(Layer.LONG_TERM, 99, said_at=EPOCH)
-        tables.write(lambda c: attending.wait(c, {mem("a"): until}))
+        tables.write(lambda c: memory_attention.wait(c, {mem("a"): until}))
 
-        assert [] == tables.read(lambda c: attending.ripe(c, EPOCH * 2, 10))
+        assert [] == tables.read(lambda c: memory_attention.ripe(c, EPOCH * 2, 10))

@@ -12,15 +12,13 @@ from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import Memory, MemoryType, Realm
 from cortex_actors.rules import interchange
 from cortex_actors.storage import (
-    agents,
-    arriving,
-    crumbs,
-    departing,
-    lineage,
-    memories,
-    memorystates,
+    agent_records,
+    memory_history,
+    memory_records,
+    memory_states,
+    memory_transfer,
 )
-from cortex_actors.storage.departing import Wanted
+from cortex_actors.storage.memory_transfer import Wanted
 from cortex_actors.testing import EPOCH
 from tests.storage.things import found_by, in_memory, memory
 
@@ -48,8 +46,8 @@ def said(text: str, at: int = 0, **known: Any) -> Memory:
 def left(tables: Tables, wanted: Wanted | None = None, *, limit: int = 2) -> list[dict[str, Any]]:
     """Return all records, read page by page."""
     wanted, found = wanted or Wanted(), []
-    pages = (departing.memory_page, departing.change_page, departing.pair_page)
-    for page in (*pages, departing.crumb_page):
+    pages = (memory_transfer.memory_page, memory_transfer.change_page, memory_transfer.pair_page)
+    for page in (*pages, memory_transfer.crumb_page):
         after: str | None = ""
         while after is not None:
             some, after = page(tables.connection, wanted, after=after, limit=limit)
@@ -57,11 +55,11 @@ def left(tables: Tables, wanted: Wanted | None = None, *, limit: int = 2) -> lis
     return found
 
 
-def arrived(tables: Tables, records: list[dict[str, Any]]) -> arriving.Arrived:
+def arrived(tables: Tables, records: list[dict[str, Any]]) -> memory_transfer.Arrived:
     """Let records arrive, checked as those of a file are."""
     made = [interchange.record(each) for each in records]
-    done = tables.write(lambda c: arriving.arrive(c, made, at=EPOCH))
-    tables.write(lambda c: arriving.answer(c, made))
+    done = tables.write(lambda c: memory_transfer.arrive(c, made, at=EPOCH))
+    tables.write(lambda c: memory_transfer.answer(c, made))
     return done
 
 
@@ -77,10 +75,10 @@ class TestThereAndBack:
         whole, part, late = said("whole"), said("part", 1), said("late", 2, tags=("a",))
         old, new = said("old", 3), said("new", 4, replies_to=(part.id,))
         some = [whole, part, late, old, new]
-        tables.write(lambda c: memories.save(c, some))
+        tables.write(lambda c: memory_records.save(c, some))
         tables.write(partial(_merge, whole=whole, part=part))
-        tables.write(lambda c: memorystates.supersede(c, old.id, new.id, EPOCH + 9))
-        tables.write(lambda c: memorystates.archive(c, [late.id], EPOCH + 9))
+        tables.write(lambda c: memory_states.supersede(c, old.id, new.id, EPOCH + 9))
+        tables.write(lambda c: memory_states.archive(c, [late.id], EPOCH + 9))
 
         assert 5 == arrived(other, left(tables)).added[Realm.VILLAGE]
         assert told(left(tables)) == told(left(other, limit=50))
@@ -89,7 +87,7 @@ class TestThereAndBack:
 
     def test_twice(self, tables: Tables, other: Tables) -> None:
         """The same records a second time add nothing, under whichever ids."""
-        tables.write(lambda c: memories.save(c, [said("one"), said("two", 1)]))
+        tables.write(lambda c: memory_records.save(c, [said("one"), said("two", 1)]))
         records = left(tables)
         arrived(other, records)
 
@@ -111,8 +109,8 @@ class TestThereAndBack:
     def test_not_overwritten(self, tables: Tables, other: Tables) -> None:
         """A memory that says something else here under the same id stays as it is."""
         made = said("one")
-        tables.write(lambda c: memories.save(c, [made]))
-        other.write(lambda c: memories.save(c, [replace(made, text="mine")]))
+        tables.write(lambda c: memory_records.save(c, [made]))
+        other.write(lambda c: memory_records.save(c, [replace(made, text="mine")]))
 
         assert [made.id] == arrived(other, left(tables)).differing
         assert ["mine"] == [each["text"] for each in left(other)]
@@ -120,7 +118,7 @@ class TestThereAndBack:
     def test_without_its_whole(self, tables: Tables, other: Tables) -> None:
         """A part that comes without its whole is archived, and no part of anything."""
         whole, part = said("whole"), said("part", 1)
-        tables.write(lambda c: memories.save(c, [whole, part]))
+        tables.write(lambda c: memory_records.save(c, [whole, part]))
         tables.write(partial(_merge, whole=whole, part=part))
         arrived(other, [each for each in left(tables) if each["text"] == "part"])
 
@@ -135,8 +133,8 @@ class TestWhoseEyes:
         mine = said("mine", realm=Realm.PRIVATE)
         theirs = said("theirs", 1, realm=Realm.PRIVATE, agent_id="VAJRA")
         village = said("village", 2, agent_id="VAJRA", replies_to=(theirs.id,))
-        tables.write(lambda c: memories.save(c, [mine, theirs, village]))
-        tables.write(lambda c: memorystates.supersede(c, mine.id, theirs.id, EPOCH + 9))
+        tables.write(lambda c: memory_records.save(c, [mine, theirs, village]))
+        tables.write(lambda c: memory_states.supersede(c, mine.id, theirs.id, EPOCH + 9))
         found = left(tables, Wanted(reader=mine.agent_id))
 
         assert [("mine", "archived"), ("village", "active")] == sorted(
@@ -151,8 +149,8 @@ class TestWhoseEyes:
             said("two", 1),
             said("three", 2, agent_id="VAJRA"),
         ]
-        tables.write(lambda c: memories.save(c, some))
-        tables.write(lambda c: memorystates.archive(c, [some[1].id], EPOCH))
+        tables.write(lambda c: memory_records.save(c, some))
+        tables.write(lambda c: memory_states.archive(c, [some[1].id], EPOCH))
 
         assert ["one"] == _texts(left(tables, Wanted(realm=Realm.PRIVATE)))
         assert ["three"] == _texts(left(tables, Wanted(agent="VAJRA")))
@@ -163,14 +161,16 @@ class TestHostile:
     def test_no_parts(self, tables: Tables) -> None:
         """What was said here gets no part from a file: what claims to be one is archived."""
         mine = said("mine")
-        tables.write(lambda c: memories.save(c, [mine]))
+        tables.write(lambda c: memory_records.save(c, [mine]))
         claim = {**_record("claim"), "status": "merged", "merged_into": mine.id, "merged_as": 0}
         arrived(tables, [{**claim, "merged_at": EPOCH, "merged_by": "rules"}])
 
         assert [("claim", "archived"), ("mine", "active")] == sorted(
             (each["text"], each["status"]) for each in left(tables)
         )
-        assert [mine.id] == [node.id for node in tables.read(lambda c: lineage.tree(c, mine.id))]
+        assert [mine.id] == [
+            node.id for node in tables.read(lambda c: memory_history.tree(c, mine.id))
+        ]
 
     def test_no_foreign_parts(self, tables: Tables) -> None:
         """Nor does what came from a file become a whole of another agent's memories."""
@@ -184,7 +184,7 @@ class TestHostile:
     def test_no_history(self, tables: Tables) -> None:
         """Nothing was done with what was said here that only a file tells of."""
         one, two = said("one"), said("two", 1)
-        tables.write(lambda c: memories.save(c, [one, two]))
+        tables.write(lambda c: memory_records.save(c, [one, two]))
         change = {"kind": "change", "change": "consolidate", "memory": one.id, "at": EPOCH}
         apart = {"kind": "apart", "left": one.id, "right": two.id, "at": EPOCH}
         conflict = {"kind": "conflict", "left": one.id, "right": two.id, "found_at": EPOCH}
@@ -195,7 +195,7 @@ class TestHostile:
         """Nobody comes under another agent's name: it is called by its id."""
         arrived(tables, [{"kind": "agent", "id": "EVIL", "display_name": "\uff21zoth"}])
 
-        assert {"EVIL": "EVIL"} == tables.read(lambda c: agents.displays(c, ["EVIL"]))
+        assert {"EVIL": "EVIL"} == tables.read(lambda c: agent_records.displays(c, ["EVIL"]))
 
 
 def _record(text: str) -> dict[str, Any]:
@@ -205,10 +205,10 @@ def _record(text: str) -> dict[str, Any]:
 
 def _merge(connection: Connection, *, whole: Memory, part: Memory) -> None:
     """Let a memory become part of another one."""
-    memorystates.merge(connection, whole.id, [part.id], at=EPOCH + 9, by=Decider.RULES)
+    memory_states.merge(connection, whole.id, [part.id], at=EPOCH + 9, by=Decider.RULES)
 
 
-def _counts(done: arriving.Arrived) -> tuple[int, int]:
+def _counts(done: memory_transfer.Arrived) -> tuple[int, int]:
     """Return how many were added, and how many were there."""
     return done.added.total(), done.existing
 
@@ -223,9 +223,9 @@ def test_crumbs(tables: Tables, other: Tables) -> None:
     made = interchange.record(
         {"kind": "crumb", "agent": "azoth", "left_at": EPOCH, "summary": "x", "unfinished": ["y"]}
     )
-    tables.write(lambda c: arriving.arrive(c, [made], at=EPOCH))
+    tables.write(lambda c: memory_transfer.arrive(c, [made], at=EPOCH))
 
     assert (1, 0) == _counts(arrived(other, left(tables)))
     assert (0, 1) == _counts(arrived(other, left(tables)))
-    (found,) = other.read(lambda c: crumbs.by_id(c, [made["id"]])).values()
+    (found,) = other.read(lambda c: agent_records.load_crumbs(c, [made["id"]])).values()
     assert ("import", "AZOTH") == (found.saved_by, found.agent_id)

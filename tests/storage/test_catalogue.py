@@ -15,9 +15,8 @@ from cortex_actors.domain.insight import (
     InsightStatus,
 )
 from cortex_actors.errors import BadInput, NotFound
-from cortex_actors.storage import catalogue, fragments, insights, merging
-from cortex_actors.storage.catalogue import Wanted
-from cortex_actors.storage.naming import Named, find
+from cortex_actors.storage import insight_lists, insights
+from cortex_actors.storage.insight_lists import InsightFilter, Named, find
 from cortex_actors.testing import EPOCH
 from tests.storage.support import ATLAS, HARBOR, id_of
 
@@ -29,35 +28,35 @@ NESTED = "/projects/atlas/docs/CLAUDE.md"
 OTHER = "/projects/harbor/CLAUDE.md"
 
 
-async def _listed(store: Store, wanted: Wanted) -> list[str]:
+async def _listed(store: Store, wanted: InsightFilter) -> list[str]:
     """Return what a list of insights says, and hold its count to it."""
-    found = await store.read(lambda c: catalogue.listed(c, wanted))
-    total = await store.read(lambda c: catalogue.count(c, wanted))
+    found = await store.read(lambda c: insight_lists.listed(c, wanted))
+    total = await store.read(lambda c: insight_lists.count(c, wanted))
     assert len(found) <= total
     return [each.content for each in found]
 
 
 #: What is asked for, and what is listed then.
-FILTERS: tuple[tuple[Wanted, set[str]], ...] = (
-    (Wanted(), {"Use tabs", "100% sure", "under_score"}),
-    (Wanted(project_id=HARBOR.id), {"Use tabs"}),
-    (Wanted(path=CLAUDE), {"Use tabs", "100% sure"}),
-    (Wanted(path="/projects/atlas"), {"Use tabs", "100% sure", "under_score"}),
-    (Wanted(path="/projects/atl"), set()),
-    (Wanted(words=("TABS",)), {"Use tabs"}),
-    (Wanted(words=("use", "tabs")), {"Use tabs"}),
-    (Wanted(words=("use", "spaces")), set()),
-    (Wanted(words=("0%",)), {"100% sure"}),
-    (Wanted(words=("r_s",)), {"under_score"}),
-    (Wanted(words=("!",)), set()),
-    (Wanted(category=Category.WARNING), set()),
-    (Wanted(domain=NO_DOMAIN), {"Use tabs", "100% sure", "under_score"}),
-    (Wanted(domain="python"), set()),
-    (Wanted(tag="python"), {"Use tabs", "100% sure", "under_score"}),
-    (Wanted(tag="pyth"), set()),
-    (Wanted(least=0.6), set()),
-    (Wanted(least=0.5), {"Use tabs", "100% sure", "under_score"}),
-    (Wanted(statuses=frozenset({InsightStatus.WITHDRAWN})), {"gone"}),
+FILTERS: tuple[tuple[InsightFilter, set[str]], ...] = (
+    (InsightFilter(), {"Use tabs", "100% sure", "under_score"}),
+    (InsightFilter(project_id=HARBOR.id), {"Use tabs"}),
+    (InsightFilter(path=CLAUDE), {"Use tabs", "100% sure"}),
+    (InsightFilter(path="/projects/atlas"), {"Use tabs", "100% sure", "under_score"}),
+    (InsightFilter(path="/projects/atl"), set()),
+    (InsightFilter(words=("TABS",)), {"Use tabs"}),
+    (InsightFilter(words=("use", "tabs")), {"Use tabs"}),
+    (InsightFilter(words=("use", "spaces")), set()),
+    (InsightFilter(words=("0%",)), {"100% sure"}),
+    (InsightFilter(words=("r_s",)), {"under_score"}),
+    (InsightFilter(words=("!",)), set()),
+    (InsightFilter(category=Category.WARNING), set()),
+    (InsightFilter(domain=NO_DOMAIN), {"Use tabs", "100% sure", "under_score"}),
+    (InsightFilter(domain="python"), set()),
+    (InsightFilter(tag="python"), {"Use tabs", "100% sure", "under_score"}),
+    (InsightFilter(tag="pyth"), set()),
+    (InsightFilter(least=0.6), set()),
+    (InsightFilter(least=0.5), {"Use tabs", "100% sure", "under_score"}),
+    (InsightFilter(statuses=frozenset({InsightStatus.WITHDRAWN})), {"gone"}),
 )
 
 
@@ -74,11 +73,11 @@ class TestFilters:
     async def test_pages(self, store: Store) -> None:
         """Pages hold every insight once, in one order."""
         await store.says(CLAUDE, *"abcdefg")
-        whole = await _listed(store, Wanted())
-        pages = [await _listed(store, Wanted(limit=3, skip=skip)) for skip in (0, 3, 6)]
+        whole = await _listed(store, InsightFilter())
+        pages = [await _listed(store, InsightFilter(limit=3, skip=skip)) for skip in (0, 3, 6)]
 
         assert whole == [each for page in pages for each in page]
-        assert 7 == await store.read(lambda c: catalogue.count(c, Wanted(limit=3)))
+        assert 7 == await store.read(lambda c: insight_lists.count(c, InsightFilter(limit=3)))
 
 
 class TestOrder:
@@ -97,7 +96,7 @@ class TestOrder:
             (InsightSort.NEWEST, ["new", "often", "old"]),
             (InsightSort.OLDEST, ["old", "often", "new"]),
         ):
-            assert said == await _listed(store, Wanted(sort=sort)), sort
+            assert said == await _listed(store, InsightFilter(sort=sort)), sort
 
 
 class TestSaid:
@@ -105,13 +104,13 @@ class TestSaid:
         """Where a text stands is told of that very text, whatever it counts for."""
         await store.says(CLAUDE, "a")
         await store.says(OTHER, "b", project=HARBOR)
-        await store.write(lambda c: merging.assign(c, {id_of("b"): id_of("a")}))
-        found = await store.read(lambda c: catalogue.said(c, [id_of("a"), id_of("b")]))
+        await store.write(lambda c: insights.assign(c, {id_of("b"): id_of("a")}))
+        found = await store.read(lambda c: insight_lists.said(c, [id_of("a"), id_of("b")]))
 
         assert [[CLAUDE], [OTHER]] == [
             [place.path for place in found[id_of(each)]] for each in ("a", "b")
         ]
-        assert LIVE == Wanted().statuses
+        assert LIVE == InsightFilter().statuses
 
 
 class TestNames:
@@ -144,11 +143,11 @@ class TestFragments:
         """A fragment tells how much it says, and how much of that others say, too."""
         await store.says(CLAUDE, "a", "b")
         await store.says(OTHER, "a", project=HARBOR)
-        found = await store.read(fragments.listed)
+        found = await store.read(insight_lists.list_fragments)
 
         expected = {(CLAUDE, 1, 1, 1), (CLAUDE, 4, 1, 0), (OTHER, 1, 1, 1)}
         assert expected == {(e.path, e.line_start, e.statements, e.shared) for e in found}
-        assert 3 == await store.read(fragments.count)
+        assert 3 == await store.read(insight_lists.count_fragments)
 
     async def test_filters(self, store: Store) -> None:
         """Fragments are those of a project, of a file or of a folder."""
@@ -161,15 +160,17 @@ class TestFragments:
             ({"path": "/projects/atlas/docs"}, 1),
         )
         for narrow, count in wanted:
-            assert count == len(await store.read(partial(fragments.listed, **narrow)))
-            assert count == await store.read(partial(fragments.count, **narrow))
+            assert count == len(await store.read(partial(insight_lists.list_fragments, **narrow)))
+            assert count == await store.read(partial(insight_lists.count_fragments, **narrow))
 
     async def test_order(self, store: Store) -> None:
         """Fragments come by path and line, or the newest first."""
         await store.says(OTHER, "a", project=HARBOR)
         await store.says(CLAUDE, "b", "c", at=EPOCH + DAY)
-        by_path = await store.read(fragments.listed)
-        newest = await store.read(lambda c: fragments.listed(c, sort=FragmentSort.NEWEST, limit=2))
+        by_path = await store.read(insight_lists.list_fragments)
+        newest = await store.read(
+            lambda c: insight_lists.list_fragments(c, sort=FragmentSort.NEWEST, limit=2)
+        )
 
         assert [(CLAUDE, 1), (CLAUDE, 4), (OTHER, 1)] == [(e.path, e.line_start) for e in by_path]
         assert [CLAUDE, CLAUDE] == [each.path for each in newest]

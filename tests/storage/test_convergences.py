@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cortex_actors.domain.memory import Convergence, Realm
-from cortex_actors.storage import convergences, embedded, memories, memorystates
+from cortex_actors.storage import embeddings, memory_records, memory_states, village
 from cortex_actors.testing import EPOCH
 from tests.storage.things import mem, memory
 from tests.storage.vectored import digest
@@ -26,14 +26,14 @@ def _said(tables: Tables) -> None:
     """Let three agents say something in the village, and one on a bridge."""
     some = [memory(f"{n}", n, agent_id="ABC"[n], realm=Realm.VILLAGE) for n in range(3)]
     some.append(memory("3", 3, agent_id="D", realm=Realm.BRIDGE, related=("A",)))
-    tables.write(lambda c: memories.save(c, some))
+    tables.write(lambda c: memory_records.save(c, some))
 
 
 def told(tables: Tables, *names: str) -> bool:
     """Tell of a group; return whether it was new."""
     kind = Convergence.CONSENSUS if len(names) > 2 else Convergence.HARMONY
     ids = [mem(each) for each in names]
-    return tables.write(lambda c: convergences.tell(c, ids, kind=kind, likeness=0.8, at=EPOCH))
+    return tables.write(lambda c: village.tell(c, ids, kind=kind, likeness=0.8, at=EPOCH))
 
 
 class TestOnce:
@@ -55,7 +55,7 @@ class TestOnce:
 
     def test_alone(self, tables: Tables) -> None:
         """One post, or one that is found no more, makes no group."""
-        tables.write(lambda c: memorystates.archive(c, [mem("2")], EPOCH))
+        tables.write(lambda c: memory_states.archive(c, [mem("2")], EPOCH))
 
         assert not told(tables, "0", "0")
         assert not told(tables, "0", "2")
@@ -69,10 +69,10 @@ class TestKnown:
         told(tables, "1", "2", "3")
 
         def seen(reader: str | None) -> tuple[list[tuple[str, ...]], dict[str, int]]:
-            listed = tables.read(lambda c: convergences.listed(c, reader, limit=9))
+            listed = tables.read(lambda c: village.listed(c, reader, limit=9))
             return (
                 [each.memory_ids for each in listed],
-                tables.read(lambda c: convergences.counts(c, reader)),
+                tables.read(lambda c: village.counts(c, reader)),
             )
 
         small, large = (mem("0"), mem("1")), (mem("1"), mem("2"), mem("3"))
@@ -84,41 +84,41 @@ class TestKnown:
         """A forgotten post leaves its groups, and a group of one is gone."""
         told(tables, "0", "1")
         told(tables, "0", "1", "2")
-        tables.write(lambda c: convergences.wait(c, [mem("0")]))
-        tables.write(lambda c: convergences.forget(c, [mem("0")]))
+        tables.write(lambda c: village.wait(c, [mem("0")]))
+        tables.write(lambda c: village.forget(c, [mem("0")]))
 
-        listed = tables.read(lambda c: convergences.listed(c, None, limit=9))
+        listed = tables.read(lambda c: village.listed(c, None, limit=9))
         assert [(mem("1"), mem("2"))] == [each.memory_ids for each in listed]
-        assert 0 == tables.read(convergences.count_waiting)
+        assert 0 == tables.read(village.count_waiting)
 
 
 class TestWaiting:
     def ready(self, tables: Tables, limit: int = 9) -> list[str]:
         """Return what can be compared."""
-        return tables.read(lambda c: convergences.ready(c, MODEL, limit=limit))
+        return tables.read(lambda c: village.ready(c, MODEL, limit=limit))
 
     def test_vectors(self, tables: Tables) -> None:
         """A post waits for its vector in the model's space, and is then compared in its turn."""
         some = [mem("1"), mem("0"), mem("0")]
-        tables.write(lambda c: convergences.wait(c, some))
+        tables.write(lambda c: village.wait(c, some))
 
-        assert ([], 2) == (self.ready(tables), tables.read(convergences.count_waiting))
+        assert ([], 2) == (self.ready(tables), tables.read(village.count_waiting))
         tables.write(lambda c: self.embed(c, "other/8", "0", "1"))
         assert [] == self.ready(tables)
         tables.write(lambda c: self.embed(c, MODEL, "1", "0"))
         assert [mem("0"), mem("1")] == self.ready(tables)
         assert [mem("0")] == self.ready(tables, 1)
-        tables.write(lambda c: convergences.compared(c, [mem("0")]))
+        tables.write(lambda c: village.compared(c, [mem("0")]))
         assert [mem("1")] == self.ready(tables)
 
     def test_gone(self, tables: Tables) -> None:
         """What is found no more waits for no vector."""
-        tables.write(lambda c: convergences.wait(c, [mem("0")]))
-        tables.write(lambda c: memorystates.archive(c, [mem("0")], EPOCH))
+        tables.write(lambda c: village.wait(c, [mem("0")]))
+        tables.write(lambda c: memory_states.archive(c, [mem("0")], EPOCH))
 
         assert [mem("0")] == self.ready(tables)
 
     def embed(self, connection: Connection, model: str, *texts: str) -> None:
         """Store vectors of texts."""
         row = np.eye(1, 8, dtype=np.float32)[0]
-        embedded.keep_vectors(connection, model, {digest(text): row for text in texts})
+        embeddings.keep_vectors(connection, model, {digest(text): row for text in texts})

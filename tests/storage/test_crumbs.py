@@ -10,8 +10,8 @@ import pytest
 from cortex_actors.clock import ulid
 from cortex_actors.domain.hit import Repair
 from cortex_actors.domain.memory import Crumb, CrumbType, Layer, Priority
-from cortex_actors.storage import crumbs
-from cortex_actors.storage.crumbs import Wanted
+from cortex_actors.storage import agent_records
+from cortex_actors.storage.agent_records import Wanted
 from cortex_actors.storage.health import passages as health
 from cortex_actors.storage.health.mends import MENDS
 from cortex_actors.storage.ledger import salvage
@@ -35,12 +35,12 @@ def crumb(summary: str = "done", at: int = 0, **given: Any) -> Crumb:
 def leave(tables: Tables, *some: Crumb) -> None:
     """Leave crumbs."""
     for each in some:
-        tables.write(partial(crumbs.leave, crumb=each))
+        tables.write(partial(agent_records.leave, crumb=each))
 
 
 def listed(tables: Tables, limit: int = 10, **wanted: Any) -> list[str]:
     """Return what the crumbs say that are meant."""
-    found = tables.read(lambda c: crumbs.listed(c, Wanted(**wanted), limit=limit))
+    found = tables.read(lambda c: agent_records.list_crumbs(c, Wanted(**wanted), limit=limit))
     return [each.summary for each in found]
 
 
@@ -59,7 +59,9 @@ class TestRows:
         )
         leave(tables, whole)
 
-        assert {whole.id: whole} == tables.read(lambda c: crumbs.by_id(c, [whole.id, "crm_x"]))
+        assert {whole.id: whole} == tables.read(
+            lambda c: agent_records.load_crumbs(c, [whole.id, "crm_x"])
+        )
 
     def test_same_microsecond(self, tables: Tables) -> None:
         """Two of one agent and session in one microsecond are both kept, the last one first."""
@@ -72,9 +74,9 @@ class TestRows:
         first = crumb("one")
         leave(tables, first)
 
-        assert first == tables.read(lambda c: crumbs.like(c, crumb("one")))
-        assert tables.read(lambda c: crumbs.like(c, crumb("two"))) is None
-        assert tables.read(lambda c: crumbs.like(c, crumb("one", 1))) is None
+        assert first == tables.read(lambda c: agent_records.like(c, crumb("one")))
+        assert tables.read(lambda c: agent_records.like(c, crumb("two"))) is None
+        assert tables.read(lambda c: agent_records.like(c, crumb("one", 1))) is None
 
 
 class TestListed:
@@ -108,7 +110,7 @@ class TestListed:
 
     def test_limit(self, tables: Tables) -> None:
         """No more are listed than were asked for, and all are counted."""
-        tally = tables.read(lambda c: crumbs.tally(c, Wanted(agent="A")))
+        tally = tables.read(lambda c: agent_records.tally(c, Wanted(agent="A")))
 
         assert ["new", "other"] == listed(tables, 2)
         assert ({"HIGH": 1, "MEDIUM": 2}, 3) == (tally.by_priority, tally.total)
@@ -140,7 +142,7 @@ class TestFound:
     def test_scope(self, tables: Tables, where: Where, expected: int) -> None:
         """A search finds the crumbs that whoever asks may read, if it asks for what they have."""
         leave(tables, crumb(), crumb("b", 1, agent_id="B"))
-        seen = scope(where, (crumbs.COLLECTION,))
+        seen = scope(where, (agent_records.COLLECTION,))
 
         assert expected == tables.read(lambda c: count(c, seen))
 
@@ -151,8 +153,8 @@ class TestFound:
         before = tables.rows("SELECT item_id, text FROM passages")
         tables.write(lambda c: c.exec_driver_sql("UPDATE passages SET item_id = 'crm_gone'"))
 
-        assert [(crumbs.COLLECTION, first.id)] == tables.read(health.lacking)
-        assert [(crumbs.COLLECTION, "crm_gone")] == tables.read(health.stray)
+        assert [(agent_records.COLLECTION, first.id)] == tables.read(health.lacking)
+        assert [(agent_records.COLLECTION, "crm_gone")] == tables.read(health.stray)
         mend = MENDS[Repair.PASSAGES]
         tables.write(lambda c: mend.work(c, "model", mend.find(c, "model")))
         assert before == tables.rows("SELECT item_id, text FROM passages")

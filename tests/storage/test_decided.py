@@ -14,19 +14,9 @@ from cortex_actors.domain.insight import (
     statement_hash,
 )
 from cortex_actors.rules.calibration import Label
-from cortex_actors.storage import (
-    catalogue,
-    classified,
-    contradictions,
-    decided,
-    embedded,
-    insights,
-    merging,
-    projects,
-)
-from cortex_actors.storage.classified import Opinion
+from cortex_actors.storage import contradictions, embeddings, insight_lists, insights, projects
 from cortex_actors.storage.contradictions import Contradiction
-from cortex_actors.storage.insights import Finding
+from cortex_actors.storage.insights import Finding, Opinion
 from cortex_actors.testing import EPOCH
 from tests.storage.support import ATLAS, MODEL, unit
 
@@ -44,7 +34,7 @@ async def _states(store: Store, *texts: str, verdict: float = 0.0) -> list[str]:
     def work(connection: object) -> None:
         projects.add(connection, ATLAS)  # type: ignore[arg-type]
         insights.learn(connection, found, project_id=ATLAS.id, path=CLAUDE, at=EPOCH)  # type: ignore[arg-type]
-        embedded.keep_vectors(connection, MODEL, vectors)  # type: ignore[arg-type]
+        embeddings.keep_vectors(connection, MODEL, vectors)  # type: ignore[arg-type]
 
     await store.write(work)
     return [each.insight_id for each in found]
@@ -85,7 +75,7 @@ class TestPairs:
         one, two, three = await _states(store, "Use tabs.", "Use spaces.", "Use blanks.")
         await _conflict(store, one, two, "resolved")
         await _conflict(store, one, three, "dismissed")
-        found = await store.read(lambda c: decided.pairs(c, MODEL))
+        found = await store.read(lambda c: contradictions.pairs(c, MODEL))
 
         assert {Label.CONTRADICTION, Label.HARMLESS} == {each.label for each in found}
         assert {"python"} == {each.domain for each in found}
@@ -98,13 +88,13 @@ class TestPairs:
         row = Contradiction(name, one, two, "direct", None, "reconciler", "rules", "why", EPOCH)
         await store.write(lambda c: contradictions.replace(c, [row], []))
 
-        assert [] == await store.read(lambda c: decided.pairs(c, MODEL))
+        assert [] == await store.read(lambda c: contradictions.pairs(c, MODEL))
 
     async def test_merges(self, store: Store) -> None:
         """What was merged is a pair of one claim, with the cosine of the two."""
         one, two = await _states(store, "Use tabs.", "Tabs are used.")
-        await store.write(lambda c: merging.assign(c, {two: one}))
-        (found,) = await store.read(lambda c: decided.pairs(c, MODEL))
+        await store.write(lambda c: insights.assign(c, {two: one}))
+        (found,) = await store.read(lambda c: contradictions.pairs(c, MODEL))
 
         assert Label.DUPLICATE is found.label
         assert pytest.approx(0.5**0.5) == found.cosine
@@ -112,9 +102,9 @@ class TestPairs:
     async def test_other_model(self, store: Store) -> None:
         """Without vectors of the model there is no pair: cosines of two models are never one."""
         one, two = await _states(store, "Use tabs.", "Tabs are used.")
-        await store.write(lambda c: merging.assign(c, {two: one}))
+        await store.write(lambda c: insights.assign(c, {two: one}))
 
-        assert [] == await store.read(lambda c: decided.pairs(c, "other/3"))
+        assert [] == await store.read(lambda c: contradictions.pairs(c, "other/3"))
 
 
 class TestSilent:
@@ -122,7 +112,7 @@ class TestSilent:
         """Only statements on which no keyword spoke are looked at, with their vectors."""
         (told,) = await _states(store, "Never.", verdict=0.7)
         silent, late = await _states(store, "Blue.", "Green.")
-        found = await store.read(lambda c: classified.silent(c, MODEL, [told, silent, late]))
+        found = await store.read(lambda c: insights.silent(c, MODEL, [told, silent, late]))
 
         assert {silent, late} == set(found)
         assert (2,) == found[silent].shape
@@ -134,8 +124,8 @@ class TestSilent:
         first = Opinion(silent, Category.TECHNIQUE, 0.4)
         for said in (first, replace(first, category=Category.WARNING)):
             opinions = [said, Opinion(told, Category.FACT, 0.4)]
-            await store.write(partial(classified.take, opinions=opinions))
-        found = await store.read(lambda c: catalogue.by_ids(c, [told, silent]))
+            await store.write(partial(insights.take, opinions=opinions))
+        found = await store.read(lambda c: insight_lists.by_ids(c, [told, silent]))
 
         assert (Category.TECHNIQUE, 0.4) == (found[silent].category, found[silent].verdict)
         assert 0.7 == found[told].verdict

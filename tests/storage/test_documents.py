@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.project import Document
-from cortex_actors.storage import documents, knowledge
+from cortex_actors.storage import documents
 from cortex_actors.testing import EPOCH
 from tests.storage.things import document as pieces
 from tests.storage.things import found_by
@@ -78,4 +78,4 @@ class TestTakenOut:
         assert [] == tables.write(lambda c: documents.restore(c, [BOOK]))
         assert [BOOK] == tables.write(lambda c: documents.withdraw(c, [BOOK], at=EPOCH))
         assert [] == tables.write(lambda c: documents.withdraw(c, [BOOK], at=EPOCH))
-        assert 0 == tables.read(knowledge.count)
+        assert 0 == tables.read(documents.count_chunks)

@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cortex_actors.storage import blobs, duplicates
-from cortex_actors.storage.duplicates import Search, Texts
+from cortex_actors.storage import embeddings, memory_lists
+from cortex_actors.storage.memory_lists import Search, Texts
 
 if TYPE_CHECKING:
     import pytest
@@ -62,8 +62,8 @@ class TestSearch:
         """Where the blocks end makes no difference."""
         some = some_texts(7, 300)
         whole = search(some, limit=50).found()
-        monkeypatch.setattr(duplicates, "_ROWS", 7)
-        monkeypatch.setattr(duplicates, "_BLOCK", 11)
+        monkeypatch.setattr(memory_lists, "_ROWS", 7)
+        monkeypatch.setattr(memory_lists, "_BLOCK", 11)
 
         assert whole == search(some, limit=50).found()
         assert whole[1] > 50
@@ -93,12 +93,12 @@ class TestSearch:
 class TestTexts:
     def test_damaged(self) -> None:
         """A vector that was changed on the disk counts for none; the others go by their ids."""
-        good = blobs.stored(np.full(WIDE, WIDE**-0.5, np.float32))
-        found = duplicates.texts(["c", "a", "b"], [good, good, good[:-4]])
+        good = embeddings.stored(np.full(WIDE, WIDE**-0.5, np.float32))
+        found = memory_lists.texts(["c", "a", "b"], [good, good, good[:-4]])
 
         assert ["a", "c"] == found.ids
         assert (2, WIDE) == found.rows().shape
 
     def test_none(self) -> None:
         """Without any vector there is nothing to compare."""
-        assert [] == duplicates.texts([], []).ids
+        assert [] == memory_lists.texts([], []).ids

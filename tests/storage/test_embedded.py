@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.storage import embedded, indexing, passages
+from cortex_actors.storage import embeddings, indexing, passages
 from tests.storage.support import MODEL, text_hash
 
 if TYPE_CHECKING:
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 PRIVATE = "cortex_private"
 
 
-@pytest.fixture(params=[embedded._FEW, 1])
+@pytest.fixture(params=[embeddings._FEW, 1])
 def few(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Look at what waits one by one, or merge texts and vectors as where much waits."""
-    monkeypatch.setattr(embedded, "_FEW", request.param)
+    monkeypatch.setattr(embeddings, "_FEW", request.param)
     return int(request.param)
 
 
@@ -45,7 +45,7 @@ async def said(store: Store, *texts: str) -> None:
 
 async def missing(store: Store, limit: int = 100) -> list[str]:
     """Return the texts that have no vector."""
-    found = await store.read(lambda c: embedded.unembedded(c, MODEL, limit))
+    found = await store.read(lambda c: embeddings.unembedded(c, MODEL, limit))
     return sorted(text for _, text, _ in found)
 
 
@@ -57,7 +57,7 @@ class TestMissing:
         await store.embed(a=[1, 0, 0])
 
         assert ["a\nb", "b", "b\na"] == await missing(store)
-        assert 3 == await store.read(lambda c: embedded.count_unembedded(c, MODEL))
+        assert 3 == await store.read(lambda c: embeddings.count_unembedded(c, MODEL))
 
     async def test_nothing(self, store: Store) -> None:
         """Where every text has its vector, nothing is missing, however much the index waits for."""
@@ -65,20 +65,20 @@ class TestMissing:
         await store.embed(**{"a": [1, 0, 0], "b": [0, 1, 0], "a\nb": [0, 0, 1]})
 
         assert [] == await missing(store)
-        assert 0 == await store.read(lambda c: embedded.count_unembedded(c, MODEL))
+        assert 0 == await store.read(lambda c: embeddings.count_unembedded(c, MODEL))
         assert 3 == await store.read(indexing.pending)
 
     async def test_some(self, store: Store) -> None:
         """That some are missing is told without looking at all that waits."""
-        texts = [f"t{n}" for n in range(2 * embedded._PROBE)]
+        texts = [f"t{n}" for n in range(2 * embeddings._PROBE)]
         await said(store, "a", "b")
-        few = await store.read(lambda c: embedded.some_unembedded(c, MODEL))
+        few = await store.read(lambda c: embeddings.some_unembedded(c, MODEL))
         await said(store, *texts)
-        many = await store.read(lambda c: embedded.some_unembedded(c, MODEL))
-        everything = await store.read(lambda c: embedded.some_unembedded(c, "other"))
+        many = await store.read(lambda c: embeddings.some_unembedded(c, MODEL))
+        everything = await store.read(lambda c: embeddings.some_unembedded(c, "other"))
 
         assert (3, True) == few
-        assert (embedded._PROBE, False) < many
+        assert (embeddings._PROBE, False) < many
         assert many == everything
 
     async def test_limit(self, store: Store) -> None:
@@ -92,7 +92,7 @@ class TestMissing:
         await said(store, "a")
         await store.embed(a=[1, 0, 0])
 
-        assert 1 == await store.read(lambda c: embedded.count_unembedded(c, "other"))
+        assert 1 == await store.read(lambda c: embeddings.count_unembedded(c, "other"))
 
 
 class TestDamaged:
@@ -105,7 +105,7 @@ class TestDamaged:
         sql = "UPDATE vectors SET vector = ? WHERE text_hash = ?"
         await store.write(lambda c: c.exec_driver_sql(sql, (blob, digest)).rowcount)
         given = await store.read(
-            lambda c: embedded.stored_vectors(c, MODEL, [digest, text_hash("a")])
+            lambda c: embeddings.stored_vectors(c, MODEL, [digest, text_hash("a")])
         )
         changes = await store.read(lambda c: indexing.changes(c, MODEL, 100))
         await store.write(partial(indexing.applied, told=changes))
@@ -122,7 +122,7 @@ class TestDamaged:
         await store.embed(**{each: [1, 0, 0] for each in ("a", "b", "a\nb")})
         changes = await store.read(lambda c: indexing.changes(c, MODEL, 100))
         await store.write(partial(indexing.applied, told=changes))
-        await store.write(partial(embedded.remake, model=MODEL, digests=[text_hash("a\nb")]))
+        await store.write(partial(embeddings.remake, model=MODEL, digests=[text_hash("a\nb")]))
         waiting = await store.rows("SELECT collection, item_id, op FROM index_ops")
 
         assert [(f"{PRIVATE}_paired", "mem_1", "put")] == waiting

@@ -10,15 +10,14 @@ import pytest
 
 from cortex_actors.errors import NotFound, Refused
 from cortex_actors.storage import (
-    embeddable,
-    embedded,
+    embeddings,
     indexing,
-    memories,
-    memorystates,
+    memory_records,
+    memory_states,
     models,
     passages,
 )
-from cortex_actors.storage.embeddable import Progress
+from cortex_actors.storage.embeddings import Progress
 from cortex_actors.storage.models import Chosen, Retired
 from tests.storage.support import opened, text_hash, unit
 from tests.storage.things import mem, memory
@@ -45,7 +44,7 @@ def says(connection: Connection, *texts: str) -> None:
 def embeds(connection: Connection, model: Chosen, *texts: str) -> None:
     """Store vectors of a model."""
     rows = {text_hash(text): unit(*range(1, model.dimension + 1)) for text in texts}
-    embedded.keep_vectors(connection, model.model_id, rows)
+    embeddings.keep_vectors(connection, model.model_id, rows)
 
 
 @pytest.fixture
@@ -136,29 +135,29 @@ class TestProgress:
         passages.put(home, found)
         embeds(home, NEW, "b", "nobody says this")
 
-        assert Progress(total=2, done=1) == embeddable.progress(home, NEW.model_id)
+        assert Progress(total=2, done=1) == embeddings.progress(home, NEW.model_id)
 
     def test_next(self, home: Connection) -> None:
         """What has no vector comes in the order of its passages, past where one was."""
         says(home, "c")
         embeds(home, NEW, "b")
-        found = embeddable.without(home, NEW.model_id, after=0, limit=10)
-        later = embeddable.without(home, NEW.model_id, after=found[0].row, limit=10)
+        found = embeddings.without(home, NEW.model_id, after=0, limit=10)
+        later = embeddings.without(home, NEW.model_id, after=found[0].row, limit=10)
 
         assert ["a", "c"] == [each.text for each in found]
         assert [text_hash("c")] == [each.digest for each in later]
-        assert ["a"] == [e.text for e in embeddable.without(home, NEW.model_id, after=0, limit=1)]
+        assert ["a"] == [e.text for e in embeddings.without(home, NEW.model_id, after=0, limit=1)]
 
     def test_inactive(self, home: Connection) -> None:
         """What a memory says counts once, and still does when it is found by no passage."""
-        memories.save(home, [memory("said", id="a")])
-        before = embeddable.progress(home, NEW.model_id)
-        memorystates.archive(home, [mem("a")], 5)
-        left = embeddable.unheard(home, NEW.model_id, after=0, limit=10)
+        memory_records.save(home, [memory("said", id="a")])
+        before = embeddings.progress(home, NEW.model_id)
+        memory_states.archive(home, [mem("a")], 5)
+        left = embeddings.unheard(home, NEW.model_id, after=0, limit=10)
 
-        assert Progress(total=3, done=0) == before == embeddable.progress(home, NEW.model_id)
+        assert Progress(total=3, done=0) == before == embeddings.progress(home, NEW.model_id)
         assert [("said", text_hash("said"))] == [(each.text, each.digest) for each in left]
-        assert [] == embeddable.unheard(home, NEW.model_id, after=left[0].row, limit=10)
+        assert [] == embeddings.unheard(home, NEW.model_id, after=left[0].row, limit=10)
         assert 3 == models.switch(home, NEW.model_id, but={text_hash("c")}, at=6) + 1
 
 
@@ -209,7 +208,7 @@ class TestSwitch:
         models.switch(home, NEW.model_id, but=(), at=5)
         models.begin(home, OLD, 6)
 
-        assert Progress(2, 2) == embeddable.progress(home, OLD.model_id)
+        assert Progress(2, 2) == embeddings.progress(home, OLD.model_id)
         assert 0 == models.switch(home, OLD.model_id, but=(), at=7)
         assert OLD == models.active(home)
 
@@ -222,7 +221,7 @@ class TestForget:
 
         assert [1, 1, 0] == [models.forget(home, OLD.model_id, 1) for _ in range(3)]
         assert [] == models.retired(home)
-        assert Progress(2, 2) == embeddable.progress(home, NEW.model_id)
+        assert Progress(2, 2) == embeddings.progress(home, NEW.model_id)
 
     @pytest.mark.parametrize("model", [OLD, NEW])
     def test_in_use(self, home: Connection, model: Chosen) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.memory import Realm
-from cortex_actors.storage import episodes, memories
+from cortex_actors.storage import memory_lists, memory_records
 from tests.storage.things import mem, memory
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class TestEpisodes:
         saves(tables, own=Realm.PRIVATE, bridge=Realm.BRIDGE)
         for at, part in enumerate(("old", "new", "own", "bridge")):
             tables.connection.exec_driver_sql(MERGE, (mem("whole"), at, mem(part)))
-        found = episodes.originals(tables.connection, [mem("whole")])
+        found = memory_lists.originals(tables.connection, [mem("whole")])
 
         assert ["new", "old"] == [each.text for each in found[mem("whole")]]
 
@@ -35,7 +35,7 @@ class TestEpisodes:
         saves(tables, now=Realm.VILLAGE, before=Realm.VILLAGE, own=Realm.PRIVATE)
         for each in ("before", "own"):
             tables.connection.exec_driver_sql(REPLACE, (mem("now"), mem(each)))
-        found = episodes.replaced(tables.connection, [mem("now")])
+        found = memory_lists.replaced(tables.connection, [mem("now")])
 
         assert "before" == found[mem("now")].text
 
@@ -46,4 +46,4 @@ def saves(tables: Tables, **realms: Realm) -> None:
         memory(name, at, realm=realm, related=("B",) if realm is Realm.BRIDGE else ())
         for at, (name, realm) in enumerate(realms.items())
     ]
-    memories.save(tables.connection, some)
+    memory_records.save(tables.connection, some)

@@ -13,9 +13,8 @@ from cortex_actors.bus.journal import Delivery, Failure, Outcome
 from cortex_actors.domain.event import Custom, FileChanged, ScanRequested
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.letters import Letters
-from cortex_actors.storage import deadletters, events
-from cortex_actors.storage.events import Wanted
-from cortex_actors.storage.journal import LedgerJournal
+from cortex_actors.storage import events
+from cortex_actors.storage.events import LedgerJournal, Wanted
 from cortex_actors.storage.ledger.actor import Records
 
 if TYPE_CHECKING:
@@ -168,7 +167,7 @@ class TestReplay:
         """A dead letter is put back as if it had never been tried, in its old place."""
         await desk.change("/a", "/b")
         await desk.die()
-        put_back = await desk.store.write(lambda c: deadletters.replay(c, ["1"]))
+        put_back = await desk.store.write(lambda c: events.replay(c, ["1"]))
         delivery = await desk.take()
 
         assert [(1, "accumulator")] == put_back
@@ -180,7 +179,7 @@ class TestReplay:
         await desk.change("/a")
         await desk.die()
         await desk.change("/a")
-        await desk.store.write(lambda c: deadletters.replay(c, None))
+        await desk.store.write(lambda c: events.replay(c, None))
 
         assert (1, 2) == (await desk.take()).seqs
 
@@ -191,7 +190,7 @@ class TestReplay:
         await desk.die(consumer="watchlist")
         await desk.change("/a")
         await desk.die()
-        put_back = await desk.store.write(lambda c: deadletters.replay(c, ["1"]))
+        put_back = await desk.store.write(lambda c: events.replay(c, ["1"]))
 
         assert [(1, "accumulator"), (1, "watchlist")] == put_back
         assert [(2, "dead")] == await desk.states(dead=True)
@@ -203,7 +202,7 @@ class TestReplay:
         await desk.die()
         await desk.die()
         await desk.damage(1, stored)
-        put_back = await desk.store.write(lambda c: deadletters.replay(c, None))
+        put_back = await desk.store.write(lambda c: events.replay(c, None))
 
         assert [(1, "accumulator"), (2, "accumulator")] == put_back
         assert (2,) == (await desk.take()).seqs
@@ -211,7 +210,7 @@ class TestReplay:
 
     async def test_portions(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
         """All are put back, each of them once, although they die again between two portions."""
-        monkeypatch.setattr(deadletters, "AT_ONCE", 2)
+        monkeypatch.setattr(events, "AT_ONCE", 2)
         await desk.change("/a", "/b", "/c")
         for _ in range(3):
             await desk.die()
@@ -228,7 +227,7 @@ class TestReplay:
 
         assert [1, 2, 3] == [each["seq"] for each in put_back]
 
-    @pytest.mark.parametrize("verb", [deadletters.replay, deadletters.discard])
+    @pytest.mark.parametrize("verb", [events.replay, events.discard])
     async def test_all_or_nothing(self, desk: Desk, verb: object) -> None:
         """One name that is no dead letter's, and nothing is changed."""
         await desk.change("/a", "/b")
@@ -245,11 +244,11 @@ class TestReplay:
         await desk.change("/a", "/b")
         await desk.die()
         await desk.die()
-        gone = await desk.store.write(lambda c: deadletters.discard(c, None))
+        gone = await desk.store.write(lambda c: events.discard(c, None))
 
         assert [(1, "accumulator"), (2, "accumulator")] == gone
         assert [(2, "handled"), (1, "handled")] == await desk.states()
-        assert [] == await desk.store.write(lambda c: deadletters.replay(c, None))
+        assert [] == await desk.store.write(lambda c: events.replay(c, None))
 
     async def test_discard_damaged(self, desk: Desk) -> None:
         """What a dead letter says is not looked at when it is discarded."""
@@ -257,9 +256,7 @@ class TestReplay:
         await desk.die()
         await desk.damage(1, "nojson")
 
-        assert [(1, "accumulator")] == await desk.store.write(
-            lambda c: deadletters.discard(c, ["1"])
-        )
+        assert [(1, "accumulator")] == await desk.store.write(lambda c: events.discard(c, ["1"]))
 
 
 class TestKeys:

@@ -8,7 +8,7 @@ import pytest
 
 from cortex_actors.domain.memory import Realm
 from cortex_actors.domain.principle import Derivation
-from cortex_actors.storage import episodes, factkeys, insights, principles
+from cortex_actors.storage import insights, memory_lists, principles, resolutions
 from tests.storage.room import HERE, Room
 from tests.storage.support import ATLAS, HARBOR
 from tests.storage.things import mem, memory
@@ -45,7 +45,7 @@ def headed(room: Room, heading: str | None, text: str) -> None:
 def said(room: Room, key: str, project_id: str | None = None, limit: int = 10) -> list[str]:
     """Return the texts that have a key."""
     connection = room.tables.connection
-    ids = factkeys.statements_at(connection, key, project_id=project_id, limit=limit)
+    ids = resolutions.statements_at(connection, key, project_id=project_id, limit=limit)
     known = insights.by_id(connection, ids)
     return sorted(known[each].content for each in ids)
 
@@ -103,18 +103,18 @@ class TestPrinciples:
         insight, principle = self.promoted(room, "Never skip a test")
         connection = room.tables.connection
 
-        assert {insight: principle} == factkeys.principles_of(connection, [insight, "ins_other"])
-        assert [principle] == factkeys.principles_at(connection, "Never skip a Test", limit=5)
-        assert [] == factkeys.principles_at(connection, "Never", limit=5)
+        assert {insight: principle} == resolutions.principles_of(connection, [insight, "ins_other"])
+        assert [principle] == resolutions.principles_at(connection, "Never skip a Test", limit=5)
+        assert [] == resolutions.principles_at(connection, "Never", limit=5)
         connection.exec_driver_sql("UPDATE principles SET status = 'pruned'")
-        assert {} == factkeys.principles_of(connection, [insight])
-        assert [] == factkeys.principles_at(connection, "Never skip a test", limit=5)
+        assert {} == resolutions.principles_of(connection, [insight])
+        assert [] == resolutions.principles_at(connection, "Never skip a test", limit=5)
 
     def test_count(self, room: Room) -> None:
         """What is counted is what others may be told."""
         self.promoted(room, "Never skip a test")
 
-        assert {"principles": 1, "statements": 3} == factkeys.count(room.tables.connection)
+        assert {"principles": 1, "statements": 3} == resolutions.count_facts(room.tables.connection)
         assert (ATLAS.id, HERE) != (HARBOR.id, OWN)
 
 
@@ -129,7 +129,7 @@ class TestEpisodes:
             " merged_at = 1, merged_by = 'rules' WHERE text LIKE '%part%'",
             (whole.id,),
         )
-        found = episodes.originals(room.tables.connection, [whole.id, mem("other")])
+        found = memory_lists.originals(room.tables.connection, [whole.id, mem("other")])
 
         assert {whole.id: ["part 2", "part 1", "part 0"]} == {
             each: [one.text for one in some] for each, some in found.items()
@@ -144,6 +144,6 @@ class TestEpisodes:
             " WHERE text LIKE '%old'",
             (now.id,),
         )
-        found = episodes.replaced(room.tables.connection, [now.id])
+        found = memory_lists.replaced(room.tables.connection, [now.id])
 
         assert {now.id: "old"} == {each: one.text for each, one in found.items()}

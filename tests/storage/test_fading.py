@@ -13,10 +13,10 @@ from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.principle import Derivation, Link, LinkType
 from cortex_actors.flowsections import OrganisationSettings
 from cortex_actors.rules.promotion import RankWeights
-from cortex_actors.storage import fading, links, principles
-from cortex_actors.storage.append import store as store_events
-from cortex_actors.storage.fading import Scales
+from cortex_actors.storage import principle_decay, principles
+from cortex_actors.storage.events import store as store_events
 from cortex_actors.storage.ledger.retention import BELIEVED
+from cortex_actors.storage.principle_decay import Scales
 from cortex_actors.testing import EPOCH
 from tests.storage.distilled import principle
 from tests.storage.linked import named
@@ -44,7 +44,7 @@ async def known(store: Store) -> Store:
     def work(connection: Connection) -> None:
         principles.add(connection, list(map(principle, TEXTS)))
         principles.derive(connection, [Derivation(named(t), id_of(t), 1.0) for t in TEXTS])
-        fading.settle(connection, map(named, TEXTS), EPOCH)
+        principle_decay.settle(connection, map(named, TEXTS), EPOCH)
 
     await store.write(work)
     return store
@@ -60,8 +60,8 @@ async def decay(store: Store, now: int) -> None:
     """Let a run of decay happen, as the schedule does."""
 
     def work(connection: Connection) -> None:
-        today = fading.today(connection, now)
-        fading.write(connection, fading.faded(connection, today))
+        today = principle_decay.today(connection, now)
+        principle_decay.write(connection, principle_decay.faded(connection, today))
 
     await store.write(work)
 
@@ -79,8 +79,8 @@ class TestRank:
         """Rank and status of some are written as they are now; what is as written is left alone."""
         one = named(TEXTS[0])
         await known.write(lambda c: c.exec_driver_sql("UPDATE principles SET rank = 0").rowcount)
-        found = await known.write(lambda c: fading.settle(c, [one], EPOCH))
-        again = await known.write(lambda c: fading.settle(c, [one], EPOCH))
+        found = await known.write(lambda c: principle_decay.settle(c, [one], EPOCH))
+        again = await known.write(lambda c: principle_decay.settle(c, [one], EPOCH))
 
         assert [one] == [each.id for each in found]
         assert [] == again
@@ -88,7 +88,9 @@ class TestRank:
 
     async def test_parts(self, known: Store) -> None:
         """What is counted about a principle makes its rank, part by part."""
-        counted = await known.read(lambda c: fading.evidence(c, [named(TEXTS[0]), "pri_0"]))
+        counted = await known.read(
+            lambda c: principle_decay.evidence(c, [named(TEXTS[0]), "pri_0"])
+        )
         one = counted[named(TEXTS[0])]
         ((rank,),) = await known.rows("SELECT DISTINCT rank FROM principles")
 
@@ -99,8 +101,8 @@ class TestRank:
 
     async def test_within_a_day(self, known: Store) -> None:
         """No rank moves within a day, and each does once the next one has begun."""
-        late = await known.read(lambda c: fading.faded(c, EPOCH + DAY - 1))
-        after = await known.read(lambda c: fading.faded(c, EPOCH + DAY))
+        late = await known.read(lambda c: principle_decay.faded(c, EPOCH + DAY - 1))
+        after = await known.read(lambda c: principle_decay.faded(c, EPOCH + DAY))
 
         assert (0, len(TEXTS)) == (len(late), len(after))
 
@@ -111,9 +113,9 @@ class TestRank:
             Link(ends[0], ends[1], LinkType.RELATED, 0.6, Decider.RULES, "x"),
             Link(ends[2], ends[3], LinkType.CONTRADICTS, 0.6, Decider.RULES, "x"),
         ]
-        await known.write(lambda c: links.replace(c, (), made, at=EPOCH))
-        counted = await known.read(lambda c: fading.evidence(c, ends))
-        moved = await known.write(lambda c: fading.settle(c, ends, EPOCH))
+        await known.write(lambda c: principles.replace_links(c, (), made, at=EPOCH))
+        counted = await known.read(lambda c: principle_decay.evidence(c, ends))
+        moved = await known.write(lambda c: principle_decay.settle(c, ends, EPOCH))
 
         assert [1, 1, 0, 0] == [counted[each].links for each in ends]
         assert set(ends[:2]) == {each.id for each in moved}
@@ -124,7 +126,9 @@ class TestRank:
             rank_frequency=0, rank_recency=0, rank_quality=0, rank_links=0, half_life_days=1
         )
         one = [named(TEXTS[0])]
-        (found,) = await known.write(lambda c: fading.settle(c, one, EPOCH, Scales.of(chosen)))
+        (found,) = await known.write(
+            lambda c: principle_decay.settle(c, one, EPOCH, Scales.of(chosen))
+        )
 
         assert 0.7 == found.rank
         assert RankWeights(0.35, 0, 0, 0, 0) == Scales.of(chosen).weights
@@ -149,7 +153,7 @@ class TestPruning:
         later = EPOCH + 1_010 * DAY
         await known.says(FILE, *TEXTS, at=later, revision="b" * 64)
         first = named(TEXTS[0])
-        await known.write(lambda c: fading.settle(c, [first], later))
+        await known.write(lambda c: principle_decay.settle(c, [first], later))
         one = await statuses(known)
         await decay(known, later)
 
@@ -162,7 +166,7 @@ class TestPruning:
         await known.write(lambda c: c.exec_driver_sql(_POOR).rowcount)
         late = EPOCH + 1_000 * DAY
         for _ in range(20):
-            await known.write(lambda c: fading.settle(c, map(named, TEXTS), late))
+            await known.write(lambda c: principle_decay.settle(c, map(named, TEXTS), late))
 
         assert {"decaying": 12} == await statuses(known)
 
@@ -204,7 +208,7 @@ class TestJumps:
             await decay(known, wrong + chance.randrange(DAY // 24))
         await said(known, right)
         await decay(known, right)
-        expected = await known.read(lambda c: fading.evidence(c, [named(TEXTS[0])]))
+        expected = await known.read(lambda c: principle_decay.evidence(c, [named(TEXTS[0])]))
         (whole,) = expected.values()
 
         assert {"active": 12} == await statuses(known), f"seed {seed}"

@@ -12,18 +12,17 @@ from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import PROBE, ChangeKind
 from cortex_actors.errors import NotFound, Refused
 from cortex_actors.storage import (
-    apart,
-    embedded,
-    forgetting,
-    memories,
-    memorychanges,
-    memoryconflicts,
-    memorystates,
-    memoryundo,
-    verdicts,
+    contradictions,
+    embeddings,
+    memory_delete,
+    memory_history,
+    memory_records,
+    memory_states,
+    memory_undo,
+    similar_memories,
 )
-from cortex_actors.storage.memorychanges import Change
-from cortex_actors.storage.verdicts import Verdict
+from cortex_actors.storage.contradictions import Verdict
+from cortex_actors.storage.memory_history import Change
 from cortex_actors.testing import EPOCH
 from tests.storage.things import found_by, mem, memory
 
@@ -44,12 +43,12 @@ SECRET = "zanzibar quuxotic plimsoll"
 def saved(tables: Tables) -> None:
     """Let three memories be said in one thread, the second of which is the secret."""
     some = [memory("first", id="a"), memory(SECRET, 1, id="b"), memory("third", 2, id="c")]
-    tables.write(lambda c: memories.save(c, some))
+    tables.write(lambda c: memory_records.save(c, some))
 
 
-def forget(tables: Tables, *ids: str) -> forgetting.Forgotten:
+def forget(tables: Tables, *ids: str) -> memory_delete.Forgotten:
     """Forget memories."""
-    return tables.write(lambda c: forgetting.forget(c, ids, by="owner", at=EPOCH + 50))
+    return tables.write(lambda c: memory_delete.forget(c, ids, by="owner", at=EPOCH + 50))
 
 
 def everything(connection: Connection, name: str) -> None:
@@ -75,7 +74,7 @@ class TestRows:
         """No row of any table that can name a memory names one that is forgotten."""
         saved(tables)
         tables.write(lambda c: everything(c, B))
-        walked = list(forgetting.referring())
+        walked = list(memory_delete.referring())
         has = {
             table.name
             for table, column in walked
@@ -94,13 +93,13 @@ class TestRows:
         """What is left is a change that names it, and nothing that could repeat it."""
         saved(tables)
         told = Change(ChangeKind.PIN, B, by="A", at=EPOCH, reason=f"because of {SECRET}")
-        tables.write(lambda c: memorychanges.note(c, told))
+        tables.write(lambda c: memory_history.note(c, told))
         forget(tables, B)
 
-        forgot, pinned = tables.read(memorychanges.listed)
+        forgot, pinned = tables.read(memory_history.listed)
         assert (ChangeKind.FORGET, B, "owner") == (forgot.kind, forgot.memory_id, forgot.by)
         assert pinned.reason is None
-        assert B not in tables.read(memories.active_ids)
+        assert B not in tables.read(memory_records.active_ids)
 
     def test_words(self, tables: Tables) -> None:
         """Nobody is found by its words any more, not even what followed it; the index is told."""
@@ -117,10 +116,10 @@ class TestRows:
         """Its vectors go, but for those of texts that others have as well."""
         saved(tables)
         same = memory("third", 3, id="d", thread="other")
-        tables.write(lambda c: memories.save(c, [same]))
+        tables.write(lambda c: memory_records.save(c, [same]))
         hashes = [row[0] for row in tables.rows("SELECT DISTINCT text_hash FROM passages")]
         found = {each: np.zeros(3, np.float32) for each in hashes if isinstance(each, bytes)}
-        tables.write(lambda c: embedded.keep_vectors(c, "m", found))
+        tables.write(lambda c: embeddings.keep_vectors(c, "m", found))
         forget(tables, B, C)
 
         texts = tables.rows("SELECT text_hash FROM vectors ORDER BY 1")
@@ -136,7 +135,7 @@ class TestRows:
                 [("llm", EPOCH + 9), ("nli", EPOCH + 9), ("llm", EPOCH - 10**11)]
             )
         ]
-        tables.write(lambda c: verdicts.keep(c, rows))
+        tables.write(lambda c: contradictions.keep(c, rows))
         forget(tables, B)
 
         assert [("nli",), ("llm",)] == tables.rows("SELECT layer FROM verdicts ORDER BY key")
@@ -147,7 +146,7 @@ class TestWhat:
         """A whole goes with all it was made of; a part alone does not go."""
         saved(tables)
         whole = memory("both", 9, id="w")
-        tables.write(lambda c: memorystates.form(c, whole, [A, B], at=EPOCH + 9, by=Decider.LLM))
+        tables.write(lambda c: memory_states.form(c, whole, [A, B], at=EPOCH + 9, by=Decider.LLM))
         with pytest.raises(Refused, match=f"it is part of {W}"):
             forget(tables, B)
 
@@ -159,14 +158,14 @@ class TestWhat:
         """What was made of it once says it, too: it goes along, unless it came back."""
         saved(tables)
         whole = memory(f"first, and {SECRET}", 9, id="w")
-        tables.write(lambda c: memorystates.form(c, whole, [A, B], at=EPOCH + 9, by=Decider.RULES))
+        tables.write(lambda c: memory_states.form(c, whole, [A, B], at=EPOCH + 9, by=Decider.RULES))
         merge = Change(ChangeKind.MERGE, W, by="A", at=EPOCH + 9, others=(A, B))
-        tables.write(lambda c: memorychanges.note(c, merge))
-        tables.write(lambda c: memoryundo.split(c, W, by="owner", at=EPOCH + 10))
-        tables.write(lambda c: memorystates.restore(c, [W], EPOCH + 11))
+        tables.write(lambda c: memory_history.note(c, merge))
+        tables.write(lambda c: memory_undo.split(c, W, by="owner", at=EPOCH + 10))
+        tables.write(lambda c: memory_states.restore(c, [W], EPOCH + 11))
         with pytest.raises(Refused, match=f"{W}, which was made of it, says it, too"):
             forget(tables, B)
-        tables.write(lambda c: memorystates.archive(c, [W], EPOCH + 12))
+        tables.write(lambda c: memory_states.archive(c, [W], EPOCH + 12))
 
         assert (W,) == forget(tables, B).wholes
         assert [(A,), (C,)] == tables.rows("SELECT id FROM memories ORDER BY id")
@@ -175,13 +174,13 @@ class TestWhat:
         """What was made of it once and was given other parts since does not take these along."""
         saved(tables)
         whole = memory(f"first, and {SECRET}", 9, id="w")
-        tables.write(lambda c: memorystates.form(c, whole, [A, B], at=EPOCH + 9, by=Decider.RULES))
+        tables.write(lambda c: memory_states.form(c, whole, [A, B], at=EPOCH + 9, by=Decider.RULES))
         merge = Change(ChangeKind.MERGE, W, by="A", at=EPOCH + 9, others=(A, B))
-        tables.write(lambda c: memorychanges.note(c, merge))
-        tables.write(lambda c: memoryundo.split(c, W, by="owner", at=EPOCH + 10))
-        tables.write(lambda c: memorystates.restore(c, [W], EPOCH + 11))
-        tables.write(lambda c: memorystates.merge(c, W, [C], at=EPOCH + 12, by=Decider.PERSON))
-        tables.write(lambda c: memorystates.archive(c, [W], EPOCH + 13))
+        tables.write(lambda c: memory_history.note(c, merge))
+        tables.write(lambda c: memory_undo.split(c, W, by="owner", at=EPOCH + 10))
+        tables.write(lambda c: memory_states.restore(c, [W], EPOCH + 11))
+        tables.write(lambda c: memory_states.merge(c, W, [C], at=EPOCH + 12, by=Decider.PERSON))
+        tables.write(lambda c: memory_states.archive(c, [W], EPOCH + 13))
         with pytest.raises(Refused, match=f"{W}, which was made of it, has other parts by now"):
             forget(tables, B)
 
@@ -191,14 +190,14 @@ class TestWhat:
     def test_successor(self, tables: Tables) -> None:
         """What was superseded by it is archived then, and says so."""
         saved(tables)
-        tables.write(lambda c: memorystates.supersede(c, A, B, EPOCH + 5))
+        tables.write(lambda c: memory_states.supersede(c, A, B, EPOCH + 5))
         gone = forget(tables, B)
 
         assert (A,) == gone.archived
         assert [(A, "archived")] == tables.rows(
             "SELECT id, status FROM memories WHERE id <> " + repr(C)
         )
-        change = tables.read(lambda c: memorychanges.last(c, A, ChangeKind.ARCHIVE))
+        change = tables.read(lambda c: memory_history.last(c, A, ChangeKind.ARCHIVE))
         assert change is not None
         assert "what replaced it was forgotten" == change.reason
 
@@ -210,10 +209,10 @@ class TestWhat:
 
     def test_probe(self, tables: Tables) -> None:
         """Of what the daemon tries itself with nothing is left at all."""
-        tables.write(lambda c: memories.save(c, [memory("probe", id="p", agent_id=PROBE)]))
+        tables.write(lambda c: memory_records.save(c, [memory("probe", id="p", agent_id=PROBE)]))
         forget(tables, mem("p"))
 
-        assert [] == tables.read(memorychanges.listed)
+        assert [] == tables.read(memory_history.listed)
         assert [] == tables.rows("SELECT * FROM meta")
 
 
@@ -222,26 +221,26 @@ class TestConflicts:
         """A conflict ends while one of the two is away, and for good when both are kept."""
         saved(tables)
         note = {"by": Decider.RULES, "reason": "they say the opposite", "at": EPOCH}
-        tables.write(lambda c: memoryconflicts.note(c, B, A, **note))  # type: ignore[arg-type]
+        tables.write(lambda c: similar_memories.note_conflict(c, B, A, **note))  # type: ignore[arg-type]
         assert {A: [(B, "they say the opposite")]} == tables.read(
-            lambda c: memoryconflicts.standing(c, [A])
+            lambda c: similar_memories.standing(c, [A])
         )
-        tables.write(lambda c: memorystates.archive(c, [B], EPOCH + 5))
-        assert 0 == tables.read(memoryconflicts.count)
-        tables.write(lambda c: memorystates.restore(c, [B], EPOCH + 6))
-        assert [(A, B)] == [(e.left, e.right) for e in tables.read(memoryconflicts.listed)]
+        tables.write(lambda c: memory_states.archive(c, [B], EPOCH + 5))
+        assert 0 == tables.read(similar_memories.count_conflicts)
+        tables.write(lambda c: memory_states.restore(c, [B], EPOCH + 6))
+        assert [(A, B)] == [(e.left, e.right) for e in tables.read(similar_memories.list_conflicts)]
 
-        assert tables.write(lambda c: memoryconflicts.keep_both(c, A, B, EPOCH + 7))
-        assert {} == tables.read(lambda c: memoryconflicts.standing(c, [A, B]))
-        known = tables.write(lambda c: memoryconflicts.note(c, A, B, **note))  # type: ignore[arg-type]
+        assert tables.write(lambda c: similar_memories.keep_both(c, A, B, EPOCH + 7))
+        assert {} == tables.read(lambda c: similar_memories.standing(c, [A, B]))
+        known = tables.write(lambda c: similar_memories.note_conflict(c, A, B, **note))  # type: ignore[arg-type]
         assert not known
 
     def test_apart(self, tables: Tables) -> None:
         """Of several that are kept apart each knows all others."""
         saved(tables)
-        tables.write(lambda c: apart.keep(c, [C, A, B], at=EPOCH))
+        tables.write(lambda c: memory_states.keep(c, [C, A, B], at=EPOCH))
 
-        assert frozenset({A, C}) == tables.read(lambda c: apart.of(c, [B]))[B]
+        assert frozenset({A, C}) == tables.read(lambda c: memory_states.of(c, [B]))[B]
 
 
 class TestBytes:
@@ -252,12 +251,12 @@ class TestBytes:
             for number, word in enumerate(("one", f"{SECRET} " * 200, "two"))
         ]
         for each in some:
-            await store.write(partial(memories.save, some=[each]))
+            await store.write(partial(memory_records.save, some=[each]))
         name = mem("m1")
         # Archived first: what was found by it is deleted long before it is forgotten itself.
-        await store.write(lambda c: memorystates.archive(c, [name], EPOCH + 5))
-        await store.write(lambda c: forgetting.forget(c, [name], by="owner", at=EPOCH + 9))
-        while await store.write(forgetting.wipe):
+        await store.write(lambda c: memory_states.archive(c, [name], EPOCH + 5))
+        await store.write(lambda c: memory_delete.forget(c, [name], by="owner", at=EPOCH + 9))
+        while await store.write(memory_delete.wipe):
             pass
         assert [] == await store.rows("SELECT * FROM meta WHERE name = 'words_to_wipe'")
         await store.handle.stop(5.0)
@@ -270,20 +269,20 @@ class TestBytes:
 
     def test_nothing_due(self, tables: Tables) -> None:
         """Without anything forgotten no words are written anew."""
-        assert not tables.write(forgetting.wipe)
+        assert not tables.write(memory_delete.wipe)
 
     async def test_meanwhile(self, store: Store) -> None:
         """What is forgotten while others' words are written over has it begin again."""
         some = [memory(each, number, id=f"m{number}") for number, each in enumerate(("one", "two"))]
         for each in some:
-            await store.write(partial(memories.save, some=[each]))
-        forget = partial(forgetting.forget, by="owner", at=EPOCH + 9)
+            await store.write(partial(memory_records.save, some=[each]))
+        forget = partial(memory_delete.forget, by="owner", at=EPOCH + 9)
         await store.write(partial(forget, ids=[mem("m0")]))
-        await store.write(forgetting.wipe)
+        await store.write(memory_delete.wipe)
         await store.write(partial(forget, ids=[mem("m1")]))
 
         asked = await store.rows("SELECT value FROM meta WHERE name = 'words_to_wipe'")
         assert [(b"1",)] == asked
-        while await store.write(forgetting.wipe):
+        while await store.write(memory_delete.wipe):
             pass
-        assert not await store.read(forgetting.is_due)
+        assert not await store.read(memory_delete.is_due)

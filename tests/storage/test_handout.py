@@ -11,8 +11,8 @@ from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.consumer import project_of
 from cortex_actors.bus.journal import Delivery
 from cortex_actors.domain.event import AccumulationComplete, FileChanged
-from cortex_actors.storage.append import store as append
-from cortex_actors.storage.handout import CONFLATED, LOOKED_AT, handed_next
+from cortex_actors.storage.deliveries import CONFLATED, LOOKED_AT, handed_next
+from cortex_actors.storage.events import store as append
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.testing import MemoryJournal
 

@@ -12,9 +12,9 @@ from cortex_actors.bus.bus import Bus
 from cortex_actors.domain.event import AccumulationComplete
 from cortex_actors.errors import EmbedderDown, IndexDown, LedgerDown
 from cortex_actors.runtime.ref import start_actor
-from cortex_actors.storage import embedded, indexing
+from cortex_actors.storage import embeddings, indexing
+from cortex_actors.storage.events import LedgerJournal
 from cortex_actors.storage.indexer import FAULT_PAUSE, IDLE, RETRY, Indexer
-from cortex_actors.storage.journal import LedgerJournal
 from cortex_actors.testing import eventually
 from tests.storage.support import MODEL, id_of, unit
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from cortex_actors.runtime.ref import ActorHandle
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.indexer import Embed
     from tests.storage.support import Store
 
@@ -83,7 +83,7 @@ class World:
 
         async def done() -> bool:
             return await self.store.read(
-                lambda c: not indexing.pending(c) and not embedded.count_unembedded(c, MODEL)
+                lambda c: not indexing.pending(c) and not embeddings.count_unembedded(c, MODEL)
             )
 
         await eventually(done)

@@ -14,8 +14,8 @@ from cortex_actors.domain.event import Ids
 from cortex_actors.errors import EmbedderDown, IndexDown, ModelChanged, Unembeddable
 from cortex_actors.runtime.ref import start_actor
 from cortex_actors.storage import backlog, indexing
+from cortex_actors.storage.events import LedgerJournal
 from cortex_actors.storage.indexer import IDLE, REFUSED, RETRY, Indexer
-from cortex_actors.storage.journal import LedgerJournal
 from cortex_actors.testing import eventually
 from tests.storage.support import MODEL, id_of, text_hash, unit
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from cortex_actors.runtime.ref import ActorHandle
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from tests.storage.support import Store
 
 HERE = "/projects/atlas/CLAUDE.md"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from cortex_actors.storage import embedded, indexing, insights, standing
+from cortex_actors.storage import embeddings, indexing, insight_records, insights
 from cortex_actors.storage.indexing import State
 from cortex_actors.testing import EPOCH
 from tests.storage.support import MODEL, id_of, text_hash, unit
@@ -36,7 +36,7 @@ class TestVectors:
         """A vector comes back bit for bit; texts without one are not in the answer."""
         await store.embed(a=[1, 2, 3])
         digests = [text_hash("a"), text_hash("b")]
-        found = await store.read(lambda c: embedded.stored_vectors(c, MODEL, digests))
+        found = await store.read(lambda c: embeddings.stored_vectors(c, MODEL, digests))
 
         assert [text_hash("a")] == list(found)
         assert np.array_equal(unit(1, 2, 3), found[text_hash("a")])
@@ -45,15 +45,15 @@ class TestVectors:
         """More texts than one query takes are looked up all the same."""
         digests = [text_hash(str(n)) for n in range(2_500)]
         vectors = dict.fromkeys(digests, unit(1, 0, 0))
-        await store.write(lambda c: embedded.keep_vectors(c, MODEL, vectors))
-        found = await store.read(lambda c: embedded.stored_vectors(c, MODEL, digests))
+        await store.write(lambda c: embeddings.keep_vectors(c, MODEL, vectors))
+        found = await store.read(lambda c: embeddings.stored_vectors(c, MODEL, digests))
 
         assert set(digests) == found.keys()
 
     async def test_of_one_model(self, store: Store) -> None:
         """A vector of another model is no vector."""
         await store.embed(a=[1, 2, 3])
-        found = await store.read(lambda c: embedded.stored_vectors(c, "other", [text_hash("a")]))
+        found = await store.read(lambda c: embeddings.stored_vectors(c, "other", [text_hash("a")]))
 
         assert {} == found
 
@@ -61,7 +61,7 @@ class TestVectors:
         """A text's vector does not change once it is stored."""
         await store.embed(a=[1, 0, 0])
         await store.embed(a=[0, 1, 0])
-        found = await store.read(lambda c: embedded.stored_vectors(c, MODEL, [text_hash("a")]))
+        found = await store.read(lambda c: embeddings.stored_vectors(c, MODEL, [text_hash("a")]))
 
         assert np.array_equal(unit(1, 0, 0), found[text_hash("a")])
 
@@ -72,9 +72,9 @@ class TestUnembedded:
         await store.says(HERE, "a", "b", "gone")
         await store.says(HERE, "a", "b")
         await store.embed(a=[1, 0, 0])
-        found = await store.read(lambda c: embedded.unembedded(c, MODEL, 10))
+        found = await store.read(lambda c: embeddings.unembedded(c, MODEL, 10))
         counts = await store.read(
-            lambda c: [embedded.count_unembedded(c, model) for model in (MODEL, "other")]
+            lambda c: [embeddings.count_unembedded(c, model) for model in (MODEL, "other")]
         )
 
         assert [(id_of("b"), "b", text_hash("b"))] == found
@@ -85,7 +85,7 @@ class TestUnembedded:
     )
     def test_text(self, heading: str | None, text: str) -> None:
         """The heading is part of what is embedded."""
-        assert text == embedded.embedded_text(heading, "use ruff")
+        assert text == embeddings.embedded_text(heading, "use ruff")
 
 
 class TestChanges:
@@ -172,7 +172,7 @@ class TestChanges:
         await store.write(
             lambda c: (
                 c.exec_driver_sql("UPDATE insights SET status = 'pending_review'").rowcount,
-                standing.remake(c, ids),
+                insight_records.remake(c, ids),
             )
         )
 
@@ -195,7 +195,7 @@ class TestDamage:
         searched = await store.read(lambda c: indexing.matrix(c, MODEL))
         first = await told(store)
         await apply_all(store)
-        missing = await store.read(lambda c: embedded.unembedded(c, MODEL, 10))
+        missing = await store.read(lambda c: embeddings.unembedded(c, MODEL, 10))
         await store.embed(b=[0, 1, 0])
         second = await told(store)
 
@@ -235,7 +235,7 @@ class TestRebuild:
         assert (1, 2) == (first.generation, second.generation)
         assert {(id_of("a"), True), (id_of("b"), True)} == set(await told(store))
         assert 2 == await store.read(indexing.pending)
-        assert 0 == await store.read(lambda c: embedded.count_unembedded(c, MODEL))
+        assert 0 == await store.read(lambda c: embeddings.count_unembedded(c, MODEL))
 
     async def test_what_it_must_hold(self, store: Store) -> None:
         """The index must hold what it was told, and nothing that still waits."""

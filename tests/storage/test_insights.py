@@ -9,7 +9,7 @@ from cortex_actors import learned
 from cortex_actors.domain.project import Project
 from cortex_actors.errors import LedgerDown
 from cortex_actors.storage import insights, projects
-from cortex_actors.storage.catalogue import Wanted
+from cortex_actors.storage.insight_lists import InsightFilter
 from cortex_actors.testing import EPOCH
 from tests.storage.support import ATLAS, HARBOR, findings, id_of
 
@@ -207,7 +207,9 @@ class TestQueries:
         )
         found = await store.read(lambda c: (insights.count(c), insights.count_by_project(c)))
         totals = [
-            (await store.read(partial(learned.insights, wanted=Wanted(project_id=each))))["total"]
+            (await store.read(partial(learned.insights, wanted=InsightFilter(project_id=each))))[
+                "total"
+            ]
             for each in (None, ATLAS.id)
         ]
 

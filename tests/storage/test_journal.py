@@ -13,8 +13,8 @@ from cortex_actors.domain.event import AccumulationComplete, FileChanged, Ids, S
 from cortex_actors.errors import CortexError
 from cortex_actors.runtime.ref import start_actor
 from cortex_actors.sections import EventsSettings
-from cortex_actors.storage import journal as module
-from cortex_actors.storage.journal import LedgerJournal
+from cortex_actors.storage import events as module
+from cortex_actors.storage.events import LedgerJournal
 from cortex_actors.testing import eventually
 from tests.bus.support import Script, Scripted
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.domain.project import Chunk, chunk_id
-from cortex_actors.storage import knowledge
+from cortex_actors.storage import documents
 from cortex_actors.testing import EPOCH
 from tests.storage.things import document, found_by
 
@@ -21,7 +21,7 @@ BOOK = "/docs/book.md"
 def learn(tables: Tables, *texts: str, source: str = BOOK) -> list[str]:
     """Let a document say that; return the ids of its pieces."""
     pieces = document(source, *texts)
-    tables.write(partial(knowledge.learn, source=source, some=pieces))
+    tables.write(partial(documents.learn_chunks, source=source, some=pieces))
     return [each.id for each in pieces]
 
 
@@ -42,19 +42,19 @@ class TestRows:
             tags=("a",),
             cross_refs=("other.md",),
         )
-        tables.write(lambda c: knowledge.learn(c, BOOK, [piece]))
+        tables.write(lambda c: documents.learn_chunks(c, BOOK, [piece]))
 
-        assert {piece.id: piece} == tables.read(lambda c: knowledge.by_id(c, [piece.id]))
+        assert {piece.id: piece} == tables.read(lambda c: documents.by_id(c, [piece.id]))
 
     def test_counts(self, tables: Tables) -> None:
         """What documents say now is counted, in all and by topic."""
         learn(tables, "one", "two")
         learn(tables, "three", source="/docs/other.md")
-        tables.write(lambda c: knowledge.withdraw(c, BOOK))
+        tables.write(lambda c: documents.withdraw_chunks(c, BOOK))
 
-        assert 1 == tables.read(knowledge.count)
-        assert 1 == tables.read(lambda c: knowledge.count(c, "topic"))
-        assert 0 == tables.read(lambda c: knowledge.count(c, "another"))
+        assert 1 == tables.read(documents.count_chunks)
+        assert 1 == tables.read(lambda c: documents.count_chunks(c, "topic"))
+        assert 0 == tables.read(lambda c: documents.count_chunks(c, "another"))
 
     def test_ids(self) -> None:
         """The same place saying the same has the same id; anything else has another."""
@@ -68,7 +68,7 @@ class TestPassages:
     def test_with_headings(self, tables: Tables) -> None:
         """A piece is found by its title and headings, too."""
         (piece,) = document(BOOK, "said", title="Title", headings=("One", "Two"))
-        tables.write(lambda c: knowledge.learn(c, BOOK, [piece]))
+        tables.write(lambda c: documents.learn_chunks(c, BOOK, [piece]))
 
         assert {"both": "Title\nOne > Two\nsaid"} == found_by(tables, piece.id)
 
@@ -82,7 +82,7 @@ class TestPassages:
     def test_gap(self, tables: Tables) -> None:
         """Before a piece stands whatever the document says there now."""
         pieces = document(BOOK, "one", "two", "three")
-        tables.write(lambda c: knowledge.learn(c, BOOK, [pieces[0], pieces[2]]))
+        tables.write(lambda c: documents.learn_chunks(c, BOOK, [pieces[0], pieces[2]]))
 
         assert "one\nthree" == (found_by(tables, pieces[2].id))["paired"]
 
@@ -116,7 +116,7 @@ class TestAgain:
     def test_comes_back(self, tables: Tables) -> None:
         """What a document says again is found again, under its old id."""
         before = learn(tables, "one", "two")
-        tables.write(lambda c: knowledge.withdraw(c, BOOK))
+        tables.write(lambda c: documents.withdraw_chunks(c, BOOK))
         assert [] == tables.rows("SELECT * FROM passages")
 
         assert before == learn(tables, "one", "two")
@@ -129,7 +129,7 @@ class TestAgain:
         tables.write(lambda c: c.exec_driver_sql("DELETE FROM passages"))
 
         assert ids == sorted(ids, key=ids.index)
-        assert 2 == tables.write(lambda c: knowledge.remake(c, [*ids, "kb_unknown"]))
+        assert 2 == tables.write(lambda c: documents.remake(c, [*ids, "kb_unknown"]))
         assert before == tables.rows("SELECT item_id, place, text FROM passages ORDER BY 1, 2")
 
 
@@ -139,11 +139,11 @@ class TestRefused:
         pieces = document("/docs/other.md", "x")
 
         with pytest.raises(ValueError, match=r"other\.md"):
-            tables.write(lambda c: knowledge.learn(c, BOOK, pieces))
+            tables.write(lambda c: documents.learn_chunks(c, BOOK, pieces))
 
     def test_same_place(self, tables: Tables) -> None:
         """So are two pieces in one place."""
         pieces = document(BOOK, "x") + document(BOOK, "y")
 
         with pytest.raises(ValueError, match="same place"):
-            tables.write(lambda c: knowledge.learn(c, BOOK, pieces))
+            tables.write(lambda c: documents.learn_chunks(c, BOOK, pieces))

@@ -6,7 +6,7 @@ import pytest
 
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import Realm
-from cortex_actors.storage import lineage, memories, memorystates
+from cortex_actors.storage import memory_history, memory_records, memory_states
 from cortex_actors.testing import EPOCH
 from tests.storage.things import Tables, mem, memory
 
@@ -17,7 +17,7 @@ MANY = 10_000
 def said(tables: Tables, *names: str) -> None:
     """Let memories be said that are called so."""
     some = [memory(f"text {name}", number, id=name) for number, name in enumerate(names)]
-    tables.write(lambda c: memories.save(c, some))
+    tables.write(lambda c: memory_records.save(c, some))
 
 
 def merged(tables: Tables, whole: str, *parts: str, at: int = 100) -> None:
@@ -25,7 +25,7 @@ def merged(tables: Tables, whole: str, *parts: str, at: int = 100) -> None:
     new = memory(f"text {whole}", at, id=whole, abstract=f"of {whole}")
     ids = [mem(each) for each in parts]
     tables.write(
-        lambda c: memorystates.form(c, new, ids, at=EPOCH + at, by=Decider.RULES, why="same")
+        lambda c: memory_states.form(c, new, ids, at=EPOCH + at, by=Decider.RULES, why="same")
     )
 
 
@@ -54,13 +54,13 @@ def chained(tables: Tables, length: int) -> None:
 class TestTree:
     def test_unknown(self, tables: Tables) -> None:
         """A memory that there is not has no lineage."""
-        assert [] == tables.read(lambda c: lineage.tree(c, mem("none")))
+        assert [] == tables.read(lambda c: memory_history.tree(c, mem("none")))
 
     def test_leaf(self, tables: Tables) -> None:
         """A memory that nothing was merged into is alone."""
         said(tables, "a")
 
-        (node,) = tables.read(lambda c: lineage.tree(c, mem("a")))
+        (node,) = tables.read(lambda c: memory_history.tree(c, mem("a")))
         assert (mem("a"), "active", "text a", 0, None, True) == (
             *(node.id, node.standing, node.abstract),
             *(node.depth, node.parent, node.is_leaf),
@@ -72,11 +72,11 @@ class TestTree:
         merged(tables, "d", "a", "b")
         merged(tables, "e", "d", "c", at=200)
 
-        assert 1 == tables.read(memories.count)
+        assert 1 == tables.read(memory_records.count)
         drawn = [("e", "active", 0), ("d", "intermediate", 1), ("a", "leaf", 2), ("b", "leaf", 2)]
         assert [*drawn, ("c", "leaf", 1)] == [
             (each.id[-1].lower(), each.standing, each.depth)
-            for each in tables.read(lambda c: lineage.tree(c, mem("e")))
+            for each in tables.read(lambda c: memory_history.tree(c, mem("e")))
         ]
 
     def test_ring(self, tables: Tables) -> None:
@@ -88,9 +88,11 @@ class TestTree:
             (mem("C000000"), mem("C000002")),
         )
 
-        nodes = tables.read(lambda c: lineage.tree(c, mem("C000001")))
+        nodes = tables.read(lambda c: memory_history.tree(c, mem("C000001")))
         assert {mem(f"C{n:06d}") for n in range(3)} == {each.id for each in nodes}
-        assert {mem("C000001"): None} == tables.read(lambda c: lineage.current(c, [mem("C000001")]))
+        assert {mem("C000001"): None} == tables.read(
+            lambda c: memory_history.current(c, [mem("C000001")])
+        )
 
 
 class TestCurrent:
@@ -99,7 +101,7 @@ class TestCurrent:
         said(tables, "a")
 
         expected = {mem("a"): mem("a"), mem("none"): None}
-        assert expected == tables.read(lambda c: lineage.current(c, [mem("a"), mem("none")]))
+        assert expected == tables.read(lambda c: memory_history.current(c, [mem("a"), mem("none")]))
 
     def test_whole(self, tables: Tables) -> None:
         """A merged id means the outermost whole, and nothing once that is archived."""
@@ -108,10 +110,10 @@ class TestCurrent:
         merged(tables, "e", "d", "c", at=200)
 
         ids = [mem(each) for each in "abcde"]
-        assert dict.fromkeys(ids, mem("e")) == tables.read(lambda c: lineage.current(c, ids))
-        tables.write(lambda c: memorystates.archive(c, [mem("e")], EPOCH + 300))
-        assert dict.fromkeys(ids) == tables.read(lambda c: lineage.current(c, ids))
-        assert dict.fromkeys(ids, mem("e")) == tables.read(lambda c: lineage.wholes(c, ids))
+        assert dict.fromkeys(ids, mem("e")) == tables.read(lambda c: memory_history.current(c, ids))
+        tables.write(lambda c: memory_states.archive(c, [mem("e")], EPOCH + 300))
+        assert dict.fromkeys(ids) == tables.read(lambda c: memory_history.current(c, ids))
+        assert dict.fromkeys(ids, mem("e")) == tables.read(lambda c: memory_history.wholes(c, ids))
 
     def test_leaves(self, tables: Tables) -> None:
         """What was said in the end are the leaves, and all below a whole are its parts."""
@@ -119,8 +121,12 @@ class TestCurrent:
         merged(tables, "d", "a", "b")
         merged(tables, "e", "d", "c", at=200)
 
-        assert [mem(each) for each in "abc"] == tables.read(lambda c: lineage.leaves(c, [mem("e")]))
-        assert {mem(each) for each in "abcd"} == tables.read(lambda c: lineage.below(c, [mem("e")]))
+        assert [mem(each) for each in "abc"] == tables.read(
+            lambda c: memory_history.leaves(c, [mem("e")])
+        )
+        assert {mem(each) for each in "abcd"} == tables.read(
+            lambda c: memory_history.below(c, [mem("e")])
+        )
 
 
 class TestLongChain:
@@ -130,21 +136,21 @@ class TestLongChain:
         chained(tables, MANY)
         top, bottom = mem(f"C{MANY:06d}"), mem("C000000")
 
-        assert {bottom: top} == tables.read(lambda c: lineage.current(c, [bottom]))
-        nodes = tables.read(lambda c: lineage.tree(c, top))
+        assert {bottom: top} == tables.read(lambda c: memory_history.current(c, [bottom]))
+        nodes = tables.read(lambda c: memory_history.tree(c, top))
         assert (MANY + 1, MANY, bottom) == (len(nodes), nodes[-1].depth, nodes[-1].id)
-        assert [bottom] == tables.read(lambda c: lineage.leaves(c, [top]))
-        assert MANY == len(tables.read(lambda c: lineage.below(c, [top])))
+        assert [bottom] == tables.read(lambda c: memory_history.leaves(c, [top]))
+        assert MANY == len(tables.read(lambda c: memory_history.below(c, [top])))
 
     def test_realm(self, tables: Tables) -> None:
         """A whole that says the same as one of its parts takes its place."""
         some = [memory("one", id="a", type="fact"), memory("one more", 1, id="b", type="fact")]
-        tables.write(lambda c: memories.save(c, some))
+        tables.write(lambda c: memory_records.save(c, some))
         whole = memory("one more", 2, id="w", type="fact", realm=Realm.PRIVATE)
         ids = [mem("a"), mem("b")]
         done = tables.write(
-            lambda c: memorystates.form(c, whole, ids, at=EPOCH + 2, by=Decider.RULES)
+            lambda c: memory_states.form(c, whole, ids, at=EPOCH + 2, by=Decider.RULES)
         )
 
         assert ids == done
-        assert [mem("w")] == tables.read(memories.active_ids)
+        assert [mem("w")] == tables.read(memory_records.active_ids)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from cortex_actors.domain.memory import MemoryStatus
-from cortex_actors.storage import beliefs, lineage, memories
+from cortex_actors.storage import memory_history, memory_records
 from cortex_actors.storage.health import believed, passages
 from cortex_actors.storage.schema import memories as rows
 from tests.storage.lives import Lives
@@ -57,7 +57,7 @@ def lived(steps: list[tuple[str, int, int]]) -> None:
         for what, one, other in steps:
             happen(lives, what, one, other)
             lives.remark()
-            assert lives.active == set(tables.read(memories.active_ids))
+            assert lives.active == set(tables.read(memory_records.active_ids))
         agrees(lives)
         assert lives.past == {at: held(tables.connection, at) for at in lives.past}
 
@@ -81,10 +81,10 @@ def agrees(lives: Lives) -> None:
     read = lives.tables.read
     assert [] == read(believed.disagreeing)
     assert [] == read(passages.lacking) + read(passages.stray)
-    assert current(lives) == read(lambda c: lineage.current(c, lives.known))
+    assert current(lives) == read(lambda c: memory_history.current(c, lives.known))
     for name in lives.known:
         parts = {each for each, life in lives.known.items() if life.whole == name}
-        nodes = read(partial(lineage.tree, memory_id=name))
+        nodes = read(partial(memory_history.tree, memory_id=name))
         assert parts == {each.id for each in nodes if each.parent == name}
 
 
@@ -101,5 +101,5 @@ def current(lives: Lives) -> dict[str, str | None]:
 
 def held(connection: Connection, at: int) -> frozenset[str]:
     """Return what was believed at a moment, by the ledger."""
-    query = select(rows.c.id).where(beliefs.held_at(at))
+    query = select(rows.c.id).where(memory_records.held_at(at))
     return frozenset(connection.execute(query).scalars())

@@ -9,18 +9,10 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.dialects import sqlite
 
-from cortex_actors.storage import (
-    clusters,
-    contradictions,
-    facing,
-    insightrows,
-    merging,
-    neighbours,
-    slots,
-    sources,
-    spoken,
-    standing,
-)
+from cortex_actors.storage import contradictions, insight_evidence, insight_records, neighbours
+from cortex_actors.storage import insights as facing
+from cortex_actors.storage import insights as merging
+from cortex_actors.storage import insights as sources
 from cortex_actors.storage.schema import insights
 
 if TYPE_CHECKING:
@@ -28,26 +20,26 @@ if TYPE_CHECKING:
 
 #: What each change asks.
 ASKED = {
-    "concerned": standing._CONCERNED,
-    "settle": standing._SETTLE,
+    "concerned": insight_records._CONCERNED,
+    "settle": insight_records._SETTLE,
     "represented": merging._POINTS,
     "followers": merging._FOLLOW,
     "silent": merging._SILENT,
     "stand": merging._STAND,
     "count for": merging._COUNT,
-    "texts": spoken._TEXTS,
-    "places": spoken._PLACES,
-    "revisions": spoken._REVISIONS,
-    "late": spoken._LATE,
+    "texts": insight_evidence._TEXTS,
+    "places": insight_evidence._PLACES,
+    "revisions": insight_evidence._REVISIONS,
+    "late": insight_evidence._LATE,
     "ended": contradictions._DELETE,
-    "touched": clusters._TOUCHED,
+    "touched": contradictions._TOUCHED,
     "private": sources._PRIVATE,
     "otherwise": sources._OTHERWISE,
     "first place": facing._FIRST,
     "merged": neighbours._MERGED,
     "vectors": neighbours._OF_IDS,
-    "sharing": slots._SHARING,
-    "forget": slots._FORGET,
+    "sharing": insight_evidence._SHARING,
+    "forget": insight_evidence._FORGET,
 }
 
 #: What a plan may walk through: the ids that were asked about, and what was found of them.
@@ -76,7 +68,7 @@ def test_plan(tables: Tables, name: str) -> None:
 def test_live(tables: Tables) -> None:
     """Which of a thousand insights are live is asked of them, not of all that are live."""
     some = [f"ins_{number:020}" for number in range(1_000)]
-    sql = select(insights.c.id).where(insightrows.live_of(some))
+    sql = select(insights.c.id).where(insight_records.live_of(some))
     asked = str(sql.compile(dialect=sqlite.dialect(), compile_kwargs={"literal_binds": True}))
     (step,) = tables.rows(f"EXPLAIN QUERY PLAN {asked}")
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import event
 
-from cortex_actors.storage import derivations, insights
+from cortex_actors.storage import insights, principles
 from tests.storage.support import ATLAS, findings, id_of
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class TestMany:
         ids = [*(f"ins_{n}" for n in range(40_000)), id_of("a"), id_of("b")]
         known = await store.read(lambda c: insights.by_id(c, ids))
         found = await store.read(lambda c: insights.sources(c, ids))
-        derived = await store.read(lambda c: derivations.derived(c, ids))
+        derived = await store.read(lambda c: principles.derived(c, ids))
 
         assert {id_of("a"), id_of("b")} == known.keys() == found.keys()
         assert set() == derived

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.domain.memory import Layer, Memory, MemoryStatus, MemoryType, Realm
-from cortex_actors.storage import memories, memorystates
+from cortex_actors.storage import memory_records, memory_states
 from cortex_actors.testing import EPOCH
 from tests.storage.things import found_by, mem, memory
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def save(tables: Tables, *some: Memory) -> None:
     """Save memories, each in a transaction of its own."""
     for each in some:
-        tables.write(partial(memories.save, some=[each]))
+        tables.write(partial(memory_records.save, some=[each]))
 
 
 class TestRows:
@@ -40,24 +40,24 @@ class TestRows:
         )
         save(tables, first, second)
 
-        found = tables.read(lambda c: memories.by_id(c, [first.id, second.id, mem("none")]))
+        found = tables.read(lambda c: memory_records.by_id(c, [first.id, second.id, mem("none")]))
         expected = {first.id: replace_since(first), second.id: second}
         assert expected == found
 
     def test_nothing(self, tables: Tables) -> None:
         """Saving nothing does nothing."""
-        tables.write(lambda c: memories.save(c, []))
+        tables.write(lambda c: memory_records.save(c, []))
 
-        assert 0 == tables.read(memories.count)
+        assert 0 == tables.read(memory_records.count)
 
     def test_counts(self, tables: Tables) -> None:
         """Active memories are counted, in all and by realm."""
         save(tables, memory("a"), memory("b", realm=Realm.VILLAGE), memory("c", 1))
-        tables.write(lambda c: memorystates.archive(c, [mem("c")], EPOCH))
+        tables.write(lambda c: memory_states.archive(c, [mem("c")], EPOCH))
 
-        assert 2 == tables.read(memories.count)
-        assert 1 == tables.read(lambda c: memories.count(c, Realm.VILLAGE))
-        assert [mem("a"), mem("b")] == tables.read(memories.active_ids)
+        assert 2 == tables.read(memory_records.count)
+        assert 1 == tables.read(lambda c: memory_records.count(c, Realm.VILLAGE))
+        assert [mem("a"), mem("b")] == tables.read(memory_records.active_ids)
 
 
 def replace_since(each: Memory) -> Memory:
@@ -82,7 +82,7 @@ class TestPairs:
     def test_together(self, tables: Tables) -> None:
         """Saved in one transaction they are paired alike, in whatever order they are given."""
         some = [memory("three", 2), memory("one"), memory("two", 1)]
-        tables.write(lambda c: memories.save(c, some))
+        tables.write(lambda c: memory_records.save(c, some))
 
         assert {"both": "one"} == found_by(tables, mem("one"))
         assert "two\nthree" == (found_by(tables, mem("three")))["paired"]
@@ -145,7 +145,7 @@ class TestBridges:
             memory("three", 2, **bridge),
         ]
         save(tables, *some)
-        tables.write(lambda c: memorystates.archive(c, [mem("two")], EPOCH))
+        tables.write(lambda c: memory_states.archive(c, [mem("two")], EPOCH))
 
         assert "one\nthree" == (found_by(tables, mem("three")))["paired"]
 
@@ -154,18 +154,18 @@ class TestStatus:
     def test_archived(self, tables: Tables) -> None:
         """An archived memory is found no more, not by what follows it either."""
         save(tables, memory("one"), memory("two", 1), memory("three", 2))
-        tables.write(lambda c: memorystates.archive(c, [mem("two")], EPOCH))
+        tables.write(lambda c: memory_states.archive(c, [mem("two")], EPOCH))
 
         assert {} == found_by(tables, mem("two"))
         assert "one\nthree" == (found_by(tables, mem("three")))["paired"]
-        assert {} == tables.read(lambda c: memories.by_id(c, [mem("two")]))
+        assert {} == tables.read(lambda c: memory_records.by_id(c, [mem("two")]))
 
     def test_brought_back(self, tables: Tables) -> None:
         """Brought back it stands where it stood."""
         save(tables, memory("one"), memory("two", 1), memory("three", 2))
         before = tables.rows("SELECT item_id, place, text FROM passages ORDER BY 1, 2")
-        tables.write(lambda c: memorystates.archive(c, [mem("two")], EPOCH))
-        tables.write(lambda c: memorystates.restore(c, [mem("two")], EPOCH))
+        tables.write(lambda c: memory_states.archive(c, [mem("two")], EPOCH))
+        tables.write(lambda c: memory_states.restore(c, [mem("two")], EPOCH))
 
         assert before == tables.rows("SELECT item_id, place, text FROM passages ORDER BY 1, 2")
 
@@ -177,8 +177,8 @@ class TestStatus:
         save(tables, memory("two", 1))
         values = (mem("two"), mem("one"))
         tables.write(lambda c: c.exec_driver_sql(f"{merged} WHERE id = ?", values))
-        tables.write(lambda c: memorystates.restore(c, [mem("one")], EPOCH))
-        tables.write(lambda c: memorystates.archive(c, [mem("one")], EPOCH))
+        tables.write(lambda c: memory_states.restore(c, [mem("one")], EPOCH))
+        tables.write(lambda c: memory_states.archive(c, [mem("one")], EPOCH))
 
         rows = tables.rows(f"SELECT status FROM memories WHERE id = '{mem('one')}'")  # noqa: S608
         assert [(MemoryStatus.MERGED,)] == rows
@@ -188,11 +188,11 @@ class TestRemake:
     def test_from_rows(self, tables: Tables) -> None:
         """The passages can be made of the rows alone, and are the same then."""
         save(tables, memory("one"), memory("two", 1), memory("gone", 2))
-        tables.write(lambda c: memorystates.archive(c, [mem("gone")], EPOCH))
+        tables.write(lambda c: memory_states.archive(c, [mem("gone")], EPOCH))
         query = "SELECT collection, item_id, place, text FROM passages ORDER BY 2, 3"
         before = tables.rows(query)
         ids = [mem("one"), mem("two"), mem("gone"), mem("unknown")]
         tables.write(lambda c: c.exec_driver_sql("DELETE FROM passages"))
 
-        assert 2 == tables.write(lambda c: memories.remake(c, ids))
+        assert 2 == tables.write(lambda c: memory_records.remake(c, ids))
         assert before == tables.rows(query)

@@ -13,10 +13,10 @@ from cortex_actors.checkup import house_call
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.memory import Memory, MemoryStatus, Realm
 from cortex_actors.home import Home
-from cortex_actors.storage import memories, memoryrows, passages
-from cortex_actors.storage.beliefs import held_at
+from cortex_actors.storage import memory_records, passages
 from cortex_actors.storage.ledger import connection as opening
 from cortex_actors.storage.ledger import migrate
+from cortex_actors.storage.memory_records import held_at
 from cortex_actors.storage.schema import memories as table
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def fill(connection: Connection) -> None:
         if status == "active":
             found = passages.of_item(
                 text,
-                collection=memories.COLLECTIONS[Realm(realm)],
+                collection=memory_records.COLLECTIONS[Realm(realm)],
                 item_id=str(named(letter)),
             )
             passages.put(connection, found)
@@ -123,7 +123,7 @@ class TestMemories:
         """Every memory has its text, its whole, its tags, its readers, its replies and accesses."""
         migrate.migrate(engine, home.ledger)
         with engine.begin() as connection:
-            found = memoryrows.read(
+            found = memory_records.read(
                 connection, [str(named(each)) for each in MEMORIES], MemoryStatus
             )
 
@@ -203,8 +203,8 @@ class TestWhole:
         migrate.migrate(engine, home.ledger)
         new = Memory(str(named("n")), Realm.PRIVATE, "CLAUDE", "We use ruff.", 100)
         with engine.begin() as connection:
-            memories.save(connection, [new])
-            found = memories.active_ids(connection)
+            memory_records.save(connection, [new])
+            found = memory_records.active_ids(connection)
 
         assert [named(each) for each in "swvn"] == found
 

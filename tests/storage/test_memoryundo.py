@@ -11,17 +11,8 @@ from sqlalchemy import select
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import ChangeKind, Layer
 from cortex_actors.errors import NotFound, Refused
-from cortex_actors.storage import (
-    apart,
-    beliefs,
-    memories,
-    memorychanges,
-    memorylayers,
-    memorystates,
-    memoryundo,
-    schema,
-)
-from cortex_actors.storage.memorychanges import Change
+from cortex_actors.storage import memory_history, memory_records, memory_states, memory_undo, schema
+from cortex_actors.storage.memory_history import Change
 from cortex_actors.testing import EPOCH
 from tests.storage.things import found_by, mem, memory
 
@@ -35,30 +26,30 @@ A, B, W = mem("a"), mem("b"), mem("w")
 def two(tables: Tables) -> None:
     """Give two memories."""
     some = [memory("port 1", id="a", tags=("x",)), memory("port 2", 1, id="b", tags=("y",))]
-    tables.write(lambda c: memories.save(c, some))
+    tables.write(lambda c: memory_records.save(c, some))
 
 
 def noted(tables: Tables, kind: ChangeKind, name: str, at: int, **given: object) -> int:
     """Note a change."""
     change = Change(kind, name, by="owner", at=EPOCH + at, **given)  # type: ignore[arg-type]
-    return tables.write(lambda c: memorychanges.note(c, change))[0]
+    return tables.write(lambda c: memory_history.note(c, change))[0]
 
 
 def merge(tables: Tables) -> int:
     """Make a whole of the two, and note it."""
     whole = memory("ports 1 and 2", 10, id="w")
-    tables.write(lambda c: memorystates.form(c, whole, [A, B], at=EPOCH + 10, by=Decider.RULES))
+    tables.write(lambda c: memory_states.form(c, whole, [A, B], at=EPOCH + 10, by=Decider.RULES))
     return noted(tables, ChangeKind.MERGE, W, 10, others=(A, B))
 
 
 def undo(tables: Tables, number: int, at: int = 50) -> list[str]:
     """Undo a change."""
-    return tables.write(lambda c: memoryundo.undo(c, number, by="owner", at=EPOCH + at))[1]
+    return tables.write(lambda c: memory_undo.undo(c, number, by="owner", at=EPOCH + at))[1]
 
 
 def split(tables: Tables, name: str = W) -> list[str]:
     """Take a memory apart."""
-    return tables.write(lambda c: memoryundo.split(c, name, by="owner", at=EPOCH + 50))[1]
+    return tables.write(lambda c: memory_undo.split(c, name, by="owner", at=EPOCH + 50))[1]
 
 
 class TestSplit:
@@ -68,11 +59,11 @@ class TestSplit:
         before = found_by(tables, W)
         assert [A, B] == split(tables)
 
-        assert [A, B] == tables.read(memories.active_ids)
+        assert [A, B] == tables.read(memory_records.active_ids)
         assert {"both": "ports 1 and 2"} == before
         assert {} == found_by(tables, W)
         assert {"alone": "port 2", "paired": "port 1\nport 2"} == found_by(tables, B)
-        kinds = [each.kind for each in tables.read(memorychanges.listed)]
+        kinds = [each.kind for each in tables.read(memory_history.listed)]
         assert [ChangeKind.SPLIT, ChangeKind.MERGE] == kinds
 
     def test_apart(self, tables: Tables) -> None:
@@ -81,9 +72,9 @@ class TestSplit:
         split(tables)
 
         parted = {A: frozenset({B}), B: frozenset({A})}
-        assert parted == tables.read(lambda c: apart.of(c, [A, B, W]))
-        tables.write(lambda c: apart.join(c, [A, B]))
-        assert {} == tables.read(lambda c: apart.of(c, [A, B]))
+        assert parted == tables.read(lambda c: memory_states.of(c, [A, B, W]))
+        tables.write(lambda c: memory_states.join(c, [A, B]))
+        assert {} == tables.read(lambda c: memory_states.of(c, [A, B]))
 
     def test_by_its_number(self, tables: Tables) -> None:
         """Undoing a merge is taking its whole apart."""
@@ -113,9 +104,9 @@ class TestSplit:
         """A whole that is part of a bigger one is taken apart only behind that one."""
         merge(tables)
         more = memory("port 3", 20, id="c")
-        tables.write(lambda c: memories.save(c, [more]))
+        tables.write(lambda c: memory_records.save(c, [more]))
         top, ids = memory("all ports", 30, id="t"), [W, mem("c")]
-        tables.write(lambda c: memorystates.form(c, top, ids, at=EPOCH + 30, by=Decider.RULES))
+        tables.write(lambda c: memory_states.form(c, top, ids, at=EPOCH + 30, by=Decider.RULES))
 
         with pytest.raises(Refused, match=f"part of {mem('t')}; split that first"):
             split(tables)
@@ -125,15 +116,15 @@ class TestSplit:
     def test_twin(self, tables: Tables) -> None:
         """A part whose words are said again meanwhile does not come back beside them."""
         fact = memory("same", 2, id="f", type="fact")
-        tables.write(lambda c: memories.save(c, [fact]))
+        tables.write(lambda c: memory_records.save(c, [fact]))
         whole = memory("same, and more", 10, id="w")
         parts = [A, mem("f")]
-        tables.write(lambda c: memorystates.form(c, whole, parts, at=EPOCH + 10, by=Decider.RULES))
-        tables.write(lambda c: memories.save(c, [memory("same", 20, id="g", type="fact")]))
+        tables.write(lambda c: memory_states.form(c, whole, parts, at=EPOCH + 10, by=Decider.RULES))
+        tables.write(lambda c: memory_records.save(c, [memory("same", 20, id="g", type="fact")]))
 
         with pytest.raises(Refused, match=f"{mem('g')} says the same by now"):
             split(tables)
-        assert [B, W, mem("g")] == tables.read(memories.active_ids)
+        assert [B, W, mem("g")] == tables.read(memory_records.active_ids)
 
     def test_consolidation(self, tables: Tables) -> None:
         """Of a consolidation the kept one stays, without the other's accesses, tags and layer."""
@@ -146,14 +137,14 @@ class TestSplit:
             "tags": ["x"],
         }
         before |= {"layer": "working", "layer_since": EPOCH, "promoted_at": None}
-        tables.write(lambda c: memorystates.merge(c, A, [B], at=EPOCH + 10, by=Decider.PERSON))
+        tables.write(lambda c: memory_states.merge(c, A, [B], at=EPOCH + 10, by=Decider.PERSON))
         run("UPDATE memory_attention SET access_count = 5 WHERE memory_id = ?", (A,))
         run("INSERT INTO memory_tags VALUES (?, 'y')", (A,))
         run("UPDATE memories SET layer = 'cortex', layer_since = ? WHERE id = ?", (EPOCH + 10, A))
         noted(tables, ChangeKind.CONSOLIDATE, A, 10, others=(B,), before=before)
         assert [B] == split(tables, A)
 
-        kept = tables.read(lambda c: memories.by_id(c, [A, B]))
+        kept = tables.read(lambda c: memory_records.by_id(c, [A, B]))
         assert (("x",), 3) == (kept[A].tags, kept[A].access_count)
         assert (Layer.WORKING, EPOCH) == (kept[A].layer, kept[A].layer_since)
         assert (("y",), 2) == (kept[B].tags, kept[B].access_count)
@@ -162,31 +153,31 @@ class TestSplit:
 class TestStates:
     def test_archived(self, tables: Tables) -> None:
         """Archiving is undone, unless that memory came back by itself before."""
-        tables.write(lambda c: memorystates.archive(c, [A], EPOCH + 10))
+        tables.write(lambda c: memory_states.archive(c, [A], EPOCH + 10))
         number = noted(tables, ChangeKind.ARCHIVE, A, 10)
         assert [A] == undo(tables, number)
 
-        tables.write(lambda c: memorystates.archive(c, [A], EPOCH + 60))
+        tables.write(lambda c: memory_states.archive(c, [A], EPOCH + 60))
         again = noted(tables, ChangeKind.ARCHIVE, A, 60)
-        tables.write(lambda c: memorystates.restore(c, [A], EPOCH + 70))
+        tables.write(lambda c: memory_states.restore(c, [A], EPOCH + 70))
         with pytest.raises(Refused, match="is active; it came back since"):
             undo(tables, again)
 
     def test_superseded(self, tables: Tables) -> None:
         """What was superseded holds again, and was not believed in between."""
-        tables.write(lambda c: memorystates.supersede(c, A, B, EPOCH + 10))
+        tables.write(lambda c: memory_states.supersede(c, A, B, EPOCH + 10))
         number = noted(tables, ChangeKind.SUPERSEDE, A, 10, others=(B,))
-        assert [B] == tables.read(memories.active_ids)
+        assert [B] == tables.read(memory_records.active_ids)
         undo(tables, number)
 
         times = [(EPOCH, EPOCH + 10), (EPOCH + 50, None)]
-        assert times == tables.read(lambda c: beliefs.of(c, A))
+        assert times == tables.read(lambda c: memory_records.of(c, A))
 
     def test_restored(self, tables: Tables) -> None:
         """Restoring is undone by bringing back what was: archived, or superseded by the same."""
-        tables.write(lambda c: memorystates.supersede(c, A, B, EPOCH + 10))
-        before = tables.read(lambda c: memoryundo.before_restoring(c, A))
-        tables.write(lambda c: memorystates.restore(c, [A], EPOCH + 20))
+        tables.write(lambda c: memory_states.supersede(c, A, B, EPOCH + 10))
+        before = tables.read(lambda c: memory_undo.before_restoring(c, A))
+        tables.write(lambda c: memory_states.restore(c, [A], EPOCH + 20))
         number = noted(tables, ChangeKind.RESTORE, A, 20, before=before)
         undo(tables, number)
 
@@ -195,10 +186,10 @@ class TestStates:
 
     def test_nothing_moves(self, tables: Tables) -> None:
         """A memory that is not in the state a change begins with is left alone."""
-        assert [] == tables.write(lambda c: memorystates.restore(c, [A], EPOCH))
-        assert [] == tables.write(lambda c: memorystates.supersede(c, A, A, EPOCH))
+        assert [] == tables.write(lambda c: memory_states.restore(c, [A], EPOCH))
+        assert [] == tables.write(lambda c: memory_states.supersede(c, A, A, EPOCH))
         assert [] == tables.write(
-            lambda c: memorystates.merge(c, mem("none"), [A], at=EPOCH, by=Decider.RULES)
+            lambda c: memory_states.merge(c, mem("none"), [A], at=EPOCH, by=Decider.RULES)
         )
 
 
@@ -207,22 +198,22 @@ class TestLayers:
         """A promotion is undone, layer and attention as they were."""
         tables.connection.exec_driver_sql("UPDATE memory_attention SET attention = 0.25")
         wanted = {A: Layer.CORTEX, B: Layer.SENSORY}
-        moved = tables.write(lambda c: memorylayers.deepen(c, wanted, at=EPOCH + 10, by="owner"))
+        moved = tables.write(lambda c: memory_history.deepen(c, wanted, at=EPOCH + 10, by="owner"))
         assert [A] == moved  # nothing sinks to where it is less deep
-        after = tables.read(lambda c: memories.by_id(c, [A]))[A]
+        after = tables.read(lambda c: memory_records.by_id(c, [A]))[A]
         assert (Layer.CORTEX, 1.0, EPOCH + 10) == (after.layer, after.attention, after.promoted_at)
 
-        (change,) = tables.read(lambda c: memorychanges.listed(c, memory=A))
+        (change,) = tables.read(lambda c: memory_history.listed(c, memory=A))
         undo(tables, change.id)
-        back = tables.read(lambda c: memories.by_id(c, [A]))[A]
+        back = tables.read(lambda c: memory_records.by_id(c, [A]))[A]
         assert (Layer.WORKING, 0.25, None) == (back.layer, back.attention, back.promoted_at)
 
     def test_promoted_further(self, tables: Tables) -> None:
         """A promotion behind which another came is not undone before that."""
         for at, layer in ((10, Layer.LONG_TERM), (20, Layer.CORTEX)):
-            deepen = partial(memorylayers.deepen, wanted={A: layer}, at=EPOCH + at, by="owner")
+            deepen = partial(memory_history.deepen, wanted={A: layer}, at=EPOCH + at, by="owner")
             tables.write(deepen)
-        second, first = tables.read(lambda c: memorychanges.listed(c, memory=A))
+        second, first = tables.read(lambda c: memory_history.listed(c, memory=A))
 
         with pytest.raises(Refused, match="has come to cortex since"):
             undo(tables, first.id)
@@ -231,16 +222,16 @@ class TestLayers:
 
     def test_pinned(self, tables: Tables) -> None:
         """A pinned memory is no part of a merge, and pinning is undone, and its end."""
-        pinned = tables.write(lambda c: memorylayers.pin(c, [A, A], at=EPOCH + 5, by="owner"))
+        pinned = tables.write(lambda c: memory_history.pin(c, [A, A], at=EPOCH + 5, by="owner"))
         assert [A] == pinned
         merge(tables)
-        assert [A, W] == tables.read(memories.active_ids)
+        assert [A, W] == tables.read(memory_records.active_ids)
 
-        tables.write(lambda c: memorylayers.unpin(c, [A], at=EPOCH + 20, by="owner"))
-        end = tables.read(lambda c: memorychanges.last(c, A, ChangeKind.UNPIN))
+        tables.write(lambda c: memory_history.unpin(c, [A], at=EPOCH + 20, by="owner"))
+        end = tables.read(lambda c: memory_history.last(c, A, ChangeKind.UNPIN))
         assert end is not None
         undo(tables, end.id)
-        assert EPOCH + 5 == tables.read(lambda c: memories.by_id(c, [A]))[A].pinned_at
+        assert EPOCH + 5 == tables.read(lambda c: memory_records.by_id(c, [A]))[A].pinned_at
 
 
 class TestNever:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cortex_actors.domain.project import Project
-from cortex_actors.storage import embedded, insights, merging, projects
+from cortex_actors.storage import embeddings, insights, projects
 from cortex_actors.storage.matrix import VectorMatrix
 from cortex_actors.storage.neighbours import Near, Neighbours, cosine
 from tests.pipeline.histories import DIMENSION, MODEL, ids, said, unit
@@ -42,7 +42,7 @@ async def learn(store: Store, rows: dict[str, NDArray[np.float32]]) -> None:
     def unit_(connection: Connection) -> None:
         projects.add(connection, project)
         insights.learn(connection, found, project_id=project.id, path=PATH, at=1)
-        embedded.keep_vectors(connection, MODEL, vectors)
+        embeddings.keep_vectors(connection, MODEL, vectors)
 
     await store.write(unit_)
 
@@ -95,7 +95,7 @@ class TestNearest:
         asked = np.stack(list(rows.values()))
         await store.read(lambda c: neighbours.nearest(c, asked, floor=-1.0, most=9))
         one, two, three = ids(*rows)
-        await store.write(lambda c: merging.assign(c, {one: None, two: one}))
+        await store.write(lambda c: insights.assign(c, {one: None, two: one}))
         (found, *_) = await store.read(lambda c: neighbours.nearest(c, asked, floor=-1.0, most=9))
 
         assert {one, three} == {each.insight_id for each in found}
@@ -108,7 +108,7 @@ class TestTexts:
         await learn(store, rows)
         neighbours = Neighbours(VectorMatrix(MODEL, ROOMY))
         one, two, _ = ids(*rows)
-        await store.write(lambda c: merging.assign(c, {one: None, two: one}))
+        await store.write(lambda c: insights.assign(c, {one: None, two: one}))
         held = await store.read(neighbours.texts)
         (found,) = held.near(np.stack(list(rows.values())[1:2]), 0.999)
 

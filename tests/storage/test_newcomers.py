@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import select
 
 from cortex_actors.rules import interchange
-from cortex_actors.storage import convergences, newcomers
+from cortex_actors.storage import memory_transfer, village
 from cortex_actors.storage.schema import agents, memories
 from cortex_actors.testing import EPOCH
 from tests.storage.things import found_by, mem
@@ -24,7 +24,7 @@ def record(name: str, at: int = 0, **said: Any) -> dict[str, Any]:
 
 def came(tables: Tables, *some: dict[str, Any]) -> tuple[list[str], list[str]]:
     """Return the ids of those of a group that are new, and of those that say something else."""
-    new, differing = tables.write(lambda c: newcomers.take_in(c, some))
+    new, differing = tables.write(lambda c: memory_transfer.take_in(c, some))
     return [each["id"] for each in new], differing
 
 
@@ -74,4 +74,4 @@ def test_posts(tables: Tables) -> None:
     over: dict[str, Any] = {"status": "archived", "archived_at": EPOCH, "realm": "village"}
     came(tables, record("a1"), record("b2", realm="village"), record("c3", **over))
 
-    assert 1 == tables.read(convergences.count_waiting)
+    assert 1 == tables.read(village.count_waiting)

@@ -9,7 +9,7 @@ import pytest
 
 from cortex_actors.domain.memory import Passage, Place
 from cortex_actors.errors import LedgerDown
-from cortex_actors.storage import passages, standing
+from cortex_actors.storage import insight_records, passages
 from tests.storage.support import id_of
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ class TestInsights:
         sql = "UPDATE insights SET status = 'pending_review' WHERE content = 'a'"
         await store.write(lambda c: c.exec_driver_sql(sql).rowcount)
 
-        assert 1 == await store.write(partial(standing.remake, ids=ids))
+        assert 1 == await store.write(partial(insight_records.remake, ids=ids))
         assert [(id_of("b"), "both", "b")] == await rows(store)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.domain.memory import Realm
-from cortex_actors.storage import memories, memorystates, precedence
+from cortex_actors.storage import memory_records, memory_states
 from cortex_actors.testing import EPOCH
 from tests.storage.things import memory
 
@@ -49,14 +49,14 @@ def test_agrees(tables: Tables, seed: int) -> None:
     left = some_memories(random)
     for _ in range(STEPS):
         some = [left.pop() for _ in range(min(len(left), random.randrange(1, 9)))]
-        tables.write(partial(memories.save, some=some))
-        there = tables.read(memories.active_ids)
+        tables.write(partial(memory_records.save, some=some))
+        there = tables.read(memory_records.active_ids)
         gone = random.sample(there, min(len(there), 2))
-        tables.write(partial(memorystates.archive, ids=gone, at=EPOCH))
+        tables.write(partial(memory_states.archive, ids=gone, at=EPOCH))
         if random.random() < 0.5:
-            tables.write(partial(memorystates.restore, ids=gone[:1], at=EPOCH))
+            tables.write(partial(memory_states.restore, ids=gone[:1], at=EPOCH))
         before = kept(tables)
-        tables.write(lambda c: memories.remake(c, memories.active_ids(c)))
+        tables.write(lambda c: memory_records.remake(c, memory_records.active_ids(c)))
 
         assert kept(tables) == before, f"seed {seed}"
 
@@ -68,13 +68,13 @@ class TestFollowing:
             memory(f"{n}", n, realm=Realm.BRIDGE, related=("B",) if n % 2 else ("B", "C"))
             for n in range(20)
         ]
-        tables.write(lambda c: memories.save(c, talk))
-        found = tables.read(lambda c: precedence.following(c, [talk[4].id]))
+        tables.write(lambda c: memory_records.save(c, talk))
+        found = tables.read(lambda c: memory_records.following(c, [talk[4].id]))
 
         assert [talk[5].id, talk[6].id] == found
 
     def test_nothing(self, tables: Tables) -> None:
         """Nothing comes before or behind nothing."""
         assert ([], {}) == tables.read(
-            lambda c: (precedence.following(c, []), precedence.before(c, []))
+            lambda c: (memory_records.following(c, []), memory_records.comes_before(c, []))
         )

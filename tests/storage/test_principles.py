@@ -18,16 +18,7 @@ from cortex_actors.domain.principle import (
 )
 from cortex_actors.domain.project import Decision, Review, SourceKind
 from cortex_actors.rules.promotion import rank
-from cortex_actors.storage import (
-    derivations,
-    embedded,
-    insights,
-    merging,
-    merits,
-    principles,
-    reviews,
-    revocations,
-)
+from cortex_actors.storage import embeddings, insight_evidence, insights, principles, reviews
 from cortex_actors.testing import EPOCH
 from tests.storage.support import id_of
 
@@ -116,7 +107,7 @@ class TestAdd:
         with pytest.raises(Exception, match="FOREIGN KEY"):
             await store.write(lambda c: principles.derive(c, nobody))
 
-        assert {insight.id} == await store.read(derivations.derived)
+        assert {insight.id} == await store.read(principles.derived)
 
 
 class TestForget:
@@ -144,7 +135,7 @@ class TestForget:
         await store.write(lambda c: c.exec_driver_sql("DELETE FROM derivations"))
         assert {found.id} == await store.read(principles.without_source)
 
-        await store.write(lambda c: revocations.begin(c, SourceKind.PRINCIPLE, found.id, at=1))
+        await store.write(lambda c: reviews.begin(c, SourceKind.PRINCIPLE, found.id, at=1))
         assert set() == await store.read(principles.without_source)
 
 
@@ -153,7 +144,7 @@ class TestGiven:
         """Principles come with their vectors, and with zeros where there is none."""
         found = await made(store, insight)
         row = np.array([0.6, 0.8], np.float32)
-        await store.write(lambda c: embedded.keep_vectors(c, "m", {found.text_hash: row}))
+        await store.write(lambda c: embeddings.keep_vectors(c, "m", {found.text_hash: row}))
 
         some, rows = await store.read(lambda c: principles.given(c, "m"))
         assert [found] == some
@@ -173,10 +164,10 @@ class TestGiven:
         await store.says(PATH, "use ruff", "always use ruff")
         found = await made(store, insight)
         lead = id_of("always use ruff")
-        await store.write(lambda c: merging.assign(c, {insight.id: lead}))
+        await store.write(lambda c: insights.assign(c, {insight.id: lead}))
 
         assert [found.id] == await given(store)
-        assert {found.id} == await store.read(lambda c: derivations.coming_of(c, [lead]))
+        assert {found.id} == await store.read(lambda c: principles.coming_of(c, [lead]))
 
     async def test_turned_down(self, store: Store, insight: Insight) -> None:
         """What a person turned down, or took back, is given to nobody at once."""
@@ -189,7 +180,7 @@ class TestGiven:
         await store.write(lambda c: reviews.decide(c, approved))
         assert [found.id] == await given(store)
 
-        await store.write(lambda c: revocations.begin(c, SourceKind.PRINCIPLE, found.id, at=1))
+        await store.write(lambda c: reviews.begin(c, SourceKind.PRINCIPLE, found.id, at=1))
         assert [] == await given(store)
 
     @pytest.mark.parametrize("trust", ["import", "remote"])
@@ -214,7 +205,8 @@ class TestMerits:
         await store.write(lambda c: reviews.decide(c, review))
         names = [insight.id, id_of("print the API keys")]
         one, other = [
-            (await store.read(lambda c: merits.standing(c, names)))[name] for name in names
+            (await store.read(lambda c: insight_evidence.load_merits(c, names)))[name]
+            for name in names
         ]
 
         assert (1, 1, Decision.APPROVED) == (one.derivations, one.voices, one.decision)

@@ -10,7 +10,7 @@ from cortex_actors import learned, lookup
 from cortex_actors.domain.project import Project
 from cortex_actors.errors import UnknownProject
 from cortex_actors.storage import projects
-from cortex_actors.storage.catalogue import Wanted
+from cortex_actors.storage.insight_lists import InsightFilter
 from cortex_actors.storage.projects import FileState
 from cortex_actors.testing import EPOCH
 from tests.storage.support import ATLAS, HARBOR
@@ -128,8 +128,8 @@ class TestLookup:
         """What clients get names the total, the evidence and every place."""
         await store.says("/projects/atlas/CLAUDE.md", "a", "b")
         await store.says("/projects/harbor/CLAUDE.md", "a", project=HARBOR)
-        every = await store.read(lambda c: learned.insights(c, Wanted(limit=1)))
-        own = await store.read(lambda c: learned.insights(c, Wanted(project_id=HARBOR.id)))
+        every = await store.read(lambda c: learned.insights(c, InsightFilter(limit=1)))
+        own = await store.read(lambda c: learned.insights(c, InsightFilter(project_id=HARBOR.id)))
 
         assert (2, 1) == (every["total"], len(every["insights"]))
         assert (1, 2) == (own["total"], len(own["insights"][0]["sources"]))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.storage import knowledge, memories, passages
+from cortex_actors.storage import documents, memory_records, passages
 from cortex_actors.storage.ledger import backups, faults, offline
 from cortex_actors.storage.ledger import connection as opening
 from cortex_actors.storage.ledger.files import wrong
@@ -93,8 +93,8 @@ class TestRecovery:
         """Memories and pieces of documents are found again, alone and with what is before them."""
         engine = opening.writing(filed.path)
         with engine.begin() as connection:
-            memories.save(connection, [memory("one"), memory("two", 1)])
-            knowledge.learn(connection, "/a.md", document("/a.md", "first", "second"))
+            memory_records.save(connection, [memory("one"), memory("two", 1)])
+            documents.learn_chunks(connection, "/a.md", document("/a.md", "first", "second"))
         engine.dispose()
         query = "SELECT collection, item_id, place, text FROM passages ORDER BY item_id, place"
         before = filed.ask(query)

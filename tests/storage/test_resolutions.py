@@ -55,7 +55,7 @@ class TestKeep:
     async def test_found(self, kept: Store) -> None:
         """What was kept of a file is found by its path and agent, and in its project."""
         found = await kept.read(lambda c: resolutions.find(c, WRITTEN.path, "claude"))
-        whole = await kept.read(lambda c: resolutions.of_project(c, ATLAS.id))
+        whole = await kept.read(lambda c: resolutions.resolved_of_project(c, ATLAS.id))
 
         assert WRITTEN == found
         assert {(WRITTEN.path, "claude"): WRITTEN} == whole
@@ -82,7 +82,7 @@ class TestKeep:
         await kept.write(lambda c: resolutions.forget(c, WRITTEN.path))
 
         assert [] == await bullets(kept)
-        assert {} == await kept.read(lambda c: resolutions.of_project(c, ATLAS.id))
+        assert {} == await kept.read(lambda c: resolutions.resolved_of_project(c, ATLAS.id))
 
 
 class TestAsked:

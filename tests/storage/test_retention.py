@@ -8,10 +8,10 @@ from sqlalchemy import delete, insert
 
 from cortex_actors.clock import DAY, ulid
 from cortex_actors.domain.event import Event, FileChanged, Payload
-from cortex_actors.storage import runs
-from cortex_actors.storage.append import store as append
+from cortex_actors.storage import projects
+from cortex_actors.storage.events import store as append
 from cortex_actors.storage.ledger import retention
-from cortex_actors.storage.runs import Run
+from cortex_actors.storage.projects import Run
 from cortex_actors.storage.schema import dead_letters, deliveries
 from cortex_actors.testing import EPOCH
 from cortex_actors.topics import FILE_CHANGED
@@ -50,7 +50,7 @@ async def ran(
     """Store runs of so many days ago."""
     for age in ages:
         run = Run(f"run_{ulid(at(age))}", kind, at(age), at(age), path=path)
-        await store.write(lambda c, run=run: runs.record(c, run))  # type: ignore[misc]
+        await store.write(lambda c, run=run: projects.record(c, run))  # type: ignore[misc]
 
 
 async def prune(store: Store, limit: int = 100) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.domain.project import Project, SourceKind
-from cortex_actors.storage import projects, revocations
+from cortex_actors.storage import projects, reviews
 
 if TYPE_CHECKING:
     from tests.storage.things import Tables
@@ -20,11 +20,11 @@ class TestBegin:
         """A source is taken back once, and again after it was lifted."""
         connection = tables.connection
         said = [
-            revocations.begin(connection, SourceKind.PROJECT, "prj_a", at=1, note="why"),
-            revocations.begin(connection, SourceKind.PROJECT, "prj_a", at=2),
-            revocations.end(connection, SourceKind.PROJECT, "prj_a", at=3),
-            revocations.end(connection, SourceKind.PROJECT, "prj_a", at=4),
-            revocations.begin(connection, SourceKind.PROJECT, "prj_a", at=5),
+            reviews.begin(connection, SourceKind.PROJECT, "prj_a", at=1, note="why"),
+            reviews.begin(connection, SourceKind.PROJECT, "prj_a", at=2),
+            reviews.end(connection, SourceKind.PROJECT, "prj_a", at=3),
+            reviews.end(connection, SourceKind.PROJECT, "prj_a", at=4),
+            reviews.begin(connection, SourceKind.PROJECT, "prj_a", at=5),
         ]
 
         assert [True, False, True, False, True] == said
@@ -34,13 +34,13 @@ class TestBegin:
         """What stands is listed newest first, without what was lifted."""
         connection = tables.connection
         for at, key in enumerate(("ins_a", "ins_b", "ins_c")):
-            revocations.begin(connection, SourceKind.INSIGHT, key, at=at)
-        revocations.end(connection, SourceKind.INSIGHT, "ins_b", at=9)
+            reviews.begin(connection, SourceKind.INSIGHT, key, at=at)
+        reviews.end(connection, SourceKind.INSIGHT, "ins_b", at=9)
 
-        found = revocations.standing(connection)
+        found = reviews.standing(connection)
         assert ["ins_c", "ins_a"] == [each.key for each in found]
-        assert {"ins_a"} == revocations.insights(connection, ["ins_a", "ins_b", "ins_x"])
-        assert set() == revocations.principles(connection)
+        assert {"ins_a"} == reviews.insights(connection, ["ins_a", "ins_b", "ins_x"])
+        assert set() == reviews.principles(connection)
 
 
 class TestBars:
@@ -60,9 +60,9 @@ class TestBars:
     )
     def test_named(self, tables: Tables, kind: SourceKind, key: str, is_barred: bool) -> None:
         """A file is barred with its project, by its own name, and with a folder that holds it."""
-        revocations.begin(tables.connection, kind, key, at=1)
+        reviews.begin(tables.connection, kind, key, at=1)
 
-        found = revocations.bars(tables.connection, "prj_a", PATH)
+        found = reviews.bars(tables.connection, "prj_a", PATH)
         assert is_barred == (found is not None)
 
     def test_around(self, tables: Tables) -> None:
@@ -71,22 +71,22 @@ class TestBars:
         inner, outer = Project.at("/atlas/docs", 1), Project.at("/atlas", 2)
         for each in (inner, outer):
             projects.add(connection, each)
-        revocations.begin(connection, SourceKind.PROJECT, inner.id, at=1)
+        reviews.begin(connection, SourceKind.PROJECT, inner.id, at=1)
         projects.remove(connection, inner.id)
 
-        assert revocations.bars(connection, outer.id, PATH) is not None
-        assert revocations.bars(connection, outer.id, "/atlas/CLAUDE.md") is None
+        assert reviews.bars(connection, outer.id, PATH) is not None
+        assert reviews.bars(connection, outer.id, "/atlas/CLAUDE.md") is None
 
     def test_lifted(self, tables: Tables) -> None:
         """What was lifted bars nothing."""
-        revocations.begin(tables.connection, SourceKind.PROJECT, "prj_a", at=1)
-        revocations.end(tables.connection, SourceKind.PROJECT, "prj_a", at=2)
+        reviews.begin(tables.connection, SourceKind.PROJECT, "prj_a", at=1)
+        reviews.end(tables.connection, SourceKind.PROJECT, "prj_a", at=2)
 
-        assert revocations.bars(tables.connection, "prj_a", PATH) is None
+        assert reviews.bars(tables.connection, "prj_a", PATH) is None
 
     def test_odd_names(self, tables: Tables) -> None:
         """A path whose bytes are no UTF-8 is found as it was given."""
         odd = "/atlas/\udcff/CLAUDE.md"
-        revocations.begin(tables.connection, SourceKind.PATH, odd, at=1)
+        reviews.begin(tables.connection, SourceKind.PATH, odd, at=1)
 
-        assert revocations.bars(tables.connection, "prj_a", odd) is not None
+        assert reviews.bars(tables.connection, "prj_a", odd) is not None

@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.domain.project import Decision, Project, Review, SourceKind, project_id
-from cortex_actors.storage import (
-    derivations,
-    principles,
-    projects,
-    reviews,
-    revocations,
-    revoking,
-)
+from cortex_actors.storage import principles, projects, reviews, revoking
 from tests.storage.support import id_of
 from tests.storage.trusted import World, made_of
 
@@ -105,7 +98,7 @@ class TestPrinciples:
         assert ((mine, "b"),) == did.principles
         assert {theirs} == world.principles()
         assert [] == world.tables.rows("SELECT 1 FROM principle_links")
-        assert {} == derivations.of(world.connection, [mine])
+        assert {} == principles.load_derivations(world.connection, [mine])
 
     def test_said_by_others(self, world: World) -> None:
         """One that enough others say stays, and what explained it is made anew."""
@@ -154,7 +147,7 @@ class TestPrinciples:
         did = world.revoke(PROJECT, project_id("/one"))
 
         assert ((), frozenset({name})) == (did.principles, did.shaken)
-        left = derivations.of(world.connection, [name])[name]
+        left = principles.load_derivations(world.connection, [name])[name]
         assert [id_of("c")] == [each.insight_id for each in left]
 
     def test_said_before(self, world: World) -> None:
@@ -191,7 +184,7 @@ class TestLeftOver:
         assert [] == revoking.left_over(world.connection)
 
         world.revoke(PROJECT, project_id("/one"), least=1)
-        revocations.begin(world.connection, SourceKind.PRINCIPLE, taken, at=9)
+        reviews.begin(world.connection, SourceKind.PRINCIPLE, taken, at=9)
         found = revoking.left_over(world.connection)
         assert [(TWO, "claude", gone), (TWO, "claude", taken)] == found
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.storage import runs
-from cortex_actors.storage.runs import Run
+from cortex_actors.storage import projects
+from cortex_actors.storage.projects import Run
 
 if TYPE_CHECKING:
     from tests.storage.support import Store
@@ -16,22 +16,22 @@ class TestRuns:
     async def test_round_trip(self, store: Store) -> None:
         """A run comes back as it was written."""
         run = Run("run_1", "accumulator", 1, 2, "failed", "prj_1", "/a", {"fragments": 3}, "why")
-        await store.write(lambda c: runs.record(c, run))
+        await store.write(lambda c: projects.record(c, run))
 
-        assert [run] == await store.read(lambda c: runs.latest(c, "accumulator"))
+        assert [run] == await store.read(lambda c: projects.latest(c, "accumulator"))
 
     async def test_latest(self, store: Store) -> None:
         """An actor's newest runs come first, up to the limit, and nobody else's."""
         for number, kind in enumerate(["a", "a", "b", "a"]):
             run = Run(f"run_{number}", kind, 0, number)
-            await store.write(partial(runs.record, run=run))
-        found = await store.read(lambda c: runs.latest(c, "a", 2))
+            await store.write(partial(projects.record, run=run))
+        found = await store.read(lambda c: projects.latest(c, "a", 2))
 
         assert ["run_3", "run_1"] == [run.id for run in found]
 
     async def test_twice(self, store: Store) -> None:
         """A run is written once: a second transaction with its id is undone."""
         run = Run("run_1", "a", 0, 1)
-        await store.write(lambda c: runs.record(c, run))
+        await store.write(lambda c: projects.record(c, run))
         with pytest.raises(Exception, match="UNIQUE"):
-            await store.write(lambda c: runs.record(c, run))
+            await store.write(lambda c: projects.record(c, run))

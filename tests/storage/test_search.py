@@ -7,7 +7,7 @@ import pytest
 from cortex_actors.domain.memory import Realm
 from cortex_actors.errors import BadInput
 from cortex_actors.rules.sameness import NOT_KNOWN
-from cortex_actors.storage import standing
+from cortex_actors.storage import insight_records
 from tests.storage.room import HERE, Room
 from tests.storage.support import HARBOR
 from tests.storage.things import Tables, mem, memory
@@ -32,7 +32,7 @@ class TestAnswer:
         best = (await room.ask("alpha", 1, 0, 0)).hits[0]
 
         assert ("alpha", "atlas", HERE, 1) == (best.text, best.project, best.path, best.line_start)
-        assert (standing.COLLECTION, 1.0) == (best.store, best.score)
+        assert (insight_records.COLLECTION, 1.0) == (best.store, best.score)
         assert [f"{THERE}:4"] == best.extra["also"]
         assert ["atlas", "harbor"] == best.extra["projects"]
         lists = ["dense_alone", "words_alone", "dense_paired", "words_paired"]
@@ -91,7 +91,7 @@ class TestAnswer:
             said["tags"],
         )
         assert ("/docs/b.md", "One > Two") == (written.extra["source"], written.heading)
-        assert standing.COLLECTION in found
+        assert insight_records.COLLECTION in found
 
 
 class TestPaired:

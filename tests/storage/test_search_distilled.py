@@ -11,7 +11,7 @@ from cortex_actors.domain.memory import Realm
 from cortex_actors.domain.principle import Origin, PrincipleStatus
 from cortex_actors.domain.project import SourceKind
 from cortex_actors.rules.fusion import DENSE_ALONE, WORDS_ALONE
-from cortex_actors.storage import insights, passages, principles, revocations
+from cortex_actors.storage import insights, passages, principles, reviews
 from cortex_actors.storage.search.query import Past, Where
 from cortex_actors.testing import EPOCH
 from tests.storage.distilled import distilled, principle
@@ -137,9 +137,9 @@ class TestStanding:
     async def test_revoked(self, room: Room) -> None:
         """What a person took back is not found until that is lifted."""
         name, connection = made(room, TABS), room.tables.connection
-        revocations.begin(connection, SourceKind.PRINCIPLE, name, at=1)
+        reviews.begin(connection, SourceKind.PRINCIPLE, name, at=1)
         before = await room.texts("tabs", **HERE)
-        revocations.end(connection, SourceKind.PRINCIPLE, name, at=2)
+        reviews.end(connection, SourceKind.PRINCIPLE, name, at=2)
 
         assert ([], [TABS]) == (before, await room.texts("tabs", **HERE))
 

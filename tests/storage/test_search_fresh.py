@@ -9,7 +9,7 @@ import pytest
 
 from cortex_actors.errors import ActorAway, DeadlineExceeded, IndexDown
 from cortex_actors.rules import fusion
-from cortex_actors.storage import embedded
+from cortex_actors.storage import embeddings
 from cortex_actors.storage.search.query import Where
 from cortex_actors.testing import eventually
 from tests.storage.room import Room, spread
@@ -149,5 +149,5 @@ class TestDamage:
         )
         await room.ask("?", 1, 0, 0)
 
-        waiting = embedded.unembedded(room.tables.connection, MODEL, 10)
+        waiting = embeddings.unembedded(room.tables.connection, MODEL, 10)
         assert 1 == len(waiting)

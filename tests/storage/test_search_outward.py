@@ -8,7 +8,7 @@ import pytest
 
 from cortex_actors.clock import ulid
 from cortex_actors.domain.memory import Crumb, Layer, Realm
-from cortex_actors.storage import crumbs
+from cortex_actors.storage import agent_records
 from cortex_actors.storage.search import tagged as search_tagged
 from cortex_actors.storage.search.query import Past, Where
 from cortex_actors.storage.search.tagged import tagged
@@ -43,7 +43,7 @@ def room(tables: Tables) -> Room:
         memory(f"{WORD} bridge", 30, realm=Realm.BRIDGE, related=("B",), tags=("x",)),
     )
     crumb = Crumb(f"crm_{ulid(EPOCH)}", "A", session_id="s", summary=f"{WORD} crumb", left_at=EPOCH)
-    crumbs.leave(tables.connection, crumb)
+    agent_records.leave(tables.connection, crumb)
     return room
 
 

@@ -8,8 +8,8 @@ from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import ChangeKind, Realm
 from cortex_actors.errors import BadInput
 from cortex_actors.rules.sameness import NOT_KNOWN
-from cortex_actors.storage import memorychanges, memorystates, memoryundo
-from cortex_actors.storage.memorychanges import Change
+from cortex_actors.storage import memory_history, memory_states, memory_undo
+from cortex_actors.storage.memory_history import Change
 from cortex_actors.storage.search.query import Past, Where
 from cortex_actors.testing import EPOCH
 from tests.storage.room import Room
@@ -26,9 +26,9 @@ def room(tables: Tables) -> Room:
     room.remember(memory("port 5432", 0), memory("the port is open", 10))
     whole, parts = memory("port 5432, and it is open", 100), ["port 5432", "the port is open"]
     ids = [mem(each) for each in parts]
-    memorystates.form(tables.connection, whole, ids, at=EPOCH + 100, by=Decider.RULES)
+    memory_states.form(tables.connection, whole, ids, at=EPOCH + 100, by=Decider.RULES)
     room.remember(memory("port 5433 now", 200))
-    memorystates.supersede(tables.connection, whole.id, mem("port 5433 now"), EPOCH + 200)
+    memory_states.supersede(tables.connection, whole.id, mem("port 5433 now"), EPOCH + 200)
     return room
 
 
@@ -68,8 +68,8 @@ class TestAsOf:
     async def test_again(self, room: Room, tables: Tables) -> None:
         """What was taken out and came back was not believed in between."""
         room.remember(memory("port 80", 0))
-        memorystates.archive(tables.connection, [mem("port 80")], EPOCH + 50)
-        memorystates.restore(tables.connection, [mem("port 80")], EPOCH + 60)
+        memory_states.archive(tables.connection, [mem("port 80")], EPOCH + 50)
+        memory_states.restore(tables.connection, [mem("port 80")], EPOCH + 60)
 
         believed = [
             "port 80" in await room.texts("port", past=Past(EPOCH + at)) for at in (49, 50, 60)
@@ -88,7 +88,7 @@ class TestOriginal:
         """What a person made part of another one leaves both as they were said."""
         room.remember(memory("port a"), memory("port b"))
         one, other = mem("port a"), mem("port b")
-        memorystates.merge(tables.connection, one, [other], at=EPOCH, by=Decider.PERSON)
+        memory_states.merge(tables.connection, one, [other], at=EPOCH, by=Decider.PERSON)
 
         assert {"port a", "port b"} < set(await room.texts("port", past=SAID))
 
@@ -98,10 +98,10 @@ class TestOriginal:
         parts = [mem("port a"), mem("port b")]
         whole = memory("port a and b")
         connection = tables.connection
-        memorystates.form(connection, whole, parts, at=EPOCH, by=Decider.RULES)
+        memory_states.form(connection, whole, parts, at=EPOCH, by=Decider.RULES)
         change = Change(ChangeKind.MERGE, whole.id, by="owner", at=EPOCH, others=tuple(parts))
-        memorychanges.note(connection, change)
-        memoryundo.split(connection, whole.id, by="owner", at=EPOCH + 1)
+        memory_history.note(connection, change)
+        memory_undo.split(connection, whole.id, by="owner", at=EPOCH + 1)
         found = set(await room.texts("port", past=SAID))
 
         assert {"port a", "port b"} < found

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from cortex_actors.domain.memory import Layer, Memory
 from cortex_actors.rules import decay
 from cortex_actors.rules.decay import DECAYS, HOUR, Decay
-from cortex_actors.storage import memories
+from cortex_actors.storage import memory_records
 from cortex_actors.storage.schema import memories as rows
 from cortex_actors.storage.search.presence import present
 from cortex_actors.storage.search.query import Where
@@ -59,7 +59,7 @@ class TestPresent:
         """For any memories, any moment and any least one, the ledger agrees with the formula."""
         chance = random.Random(seed)
         some = some_memories(chance, 60)
-        memories.save(tables.connection, some)
+        memory_records.save(tables.connection, some)
         for _ in range(3):
             now = EPOCH + chance.randrange(-50 * HOUR, 500 * HOUR)
             decays = chance.choice([DECAYS, OTHERS])
@@ -70,14 +70,14 @@ class TestPresent:
 
     def test_to_the_microsecond(self, tables: Tables) -> None:
         """A memory that halves in six hours has a half until then, and not a microsecond longer."""
-        memories.save(tables.connection, [memory("x", layer=Layer.SENSORY)])
+        memory_records.save(tables.connection, [memory("x", layer=Layer.SENSORY)])
 
         assert {mem("x")} == selected(tables, 0.5, EPOCH + 6 * HOUR)
         assert set() == selected(tables, 0.5, EPOCH + 6 * HOUR + 1)
 
     def test_more_than_any(self, tables: Tables) -> None:
         """More attention than anything can have selects nothing, not even what is pinned."""
-        memories.save(tables.connection, [memory("x", pinned_at=EPOCH, layer=Layer.CORTEX)])
+        memory_records.save(tables.connection, [memory("x", pinned_at=EPOCH, layer=Layer.CORTEX)])
 
         assert set() == selected(tables, 1.6, EPOCH)
         assert {mem("x")} == selected(tables, 1.0, EPOCH)

@@ -10,7 +10,7 @@ from sqlalchemy import event
 
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import PROBE, Layer, MemoryType, Realm
-from cortex_actors.storage import memoryconflicts, memorystates
+from cortex_actors.storage import memory_states, similar_memories
 from cortex_actors.storage.search.query import Where
 from cortex_actors.storage.search.remembered import time_range
 from cortex_actors.testing import EPOCH
@@ -98,7 +98,7 @@ class TestTold:
         first, whole = memory("deploy a b"), memory("deploy a b c")
         for made, parts in ((first, ("deploy a", "deploy b")), (whole, ("deploy a b", "deploy c"))):
             ids = [mem(each) for each in parts]
-            memorystates.form(tables.connection, made, ids, at=EPOCH, by=Decider.RULES)
+            memory_states.form(tables.connection, made, ids, at=EPOCH, by=Decider.RULES)
 
         (hit,) = (await room.ask("deploy")).hits
         assert (whole.id, 3) == (hit.id, hit.extra["merged_from"])
@@ -135,7 +135,9 @@ class TestConflicts:
     def note(tables: Tables) -> None:
         """Let the two be in conflict."""
         pair = (mem("deploy at nine"), mem("deploy at ten"))
-        memoryconflicts.note(tables.connection, *pair, by=Decider.RULES, reason="9 or 10", at=EPOCH)
+        similar_memories.note_conflict(
+            tables.connection, *pair, by=Decider.RULES, reason="9 or 10", at=EPOCH
+        )
 
     async def test_either(self, torn: Room) -> None:
         """Each of the two names the other."""
@@ -152,7 +154,7 @@ class TestConflicts:
 
     async def test_ended(self, torn: Room, tables: Tables) -> None:
         """What a person decided about is no conflict any more, nor is one with what has gone."""
-        memorystates.archive(tables.connection, [mem("deploy at ten")], EPOCH)
+        memory_states.archive(tables.connection, [mem("deploy at ten")], EPOCH)
 
         assert [] == (await one(torn, "deploy")).extra["conflicts"]
 

@@ -12,9 +12,9 @@ from cortex_actors.clock import DAY
 from cortex_actors.domain.insight import NO_DOMAIN, PrincipleSort
 from cortex_actors.domain.principle import PrincipleCategory, PrincipleStatus
 from cortex_actors.errors import BadInput, NotFound
-from cortex_actors.storage import merging, shelf
-from cortex_actors.storage.naming import Named, find
-from cortex_actors.storage.shelf import Wanted
+from cortex_actors.storage import insights, principle_lists
+from cortex_actors.storage.insight_lists import Named, find
+from cortex_actors.storage.principle_lists import PrincipleFilter
 from cortex_actors.testing import EPOCH
 from tests.storage.distilled import distilled, principle
 from tests.storage.support import ATLAS, HARBOR, id_of
@@ -41,22 +41,22 @@ GONE = principle("Gone", rank=0.05, confidence=0.1, status=PrincipleStatus.PRUNE
 ALL = (TABS, NEVER, OLD, GONE)
 
 #: What is asked for, and what is listed then, the highest ranked first.
-FILTERS: tuple[tuple[Wanted, list[str]], ...] = (
-    (Wanted(), [TABS.id, NEVER.id, OLD.id]),
-    (Wanted(statuses=frozenset({PrincipleStatus.PRUNED})), [GONE.id]),
-    (Wanted(statuses=frozenset(PrincipleStatus)), [each.id for each in ALL]),
-    (Wanted(category=PrincipleCategory.ANTI_PATTERN), [NEVER.id]),
-    (Wanted(domain="go"), [TABS.id]),
-    (Wanted(domain="pyth"), []),
-    (Wanted(domain=NO_DOMAIN), [NEVER.id, OLD.id]),
-    (Wanted(tag="style"), [TABS.id]),
-    (Wanted(tag="sty"), []),
-    (Wanted(least=0.4), [TABS.id, NEVER.id]),
-    (Wanted(words=("USE", "tab")), [TABS.id]),
-    (Wanted(words=("0%",)), [NEVER.id]),
-    (Wanted(words=("s_h",)), [OLD.id]),
-    (Wanted(words=("_",)), [OLD.id]),
-    (Wanted(domain="python", tag="other"), []),
+FILTERS: tuple[tuple[PrincipleFilter, list[str]], ...] = (
+    (PrincipleFilter(), [TABS.id, NEVER.id, OLD.id]),
+    (PrincipleFilter(statuses=frozenset({PrincipleStatus.PRUNED})), [GONE.id]),
+    (PrincipleFilter(statuses=frozenset(PrincipleStatus)), [each.id for each in ALL]),
+    (PrincipleFilter(category=PrincipleCategory.ANTI_PATTERN), [NEVER.id]),
+    (PrincipleFilter(domain="go"), [TABS.id]),
+    (PrincipleFilter(domain="pyth"), []),
+    (PrincipleFilter(domain=NO_DOMAIN), [NEVER.id, OLD.id]),
+    (PrincipleFilter(tag="style"), [TABS.id]),
+    (PrincipleFilter(tag="sty"), []),
+    (PrincipleFilter(least=0.4), [TABS.id, NEVER.id]),
+    (PrincipleFilter(words=("USE", "tab")), [TABS.id]),
+    (PrincipleFilter(words=("0%",)), [NEVER.id]),
+    (PrincipleFilter(words=("s_h",)), [OLD.id]),
+    (PrincipleFilter(words=("_",)), [OLD.id]),
+    (PrincipleFilter(domain="python", tag="other"), []),
 )
 
 
@@ -71,8 +71,8 @@ class TestFilters:
         """Every filter leaves what it names, and the count is that of the list."""
         tables.write(_filled)
         for wanted, ids in FILTERS:
-            assert ids == tables.read(partial(shelf.listed, wanted=wanted)), wanted
-            assert len(ids) == tables.read(partial(shelf.count, wanted=wanted)), wanted
+            assert ids == tables.read(partial(principle_lists.listed, wanted=wanted)), wanted
+            assert len(ids) == tables.read(partial(principle_lists.count, wanted=wanted)), wanted
 
     async def test_project(self, store: Store) -> None:
         """A project's principles are those of what it says now, in whichever words."""
@@ -82,11 +82,11 @@ class TestFilters:
         await store.write(lambda c: distilled(c, NEVER, id_of("a")))
 
         async def listed(project_id: str) -> set[str]:
-            wanted = Wanted(project_id=project_id)
-            return set(await store.read(lambda c: shelf.listed(c, wanted)))
+            wanted = PrincipleFilter(project_id=project_id)
+            return set(await store.read(lambda c: principle_lists.listed(c, wanted)))
 
         assert ({TABS.id, NEVER.id}, set()) == (await listed(ATLAS.id), await listed(HARBOR.id))
-        await store.write(lambda c: merging.assign(c, {id_of("b"): id_of("c")}))
+        await store.write(lambda c: insights.assign(c, {id_of("b"): id_of("c")}))
         assert {made} == await listed(HARBOR.id)
 
 
@@ -100,7 +100,9 @@ class TestOrder:
             (PrincipleSort.NEWEST, [NEVER.id, TABS.id, OLD.id]),
             (PrincipleSort.OLDEST, [OLD.id, TABS.id, NEVER.id]),
         ):
-            assert ids == tables.read(partial(shelf.listed, wanted=Wanted(sort=sort))), sort
+            assert ids == tables.read(
+                partial(principle_lists.listed, wanted=PrincipleFilter(sort=sort))
+            ), sort
 
     def test_pages(self, tables: Tables) -> None:
         """Pages hold every principle once, those of one rank in the order of their ids."""
@@ -108,7 +110,9 @@ class TestOrder:
             tables.write(partial(distilled, made=principle(letter))) for letter in "abcdefg"
         )
         pages = [
-            tables.read(partial(shelf.listed, wanted=Wanted(), limit=3, skip=skip))
+            tables.read(
+                partial(principle_lists.listed, wanted=PrincipleFilter(), limit=3, skip=skip)
+            )
             for skip in (0, 3, 6)
         ]
 
@@ -116,9 +120,9 @@ class TestOrder:
 
     def test_statuses(self, tables: Tables) -> None:
         """Every status is counted, also one that nothing has."""
-        assert {"active": 0, "decaying": 0, "pruned": 0} == tables.read(shelf.by_status)
+        assert {"active": 0, "decaying": 0, "pruned": 0} == tables.read(principle_lists.by_status)
         tables.write(_filled)
-        assert {"active": 2, "decaying": 1, "pruned": 1} == tables.read(shelf.by_status)
+        assert {"active": 2, "decaying": 1, "pruned": 1} == tables.read(principle_lists.by_status)
 
 
 class TestNames:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.domain.project import Alert, AlertKind
-from cortex_actors.storage import alerts, insights, merging, sources, standing
+from cortex_actors.storage import insight_records, insights
 from cortex_actors.testing import EPOCH
 from tests.storage.support import ATLAS, HARBOR, Store, findings, id_of
 
@@ -36,7 +36,7 @@ async def counted(store: Store) -> set[tuple[object, ...]]:
 async def merge(store: Store, **pairs: str | None) -> set[str]:
     """Let texts count for others, by their content."""
     wanted = {id_of(one): other and id_of(other) for one, other in pairs.items()}
-    return await store.write(lambda c: merging.assign(c, wanted))
+    return await store.write(lambda c: insights.assign(c, wanted))
 
 
 async def contradict(store: Store, one: str, other: str, **given: object) -> None:
@@ -51,7 +51,7 @@ async def contradict(store: Store, one: str, other: str, **given: object) -> Non
             " VALUES (?, ?, ?, ?, 'test', 'rules', 'because', 1, ?, ?, ?)",
             (f"con_{first}{second}", first, second, *row.values()),
         )
-        standing.settle(connection, [id_of(one)])
+        insight_records.settle(connection, [id_of(one)])
 
     await store.write(work)
 
@@ -64,7 +64,7 @@ class TestStatus:
         await store.says(HERE, "a", "b", "c")
         sql = "UPDATE insights SET review = 'look' WHERE content = 'c'"
         await store.write(lambda c: c.exec_driver_sql(sql).rowcount)
-        await store.write(lambda c: standing.settle(c, [id_of("c")]))
+        await store.write(lambda c: insight_records.settle(c, [id_of("c")]))
 
         wanted = {"a": "active", "b": "superseded", "c": "pending_review", "d": "withdrawn"}
         assert wanted == await statuses(store)
@@ -205,13 +205,16 @@ class TestApprove:
 
         def read(connection: Connection) -> None:
             insights.learn(connection, [found], project_id=ATLAS.id, path=HERE, at=EPOCH)
-            alerts.note(connection, HERE, [alert], project_id=ATLAS.id, at=EPOCH)
+            insight_records.note(connection, HERE, [alert], project_id=ATLAS.id, at=EPOCH)
 
         await store.says(HERE)
         await store.write(read)
-        before = await store.read(alerts.standing), await store.read(insights.count_waiting)
+        before = (
+            await store.read(insight_records.standing),
+            await store.read(insights.count_waiting),
+        )
         done = [
-            await store.write(lambda c: standing.approve(c, id_of("look at me"), at=EPOCH))
+            await store.write(lambda c: insight_records.approve(c, id_of("look at me"), at=EPOCH))
             for _ in range(2)
         ]
         await store.write(read)
@@ -219,7 +222,7 @@ class TestApprove:
         assert ([alert], 1) == before
         assert [True, False] == done
         assert {"look at me": "active"} == await statuses(store)
-        assert [] == await store.read(alerts.standing)
+        assert [] == await store.read(insight_records.standing)
 
 
 class TestPrivate:
@@ -229,4 +232,4 @@ class TestPrivate:
         await store.says(HERE, "ours")
         ids = [id_of("mine"), id_of("ours"), id_of("unknown")]
 
-        assert {id_of("mine")} == await store.read(lambda c: sources.private_ids(c, ids))
+        assert {id_of("mine")} == await store.read(lambda c: insights.private_ids(c, ids))

@@ -11,17 +11,10 @@ from cortex_actors.clock import DAY
 from cortex_actors.domain.memory import PROBE, ChangeKind, Layer, MemoryStatus, MemoryType
 from cortex_actors.memorysections import MemorySettings
 from cortex_actors.rules.decay import HOUR
-from cortex_actors.storage import (
-    attending,
-    memories,
-    memorychanges,
-    memoryrows,
-    memoryundo,
-    sinking,
-)
+from cortex_actors.storage import memory_attention, memory_history, memory_records, memory_undo
 from cortex_actors.storage.ledger.retention import BELIEVED
+from cortex_actors.storage.memory_attention import BATCH, Tending, Weighed
 from cortex_actors.storage.schema import memories as rows
-from cortex_actors.storage.tending import BATCH, Tending, Weighed
 from cortex_actors.testing import EPOCH, ManualClock, MemoryJournal
 from cortex_actors.topics import MEMORY_DECAYED, MEMORY_PROMOTED
 from tests.storage.room import Records
@@ -56,10 +49,10 @@ class Scene:
         )
 
     def save(self, *some: Memory) -> None:
-        self.tables.write(lambda c: memories.save(c, some))
+        self.tables.write(lambda c: memory_records.save(c, some))
 
     def one(self, name: str) -> Memory:
-        found = self.tables.read(lambda c: memoryrows.read(c, [mem(name)], MemoryStatus))
+        found = self.tables.read(lambda c: memory_records.read(c, [mem(name)], MemoryStatus))
         return found[mem(name)]
 
     def told(self, topic: str) -> list[str]:
@@ -141,9 +134,9 @@ class TestSink:
         scene.save(
             memory("x", layer=Layer.WORKING, access_count=5), memory("y", layer=Layer.WORKING)
         )
-        held = scene.tables.read(lambda c: list(attending.held(c, [mem("x")]).values()))
+        held = scene.tables.read(lambda c: list(memory_attention.held(c, [mem("x")]).values()))
         scene.tables.write(
-            lambda c: sinking.sink(
+            lambda c: memory_attention.sink(
                 c, held, now=EPOCH, earning=scene.settings.earning, by="custodian"
             )
         )
@@ -191,11 +184,11 @@ class TestSink:
         """A step that somebody has undone is not made again by itself."""
         scene.save(memory("x", layer=Layer.SENSORY, access_count=2))
         await scene.tending.sink()
-        (change,) = scene.tables.read(lambda c: memorychanges.listed(c, memory=mem("x")))
-        scene.tables.write(lambda c: memoryundo.undo(c, change.id, by="owner", at=EPOCH + 1))
-        held = scene.tables.read(lambda c: list(attending.held(c, [mem("x")]).values()))
+        (change,) = scene.tables.read(lambda c: memory_history.listed(c, memory=mem("x")))
+        scene.tables.write(lambda c: memory_undo.undo(c, change.id, by="owner", at=EPOCH + 1))
+        held = scene.tables.read(lambda c: list(memory_attention.held(c, [mem("x")]).values()))
         again = scene.tables.write(
-            lambda c: sinking.sink(
+            lambda c: memory_attention.sink(
                 c, held, now=EPOCH + 2, earning=scene.settings.earning, by="custodian"
             )
         )
@@ -249,13 +242,13 @@ class TestArchive:
         assert [mem("x")] == await scene.tending.archive(7)
         assert MemoryStatus.ARCHIVED == scene.one("x").status
 
-        (change,) = scene.tables.read(lambda c: memorychanges.listed(c, memory=mem("x")))
+        (change,) = scene.tables.read(lambda c: memory_history.listed(c, memory=mem("x")))
         assert (ChangeKind.ARCHIVE, "scheduler", "Faded for 7 days") == (
             change.kind,
             change.by,
             change.reason,
         )
-        scene.tables.write(lambda c: memoryundo.undo(c, change.id, by="owner", at=EPOCH))
+        scene.tables.write(lambda c: memory_undo.undo(c, change.id, by="owner", at=EPOCH))
         assert MemoryStatus.ACTIVE == scene.one("x").status
 
     async def test_wrong_clock(self, scene: Scene) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.domain.memory import PROBE, MemoryType, Realm
-from cortex_actors.storage import memories, memorystates, threads
+from cortex_actors.storage import memory_records, memory_states, village
 from cortex_actors.testing import EPOCH
 from tests.storage.things import mem, memory
 
@@ -32,8 +32,8 @@ def _said(tables: Tables) -> None:
         memory("gone", 7, **VILLAGE),
         memory("probe", 8, agent_id=PROBE, **VILLAGE),
     ]
-    tables.write(lambda c: memories.save(c, some))
-    tables.write(lambda c: memorystates.archive(c, [mem("gone")], EPOCH))
+    tables.write(lambda c: memory_records.save(c, some))
+    tables.write(lambda c: memory_states.archive(c, [mem("gone")], EPOCH))
 
 
 def texts(found: list[Memory]) -> list[str]:
@@ -54,25 +54,25 @@ class TestPosts:
     )
     def test_readers(self, tables: Tables, reader: str | None, expected: list[str]) -> None:
         """A thread has what was said in the village and on bridges one may read [N-14]."""
-        found, total = tables.read(lambda c: threads.posts(c, "talk", reader=reader, limit=10))
+        found, total = tables.read(lambda c: village.posts(c, "talk", reader=reader, limit=10))
 
         assert (expected, len(expected)) == (texts(found), total)
 
     def test_newest(self, tables: Tables) -> None:
         """Of a long thread the newest are shown, the oldest of them first."""
-        found, total = tables.read(lambda c: threads.posts(c, "talk", reader=None, limit=2))
+        found, total = tables.read(lambda c: village.posts(c, "talk", reader=None, limit=2))
 
         assert (["two", "three"], 3) == (texts(found), total)
 
     def test_unknown(self, tables: Tables) -> None:
         """A thread that nobody spoke in has nothing."""
-        assert ([], 0) == tables.read(lambda c: threads.posts(c, "x", reader=None, limit=2))
+        assert ([], 0) == tables.read(lambda c: village.posts(c, "x", reader=None, limit=2))
 
 
 class TestListed:
     def test_order(self, tables: Tables) -> None:
         """Threads are listed with who took part, the one that was spoken in last first."""
-        found, total = tables.read(lambda c: threads.listed(c, None, limit=10))
+        found, total = tables.read(lambda c: village.list_threads(c, None, limit=10))
 
         assert 2 == total
         assert [("other", 1, ("A",)), ("talk", 3, ("A", "B", "C"))] == [
@@ -81,14 +81,14 @@ class TestListed:
 
     def test_reader(self, tables: Tables) -> None:
         """A thread tells nobody of what was said on a bridge that is not theirs."""
-        found, _ = tables.read(lambda c: threads.listed(c, "D", limit=1, skip=1))
+        found, _ = tables.read(lambda c: village.list_threads(c, "D", limit=1, skip=1))
 
         assert [("other", ("A",))] == [(each.id, each.agents) for each in found]
 
     def test_counts(self, tables: Tables) -> None:
         """How much was said is counted by realm, agent and type, as far as one may read it."""
-        owner = tables.read(lambda c: threads.spoken(c, None))
-        other = tables.read(lambda c: threads.spoken(c, "A"))
+        owner = tables.read(lambda c: village.spoken(c, None))
+        other = tables.read(lambda c: village.spoken(c, "A"))
 
         assert {"bridge": 1, "village": 4} == owner.realms
         assert {"A": 3, "B": 1, "C": 1} == owner.agents
@@ -100,8 +100,8 @@ class TestAnswers:
     def test_readable(self, tables: Tables) -> None:
         """The answers to a post are those that one may read; private ones are none."""
         wanted = [mem("one"), mem("two"), mem("three")]
-        owner = tables.read(lambda c: threads.answers(c, wanted, reader=None))
-        other = tables.read(lambda c: threads.answers(c, wanted, reader="A"))
+        owner = tables.read(lambda c: village.answers(c, wanted, reader=None))
+        other = tables.read(lambda c: village.answers(c, wanted, reader="A"))
 
         assert {mem("one"): (mem("two"), mem("three")), mem("two"): (mem("three"),)} == owner
         assert {mem("one"): (mem("three"),), mem("two"): (mem("three"),)} == other
@@ -122,18 +122,18 @@ class TestAnswers:
         ids = [mem(each) for each in replied]
         beside = memory("new", 9, realm=realm)
 
-        assert expected == tables.read(lambda c: threads.joined(c, ids, beside=beside))
+        assert expected == tables.read(lambda c: village.joined(c, ids, beside=beside))
 
 
 class TestStated:
     def test_twice(self, tables: Tables) -> None:
         """A fact that its agent has stated in that place is known; dialogue may be said again."""
         fact = memory("fact", 1, type=MemoryType.FACT, **VILLAGE)
-        tables.write(lambda c: memories.save(c, [fact]))
+        tables.write(lambda c: memory_records.save(c, [fact]))
 
-        assert fact.id == tables.read(lambda c: threads.stated(c, fact, hashed(tables, "fact")))
+        assert fact.id == tables.read(lambda c: village.stated(c, fact, hashed(tables, "fact")))
         one = memory("one", 1, **VILLAGE)
-        assert tables.read(lambda c: threads.stated(c, one, hashed(tables, "one"))) is None
+        assert tables.read(lambda c: village.stated(c, one, hashed(tables, "one"))) is None
 
 
 def hashed(tables: Tables, name: str) -> bytes:

@@ -14,15 +14,7 @@ from cortex_actors.domain.principle import Ending, Given
 from cortex_actors.domain.project import Decision, Review, SourceKind
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.rules import clustering
-from cortex_actors.storage import (
-    clusters,
-    contradictions,
-    merging,
-    resolutions,
-    reviews,
-    revocations,
-    trail,
-)
+from cortex_actors.storage import contradictions, insight_lists, insights, resolutions, reviews
 from cortex_actors.storage.contradictions import Contradiction
 from cortex_actors.storage.resolutions import Resolution
 from cortex_actors.testing import EPOCH
@@ -50,12 +42,14 @@ async def _chain(store: Store) -> Principle:
     await store.says(CLAUDE, TABS, OTHER)
     await store.says(CLAUDE, TABS, OTHER, "more", at=EPOCH + DAY)
     await store.says(AGENTS, SAME, project=HARBOR, at=EPOCH + 2 * DAY)
-    await store.write(lambda c: merging.assign(c, {id_of(SAME): id_of(TABS)}))
+    await store.write(lambda c: insights.assign(c, {id_of(SAME): id_of(TABS)}))
     made = principle(TABS, rank=0.6, created_at=EPOCH + 5 * DAY)
 
     def work(connection: Any) -> None:
         contradictions.replace(connection, found=[_against()], ended=())
-        clusters.replace(connection, [], [_group()], model="test/3", at=EPOCH + 3 * DAY)
+        contradictions.replace_clusters(
+            connection, [], [_group()], model="test/3", at=EPOCH + 3 * DAY
+        )
         said = Review(id_of(TABS), Decision.APPROVED, EPOCH + 4 * DAY, "so be it")
         reviews.decide(connection, said)
         distilled(connection, made, id_of(TABS), id_of(SAME))
@@ -114,7 +108,7 @@ class TestLines:
         await store.says(CLAUDE, TABS)
         await store.says(CLAUDE, "before", TABS, at=EPOCH + DAY)
         await store.says(AGENTS, TABS, project=HARBOR, at=EPOCH + 2 * DAY)
-        found = await store.read(lambda c: trail.lines(c, [id_of(TABS)]))
+        found = await store.read(lambda c: insight_lists.lines(c, [id_of(TABS)]))
 
         assert [
             (CLAUDE, 4, 2, EPOCH, EPOCH + DAY),
@@ -128,7 +122,7 @@ class TestLines:
         await store.says(CLAUDE, TABS, at=EPOCH)
         await store.says(CLAUDE, "before", TABS, at=EPOCH + DAY)
         await store.says(CLAUDE, "before", at=EPOCH + 2 * DAY)
-        (found,) = await store.read(lambda c: trail.lines(c, [id_of(TABS)]))
+        (found,) = await store.read(lambda c: insight_lists.lines(c, [id_of(TABS)]))
 
         assert (4, 2, EPOCH + 2 * DAY) == (found.line_start, found.revisions, found.withdrawn_at)
 
@@ -137,7 +131,7 @@ class TestLines:
         await store.says(CLAUDE, "gone")
         await store.says(CLAUDE, "a", "b")
         for line, said in ((1, ["a"]), (3, ["a"]), (4, ["b"]), (7, [])):
-            found = await store.read(partial(trail.at_line, path=CLAUDE, line=line))
+            found = await store.read(partial(insight_lists.at_line, path=CLAUDE, line=line))
             assert [id_of(each) for each in said] == found, line
 
 
@@ -201,7 +195,7 @@ class TestHistory:
     async def test_cluster(self, store: Store) -> None:
         """A cluster's chain is that of all its members."""
         await _chain(store)
-        found = await _history(store, clusters.id_of([id_of(TABS), id_of(OTHER)]))
+        found = await _history(store, contradictions.cluster_id([id_of(TABS), id_of(OTHER)]))
 
         assert {id_of(TABS), id_of(SAME), id_of(OTHER)} == {
             each["id"] for each in found["insights"]
@@ -212,12 +206,10 @@ class TestHistory:
         made = await _chain(store)
 
         def work(connection: Any) -> None:
-            revocations.begin(connection, SourceKind.PATH, "/projects/harbor", at=EPOCH + 7 * DAY)
-            revocations.begin(
-                connection, SourceKind.PRINCIPLE, made.id, at=EPOCH + 8 * DAY, note="no"
-            )
-            revocations.end(connection, SourceKind.PRINCIPLE, made.id, at=EPOCH + 9 * DAY)
-            revocations.begin(connection, SourceKind.PATH, "/projects/har", at=EPOCH)
+            reviews.begin(connection, SourceKind.PATH, "/projects/harbor", at=EPOCH + 7 * DAY)
+            reviews.begin(connection, SourceKind.PRINCIPLE, made.id, at=EPOCH + 8 * DAY, note="no")
+            reviews.end(connection, SourceKind.PRINCIPLE, made.id, at=EPOCH + 9 * DAY)
+            reviews.begin(connection, SourceKind.PATH, "/projects/har", at=EPOCH)
 
         await store.write(work)
         found = await _history(store, id_of(TABS))

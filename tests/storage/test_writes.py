@@ -12,8 +12,8 @@ import pytest
 from cortex_actors.errors import LedgerDown
 from cortex_actors.files.journal import Entry, State, insist, sha256
 from cortex_actors.refusals import BeingWritten
-from cortex_actors.storage import projects, writes
-from cortex_actors.storage.writes import Writes
+from cortex_actors.storage import projects
+from cortex_actors.storage.projects import Writes
 from cortex_actors.testing import EPOCH, ManualClock, eventually
 from tests.storage.support import ATLAS
 
@@ -43,13 +43,13 @@ def journal(tables: Tables) -> Tables:
 
 def _begun(journal: Tables, **given: object) -> Entry:
     """Begin a write, and return it."""
-    return journal.write(lambda c: writes.begin(c, replace(_ENTRY, **given)))  # type: ignore[arg-type]
+    return journal.write(lambda c: projects.begin(c, replace(_ENTRY, **given)))  # type: ignore[arg-type]
 
 
 def _ended(journal: Tables, at: int, *, aside: str = "", state: State = State.DONE) -> Entry:
     """Begin a write and end it."""
     entry = _begun(journal)
-    journal.write(lambda c: writes.end(c, entry.seq, state, at=at, aside=aside))
+    journal.write(lambda c: projects.end(c, entry.seq, state, at=at, aside=aside))
     return entry
 
 
@@ -58,7 +58,7 @@ class TestRows:
         """What is noted is what comes back, the bytes and the project's root, too."""
         begun = _begun(journal)
 
-        assert [begun] == journal.read(writes.unfinished)
+        assert [begun] == journal.read(projects.unfinished)
         assert begun == replace(_ENTRY, seq=begun.seq)
 
     def test_one_at_a_time(self, journal: Tables) -> None:
@@ -67,36 +67,36 @@ class TestRows:
         with pytest.raises(BeingWritten, match="CLAUDE.md"):
             _begun(journal)
         _begun(journal, path=f"{ATLAS.root}/AGENTS.md")
-        journal.write(lambda c: writes.end(c, begun.seq, State.ABANDONED, at=EPOCH))
+        journal.write(lambda c: projects.end(c, begun.seq, State.ABANDONED, at=EPOCH))
 
         assert begun.seq < _begun(journal).seq
 
     def test_unfinished(self, journal: Tables) -> None:
         """What has ended and left something aside is unfinished until that is gone."""
         entry = _ended(journal, EPOCH, aside=".x")
-        assert [entry.seq] == [each.seq for each in journal.read(writes.unfinished)]
-        assert [] == journal.read(lambda c: writes.unfinished(c, "/other"))
+        assert [entry.seq] == [each.seq for each in journal.read(projects.unfinished)]
+        assert [] == journal.read(lambda c: projects.unfinished(c, "/other"))
 
-        journal.write(lambda c: writes.clear(c, entry.seq))
-        assert [] == journal.read(writes.unfinished)
+        journal.write(lambda c: projects.clear(c, entry.seq))
+        assert [] == journal.read(projects.unfinished)
 
     def test_last(self, journal: Tables) -> None:
         """The newest write that stands is the one to undo."""
         first, second = (_ended(journal, EPOCH) for _ in range(2))
         _ended(journal, EPOCH, state=State.ABANDONED)
-        last = partial(writes.last, path=_ENTRY.path)
+        last = partial(projects.last, path=_ENTRY.path)
 
         assert second.seq == (journal.read(last) or _ENTRY).seq
-        journal.write(lambda c: writes.end(c, second.seq, State.UNDONE, at=EPOCH))
+        journal.write(lambda c: projects.end(c, second.seq, State.UNDONE, at=EPOCH))
         assert first.seq == (journal.read(last) or _ENTRY).seq
-        assert journal.read(lambda c: writes.last(c, "/other")) is None
+        assert journal.read(lambda c: projects.last(c, "/other")) is None
 
     def test_displaced(self, journal: Tables) -> None:
         """A human's text that no file holds any more is kept as it was."""
         entry = _begun(journal)
-        journal.write(lambda c: writes.keep(c, entry.seq, b"\xff\0 mine"))
+        journal.write(lambda c: projects.keep(c, entry.seq, b"\xff\0 mine"))
 
-        (found,) = journal.read(lambda c: writes.of(c, _ENTRY.path))
+        (found,) = journal.read(lambda c: projects.of(c, _ENTRY.path))
         assert b"\xff\0 mine" == found.displaced
 
 
@@ -109,18 +109,18 @@ class TestPruning:
             _ended(journal, EPOCH + 2).seq,
             _begun(journal).seq,
         ]
-        prune = partial(writes.prune, before=EPOCH + 1, limit=10)
+        prune = partial(projects.prune, before=EPOCH + 1, limit=10)
 
         assert (1, 0) == (journal.write(prune), journal.write(prune))
-        found = journal.read(lambda c: writes.of(c, _ENTRY.path))
+        found = journal.read(lambda c: projects.of(c, _ENTRY.path))
         assert kept == sorted(each.seq for each in found)
 
     def test_little_at_a_time(self, journal: Tables) -> None:
         """No more goes at once than is allowed, the oldest first."""
         seqs = [_ended(journal, EPOCH).seq for _ in range(3)]
 
-        assert 2 == journal.write(lambda c: writes.prune(c, EPOCH + 1, 2))
-        found = journal.read(lambda c: writes.of(c, _ENTRY.path))
+        assert 2 == journal.write(lambda c: projects.prune(c, EPOCH + 1, 2))
+        found = journal.read(lambda c: projects.of(c, _ENTRY.path))
         assert seqs[2:] == [each.seq for each in found]
 
 

@@ -8,13 +8,12 @@ from cortex_actors.domain.insight import section_hash
 from cortex_actors.domain.principle import Derivation, Ending, Given, principle_id
 from cortex_actors.domain.project import Project
 from cortex_actors.storage import (
-    catalogue,
+    insight_lists,
     insights,
-    merging,
     principles,
     projects,
     resolutions,
-    revocations,
+    reviews,
     revoking,
 )
 from cortex_actors.storage.resolutions import Resolution
@@ -62,7 +61,7 @@ class World:
 
     def promote(self, text: str, *others: str) -> str:
         """Make a text a principle that comes of it and of others; return its id."""
-        found = catalogue.by_ids(self.connection, [id_of(text)])[id_of(text)]
+        found = insight_lists.by_ids(self.connection, [id_of(text)])[id_of(text)]
         made = principles.of(found, self.at)
         principles.add(self.connection, [made])
         owed = [Derivation(made.id, id_of(each), 0.5) for each in (text, *others)]
@@ -78,12 +77,12 @@ class World:
 
     def merge(self, text: str, into: str) -> None:
         """Let a text count for another one."""
-        merging.assign(self.connection, {id_of(text): id_of(into)})
+        insights.assign(self.connection, {id_of(text): id_of(into)})
 
     def revoke(self, kind: SourceKind, key: str, *, least: int = 2) -> Revoked:
         """Take a source back."""
         self.at += 1
-        assert revocations.begin(self.connection, kind, key, at=self.at)
+        assert reviews.begin(self.connection, kind, key, at=self.at)
         return revoking.revoke(self.connection, kind, key, at=self.at, least=least)
 
     def live(self) -> set[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cortex_actors.domain.memory import Place, index_of
-from cortex_actors.storage import embedded, passages
+from cortex_actors.storage import embeddings, passages
 from cortex_actors.storage.ledger import connection as opening
 from tests.storage.ledgers import template
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
 
 #: The vector space, and its dimension.
 MODEL, DIMENSION = "test/8", 8
@@ -71,7 +71,7 @@ class Vectored:
         given = rows or [self.unit() for _ in texts]
         found = {digest(text): row for text, row in zip(texts, given, strict=True)}
         with self.writing.begin() as connection:
-            embedded.keep_vectors(connection, model, found)
+            embeddings.keep_vectors(connection, model, found)
 
     def run(self, sql: str, *values: object) -> None:
         """Change the ledger past everybody."""

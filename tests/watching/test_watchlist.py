@@ -13,7 +13,7 @@ from cortex_actors.errors import ActorAway
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.sections import WatchingSettings
 from cortex_actors.storage import projects
-from cortex_actors.storage.journal import dead
+from cortex_actors.storage.events import dead
 from cortex_actors.testing import eventually
 from cortex_actors.topics import PROJECT_ADDED, PROJECT_REMOVED, SCAN_REQUESTED
 from cortex_actors.watching.watchlist import AGAIN, Watchlist

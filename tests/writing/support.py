@@ -15,8 +15,8 @@ from cortex_actors.files.place import Pace
 from cortex_actors.files.writer import FileWriter, WriteTarget
 from cortex_actors.render import fence
 from cortex_actors.storage.ledger.connection import driver_of, writing
+from cortex_actors.storage.projects import Writes
 from cortex_actors.storage.schema import metadata
-from cortex_actors.storage.writes import Writes
 from cortex_actors.testing import EPOCH, eventually
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
-from cortex_actors.storage import projects, revocations
+from cortex_actors.storage import projects, reviews
 from cortex_actors.storage.schema import deliveries, events, insight_sources
 from cortex_actors.topics import FILE_CHANGED, SCAN_REQUESTED
 
@@ -67,5 +67,5 @@ def learned(opened: Connection, _model: str = "") -> Learned:
         spoken=frozenset(opened.execute(said).scalars()),
         waiting=frozenset(opened.execute(changed).scalars()),
         scan=opened.execute(scans).first() is not None,
-        revoked=tuple(revocations.standing(opened)),
+        revoked=tuple(reviews.standing(opened)),
     )

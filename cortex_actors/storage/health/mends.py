@@ -15,12 +15,12 @@ from sqlalchemy import delete, exists, select
 from cortex_actors.domain.hit import Repair
 from cortex_actors.domain.memory import Place, index_of
 from cortex_actors.storage import (
-    crumbs,
-    embedded,
+    agent_records,
+    documents,
+    embeddings,
     indexing,
-    knowledge,
-    memories,
-    standing,
+    insight_records,
+    memory_records,
 )
 from cortex_actors.storage import passages as passage_rows
 from cortex_actors.storage.health import believed
@@ -42,12 +42,12 @@ SLICE = 500
 
 #: Who makes the passages of a kind of item anew, and drops those of what may not be found any more.
 _REMAKE: Mapping[str, Callable[[Connection, Sequence[str]], int]] = {
-    "cortex_insights": standing.remake,
-    "cortex_private": memories.remake,
-    "cortex_village": memories.remake,
-    "cortex_bridges": memories.remake,
-    "cortex_knowledge": knowledge.remake,
-    "cortex_crumbs": crumbs.remake,
+    "cortex_insights": insight_records.remake,
+    "cortex_private": memory_records.remake,
+    "cortex_village": memory_records.remake,
+    "cortex_bridges": memory_records.remake,
+    "cortex_knowledge": documents.remake,
+    "cortex_crumbs": agent_records.remake,
 }
 
 
@@ -105,7 +105,7 @@ def _damaged(opened: Connection, model: str) -> list[bytes]:
 def _drop_damaged(connection: Connection, model: str, hashes: Sequence[bytes]) -> None:
     """Drop vectors, and have their passages wait to be embedded again."""
     still = health_of_vectors.examine(connection, model, among=hashes).hashes
-    embedded.remake(connection, model, still)
+    embeddings.remake(connection, model, still)
 
 
 def _remind(connection: Connection, model: str, lost: Sequence[tuple[str, str, str]]) -> None:

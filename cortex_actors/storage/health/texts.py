@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from cortex_actors.domain.hit import Diagnosis, Severity
 from cortex_actors.domain.insight import Granularity, section_hash, statement_hash
 from cortex_actors.domain.project import Chunk
-from cortex_actors.storage.embedded import embedded_text
+from cortex_actors.storage.embeddings import embedded_text
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.tables.columns import given_text
 

@@ -37,7 +37,13 @@ from sqlalchemy import JSON, Connection, Integer, select
 
 from cortex_actors import topics
 from cortex_actors.errors import CortexError
-from cortex_actors.storage import crumbs, knowledge, memories, passages, standing
+from cortex_actors.storage import (
+    agent_records,
+    documents,
+    insight_records,
+    memory_records,
+    passages,
+)
 from cortex_actors.storage.ledger.backups import make_private, refuse_without_room
 from cortex_actors.storage.ledger.files import beside, failure, reader
 from cortex_actors.storage.schema import insights as insight_rows
@@ -346,16 +352,18 @@ def refill(connection: Connection) -> int:
     every = select(insight_rows.c.id).order_by(insight_rows.c.id)
     found = _remade(
         connection,
-        (standing.COLLECTION,),
+        (insight_records.COLLECTION,),
         connection.execute(every).scalars(),
-        standing.remake,
+        insight_records.remake,
     )
-    realms = list(memories.COLLECTIONS.values())
-    found += _remade(connection, realms, memories.active_ids(connection), memories.remake)
-    pieces = knowledge.active_ids(connection)
-    found += _remade(connection, (knowledge.COLLECTION,), pieces, knowledge.remake)
-    left = crumbs.all_ids(connection)
-    found += _remade(connection, (crumbs.COLLECTION,), left, crumbs.remake)
+    realms = list(memory_records.COLLECTIONS.values())
+    found += _remade(
+        connection, realms, memory_records.active_ids(connection), memory_records.remake
+    )
+    pieces = documents.active_ids(connection)
+    found += _remade(connection, (documents.COLLECTION,), pieces, documents.remake)
+    left = agent_records.all_ids(connection)
+    found += _remade(connection, (agent_records.COLLECTION,), left, agent_records.remake)
     return found
 
 

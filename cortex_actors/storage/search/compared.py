@@ -15,7 +15,7 @@ import numpy as np
 
 from cortex_actors.domain.memory import Place
 from cortex_actors.rules.fusion import SUBSET_SHARE
-from cortex_actors.storage import blobs
+from cortex_actors.storage import embeddings
 from cortex_actors.storage.heldrows import ALONE, PAIRED, Part
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.heldrows import View
 
 #: How far a cosine in single precision may be off: more than a hundred roundings of 6e-8.
@@ -198,8 +198,8 @@ class Stored:
         found = self._driver.execute(_STREAM + where, (self._model, *bound))
         length = 0
         while some := found.fetchmany(_READ):
-            length = length or blobs.usual_length(row[-1] for row in some)
-            rows, sound = blobs.rows([row[-1] for row in some], length)
+            length = length or embeddings.usual_length(row[-1] for row in some)
+            rows, sound = embeddings.rows([row[-1] for row in some], length)
             yield [row[:-1] for row, good in zip(some, sound, strict=True) if good], rows[sound]
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sqlalchemy import CompoundSelect, Connection, Select
 
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.matrix import VectorMatrix
     from cortex_actors.storage.search.compared import Row, Rows
 

@@ -14,7 +14,7 @@ from sqlalchemy import and_, exists, select
 from cortex_actors.clock import iso
 from cortex_actors.domain.hit import Hit
 from cortex_actors.domain.project import SourceKind
-from cortex_actors.storage import derivations, fading, principles, shelf
+from cortex_actors.storage import principle_decay, principle_lists, principles
 from cortex_actors.storage.principles import COLLECTION
 from cortex_actors.storage.schema import principles as rows
 from cortex_actors.storage.schema import revocations, vectors
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection
 
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.search.query import Query, Where
 
 
@@ -52,9 +52,9 @@ def answers(
     connection: Connection, ids: Sequence[str], scores: Mapping[str, float], query: Query
 ) -> list[Hit]:
     """Return principles with how they stand; which projects say them stays here."""
-    known, counted = principles.by_ids(connection, ids), fading.evidence(connection, ids)
-    named = {} if query.where.outward else shelf.projects(connection, ids)
-    made_of = derivations.of(connection, ids)
+    known, counted = principles.by_ids(connection, ids), principle_decay.evidence(connection, ids)
+    named = {} if query.where.outward else principle_lists.projects(connection, ids)
+    made_of = principles.load_derivations(connection, ids)
     return [
         Hit(
             id=each,
@@ -93,7 +93,7 @@ def _selected(query: Query) -> Any:
     embedded = and_(vectors.c.text_hash == rows.c.text_hash, vectors.c.model == query.model)
     found = select(rows.c.id, rows.c.content.label("text"), vectors.c.vector)
     found = found.outerjoin(vectors, embedded).order_by(rows.c.id)
-    found = found.where(rows.c.status.in_(sorted(shelf.GIVEN)), ~_taken_back())
+    found = found.where(rows.c.status.in_(sorted(principle_lists.GIVEN)), ~_taken_back())
     return found.where(*(listed(rows.c.tags, tag) for tag in query.where.tags))
 
 
@@ -114,7 +114,9 @@ def _met(connection: Connection, some: Sequence[Any], where: Where) -> list[Any]
     ids = [row.id for row in some]
     kept = set(principles.still_given(connection, ids) if where.outward else ids)
     if where.since is not None or where.until is not None:
-        seen = {each: one.seen_at for each, one in fading.evidence(connection, kept).items()}
+        seen = {
+            each: one.seen_at for each, one in principle_decay.evidence(connection, kept).items()
+        }
         kept = {each for each, at in seen.items() if _is_between(at, where)}
     return [row for row in some if row.id in kept]
 

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 from cortex_actors.clock import iso
 from cortex_actors.domain.hit import Hit
 from cortex_actors.storage import (
-    crumbs,
-    insightrows,
+    agent_records,
+    documents,
+    insight_records,
     insights,
-    knowledge,
-    memories,
+    memory_records,
     principles,
-    standing,
 )
 from cortex_actors.storage.search import distilled
 from cortex_actors.storage.search.remembered import remembered
@@ -66,7 +65,7 @@ def _insights(
 
 def _shared(places: list[InsightSource]) -> list[InsightSource]:
     """Return the places in files that are for more than one person."""
-    return [each for each in places if not each.path.lower().endswith(insightrows.PRIVATE)]
+    return [each for each in places if not each.path.lower().endswith(insight_records.PRIVATE)]
 
 
 def _said_there(insight: Insight, places: list[InsightSource]) -> Insight:
@@ -81,7 +80,7 @@ def _insight(insight: Insight, places: list[InsightSource], score: float) -> Hit
         id=insight.id,
         text=insight.content,
         score=score,
-        store=standing.COLLECTION,
+        store=insight_records.COLLECTION,
         project=place.project,
         path=place.path,
         line_start=place.line_start,
@@ -104,7 +103,7 @@ def _knowledge(
     query: Query,  # noqa: ARG001 - every kind is asked alike
 ) -> list[Hit]:
     """Return pieces of documents."""
-    known = knowledge.by_id(connection, ids)
+    known = documents.by_id(connection, ids)
     return [_chunk(known[each], scores[each]) for each in ids if each in known]
 
 
@@ -114,7 +113,7 @@ def _chunk(chunk: Chunk, score: float) -> Hit:
         id=chunk.id,
         text=chunk.text,
         score=score,
-        store=knowledge.COLLECTION,
+        store=documents.COLLECTION,
         heading=" > ".join(chunk.headings) or chunk.title or None,
         extra={
             "source": chunk.source,
@@ -135,7 +134,7 @@ def _crumbs(
     """Return crumbs that whoever asks may read."""
     if query.where.outward:
         return []
-    known = crumbs.by_id(connection, ids, reader=query.where.reader)
+    known = agent_records.load_crumbs(connection, ids, reader=query.where.reader)
     return [_crumb(known[each], scores[each]) for each in ids if each in known]
 
 
@@ -145,7 +144,7 @@ def _crumb(crumb: Crumb, score: float) -> Hit:
         id=crumb.id,
         text=crumb.searched,
         score=score,
-        store=crumbs.COLLECTION,
+        store=agent_records.COLLECTION,
         extra={
             "agent": crumb.agent_id,
             "session": crumb.session_id,
@@ -161,9 +160,9 @@ def _crumb(crumb: Crumb, score: float) -> Hit:
 
 #: Collection -> what shows its items.
 _KINDS: dict[str, Callable[[Connection, Sequence[str], Mapping[str, float], Query], list[Hit]]] = {
-    standing.COLLECTION: _insights,
-    knowledge.COLLECTION: _knowledge,
-    **dict.fromkeys(memories.COLLECTIONS.values(), remembered),
-    crumbs.COLLECTION: _crumbs,
+    insight_records.COLLECTION: _insights,
+    documents.COLLECTION: _knowledge,
+    **dict.fromkeys(memory_records.COLLECTIONS.values(), remembered),
+    agent_records.COLLECTION: _crumbs,
     principles.COLLECTION: distilled.answers,
 }

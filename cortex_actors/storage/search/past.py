@@ -12,14 +12,14 @@ from sqlalchemy import ColumnElement, Connection, and_, exists, select
 
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import ChangeKind
-from cortex_actors.storage import beliefs, memories
+from cortex_actors.storage import memory_records
 from cortex_actors.storage.schema import memories as rows
 from cortex_actors.storage.schema import memory_changes, vectors
 from cortex_actors.storage.search.scope import memory_conditions
 from cortex_actors.storage.search.whole import READ, Kept, Looked
 
 if TYPE_CHECKING:
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.search.query import Past, Query
 
 
@@ -34,7 +34,7 @@ def looked(
     """
     kept = Kept()
     for some in connection.execute(_selected(query)).partitions(READ):
-        kept.add(some, [(memories.COLLECTIONS[row.realm], row.id) for row in some], vector)
+        kept.add(some, [(memory_records.COLLECTIONS[row.realm], row.id) for row in some], vector)
     lists, found = kept.lists(query.text, is_compared=vector is not None, most=most, depth=depth)
     return Looked(lists, found, len(kept.items), len(kept.near))
 
@@ -48,7 +48,7 @@ def _selected(query: Query) -> Any:
     found = found.where(*memory_conditions(query.where, query.now, query.decays))
     if query.collections:
         realms = [
-            realm for realm, name in memories.COLLECTIONS.items() if name in query.collections
+            realm for realm, name in memory_records.COLLECTIONS.items() if name in query.collections
         ]
         found = found.where(rows.c.realm.in_(realms))
     return found.where(*_of(past)) if past else found
@@ -66,5 +66,5 @@ def _of(past: Past) -> list[ColumnElement[bool]]:
         once = exists().where(change.memory_id == rows.c.id, change.kind == ChangeKind.MERGE)
         found += [~made, ~once]
     if past.as_of is not None:
-        found.append(beliefs.held_at(past.as_of))
+        found.append(memory_records.held_at(past.as_of))
     return found

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.memory import Layer, MemoryType, Realm
     from cortex_actors.rules.decay import Decay
     from cortex_actors.rules.fusion import Plan
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from cortex_actors.clock import iso
 from cortex_actors.domain.hit import Hit
 from cortex_actors.domain.memory import PROBE, Memory, MemoryStatus, Realm
 from cortex_actors.rules import decay as attention
-from cortex_actors.storage import agents, memories, memoryconflicts, memoryrows
+from cortex_actors.storage import agent_records, memory_records, similar_memories
 from cortex_actors.storage.schema import beliefs
 from cortex_actors.storage.schema import memories as rows
 
@@ -47,7 +47,7 @@ def remembered(
 ) -> list[Hit]:
     """Return memories that whoever asks may read; what is no longer active, only of the past."""
     states = (MemoryStatus.ACTIVE,) if query.past is None else tuple(MemoryStatus)
-    known = memoryrows.read(connection, ids, states)
+    known = memory_records.read(connection, ids, states)
     seen = [known[each] for each in ids if each in known and _may_read(known[each], query)]
     around = _around(connection, seen, query)
     return [
@@ -55,7 +55,7 @@ def remembered(
             id=each.id,
             text=each.text,
             score=scores[each.id],
-            store=memories.COLLECTIONS[each.realm],
+            store=memory_records.COLLECTIONS[each.realm],
             extra=_told(each, around, query),
         )
         for each in seen
@@ -86,7 +86,7 @@ def _around(connection: Connection, seen: Sequence[Memory], query: Query) -> _Ar
     parts = connection.execute(_ORIGINALS, {"wholes": json.dumps(ids)})
     replied = [each for memory in seen for each in memory.replies_to]
     return _Around(
-        names=agents.displays(connection, [each.agent_id for each in seen]),
+        names=agent_records.displays(connection, [each.agent_id for each in seen]),
         conflicts=_conflicts(connection, ids, query.where),
         parts={row.whole: row.parts for row in parts},
         beliefs=_beliefs(connection, ids, query),
@@ -106,7 +106,7 @@ def _may_read(memory: Memory, query: Query) -> bool:
 
 def _conflicts(connection: Connection, ids: Sequence[str], where: Where) -> dict[str, list[str]]:
     """Return the active memories that contradict each, which nobody has decided about."""
-    standing = memoryconflicts.standing(connection, ids)
+    standing = similar_memories.standing(connection, ids)
     others = {other for pairs in standing.values() for other, _ in pairs}
     known = _readable(connection, others, where)
     return {
@@ -120,9 +120,9 @@ def _readable(connection: Connection, ids: Iterable[str], where: Where) -> set[s
     wanted = sorted(set(ids))
     if not wanted:
         return set()
-    query = select(rows.c.id).where(rows.c.id.in_(wanted), memories.readable(where.reader))
+    query = select(rows.c.id).where(rows.c.id.in_(wanted), memory_records.readable(where.reader))
     if where.outward:
-        query = query.where(memories.shared())
+        query = query.where(memory_records.shared())
     return set(connection.execute(query).scalars())
 
 

@@ -26,13 +26,12 @@ from sqlalchemy import (
 from cortex_actors.domain.memory import Place
 from cortex_actors.rules.decay import DECAYS
 from cortex_actors.storage import (
-    crumbs,
-    embedded,
-    insightrows,
-    knowledge,
-    memories,
+    agent_records,
+    documents,
+    embeddings,
+    insight_records,
+    memory_records,
     principles,
-    standing,
 )
 from cortex_actors.storage.schema import crumbs as crumb_rows
 from cortex_actors.storage.schema import (
@@ -59,15 +58,15 @@ Ids: TypeAlias = "Select[tuple[int]] | CompoundSelect[tuple[int]]"
 
 #: Every collection that has passages.
 COLLECTIONS = (
-    standing.COLLECTION,
-    knowledge.COLLECTION,
-    *memories.COLLECTIONS.values(),
-    crumbs.COLLECTION,
+    insight_records.COLLECTION,
+    documents.COLLECTION,
+    *memory_records.COLLECTIONS.values(),
+    agent_records.COLLECTION,
 )
 
 #: Every collection that can be asked by its name: principles have no passages, and take no part in
 #: a search of everything.
-ROOMS = (standing.COLLECTION, principles.COLLECTION, *COLLECTIONS[1:])
+ROOMS = (insight_records.COLLECTION, principles.COLLECTION, *COLLECTIONS[1:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +106,12 @@ def scope(
     names = tuple(name for name in COLLECTIONS if name in (collections or COLLECTIONS))
     if where == Where():
         return Scope(names, None)
-    realms = set(memories.COLLECTIONS.values())
+    realms = set(memory_records.COLLECTIONS.values())
     parts = [
-        (_insights(where), tuple(name for name in names if name == standing.COLLECTION)),
-        (_knowledge(where), tuple(name for name in names if name == knowledge.COLLECTION)),
+        (_insights(where), tuple(name for name in names if name == insight_records.COLLECTION)),
+        (_knowledge(where), tuple(name for name in names if name == documents.COLLECTION)),
         (_memories(where, now, decays), tuple(name for name in names if name in realms)),
-        (_crumbs(where), tuple(name for name in names if name == crumbs.COLLECTION)),
+        (_crumbs(where), tuple(name for name in names if name == agent_records.COLLECTION)),
     ]
     kept = [(part, some) for part, some in parts if part is not None and some]
     selects = [part.where(passages.c.collection.in_(some)) for part, some in kept]
@@ -142,7 +141,7 @@ def count(connection: Connection, seen: Scope) -> int:
 
 def late(connection: Connection, model: str, seen: Scope) -> tuple[int, bool]:
     """Return how many texts that may be found have no vector yet, and whether these are all."""
-    return embedded.some_unembedded(connection, model, seen.ids)
+    return embeddings.some_unembedded(connection, model, seen.ids)
 
 
 def _insights(where: Where) -> Select[tuple[int]] | None:
@@ -158,7 +157,7 @@ def _insights(where: Where) -> Select[tuple[int]] | None:
         )
         query = query.where(said)
     if where.outward:
-        query = query.where(insightrows.shared())
+        query = query.where(insight_records.shared())
     query = query.where(*_between(insight_rows.c.last_seen_at, where))
     return query.where(*(listed(insight_rows.c.tags, tag) for tag in where.tags))
 
@@ -190,9 +189,9 @@ def memory_conditions(
         (rows.thread, where.thread),
     )
     found = [column == value for column, value in asked if value is not None]
-    found.append(memories.readable(where.reader))
+    found.append(memory_records.readable(where.reader))
     if where.outward:
-        found.append(memories.shared())
+        found.append(memory_records.shared())
     if where.layers:
         found.append(rows.layer.in_(where.layers))
     if where.types:
@@ -217,7 +216,7 @@ def _crumbs(where: Where) -> Select[tuple[int]] | None:
     told = Where(reader=where.reader, agent_id=where.agent_id, since=where.since, until=where.until)
     if where != told:
         return None
-    query = _of(crumb_rows.c.id).where(crumbs.readable(where.reader))
+    query = _of(crumb_rows.c.id).where(agent_records.readable(where.reader))
     if where.agent_id is not None:
         query = query.where(crumb_rows.c.agent_id == where.agent_id)
     return query.where(*_between(crumb_rows.c.left_at, where))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors.errors import CortexError, WordsDamaged
 from cortex_actors.rules import sameness
 from cortex_actors.rules.fusion import DENSE_ALONE, DENSE_PAIRED, WORDS_ALONE, WORDS_PAIRED
-from cortex_actors.storage import embedded, memories, passages, principles
+from cortex_actors.storage import embeddings, memory_records, passages, principles
 from cortex_actors.storage.matrix import VectorMatrix
 from cortex_actors.storage.search import distilled, past, words
 from cortex_actors.storage.search.dense import Dense
@@ -94,7 +94,7 @@ class Search:
         query = replace(query, decays=self._decays)
         names = query.collections or COLLECTIONS
         if query.past is not None:
-            names = tuple(name for name in names if name in memories.COLLECTIONS.values())
+            names = tuple(name for name in names if name in memory_records.COLLECTIONS.values())
         seen = scope(query.where, names, now=query.now, decays=query.decays)
         if not (names and seen.collections):
             return Found(())
@@ -268,7 +268,7 @@ class Search:
         model, damaged = self._model, self._dense.damaged()
         try:
             if damaged:
-                await self._records.write(lambda c: embedded.remake(c, model, damaged))
+                await self._records.write(lambda c: embeddings.remake(c, model, damaged))
             if run.is_damaged and not self._is_mending:
                 await self._mend_words()
         except CortexError as error:

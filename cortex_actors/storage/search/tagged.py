@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import Connection, Select, bindparam, func, literal_column, select
 
 from cortex_actors.domain.memory import MemoryStatus
-from cortex_actors.storage.memories import readable, shared
+from cortex_actors.storage.memory_records import readable, shared
 from cortex_actors.storage.schema import memories, memory_tags
 from cortex_actors.storage.search.query import EVERYTHING, Query, Where
 from cortex_actors.storage.search.remembered import remembered

@@ -21,7 +21,7 @@ from cortex_actors.rules.fusion import (
     Kind,
     Plan,
 )
-from cortex_actors.storage import blobs
+from cortex_actors.storage import embeddings
 from cortex_actors.storage.search import words
 from cortex_actors.storage.search.compared import exact
 from cortex_actors.storage.search.dense import Near
@@ -31,7 +31,7 @@ from cortex_actors.text import terms
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cortex_actors.storage.blobs import Matrix
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.search.ranking import Named
     from cortex_actors.text.terms import Term
 
@@ -88,8 +88,8 @@ class Kept:
         whole = [(row, item) for row, item in zip(some, items, strict=True) if row.vector]
         if not whole:
             return
-        length = vector.size * blobs.FLOAT
-        found, sound = blobs.rows([row.vector for row, _ in whole], length)
+        length = vector.size * embeddings.FLOAT
+        found, sound = embeddings.rows([row.vector for row, _ in whole], length)
         cosines = exact(found[sound], vector.reshape(-1))
         good = [item for (_, item), is_sound in zip(whole, sound, strict=True) if is_sound]
         self.near += [Near(*item, cosine) for item, cosine in zip(good, cosines, strict=True)]

@@ -1,0 +1,375 @@
+"""Agents: who remembers and posts, as the ledger knows them.
+
+Every function takes the connection of a transaction it is part of. Who is known from the start is
+seen before it has a row, and has its profile in the row it gets.
+
+Crumbs: what sessions left for the next ones, and the passages by which they are found.
+
+Every function takes the connection of a transaction it is part of. A crumb is never changed, so
+its row says all there is; it is found by everything it says, alone. Whoever reads is `reader`: an
+agent sees its own crumbs, None is the owner and sees them all.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from unicodedata import normalize
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    func,
+    insert,
+    literal_column,
+    or_,
+    select,
+    true,
+)
+from sqlalchemy.dialects.sqlite import insert as upsert
+
+from cortex_actors.domain.agent import BUILT_IN, KNOWN, Agent, unknown
+from cortex_actors.domain.memory import PROBE, Crumb, CrumbType, Priority
+from cortex_actors.errors import BadInput
+from cortex_actors.storage import passages
+from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.schema import agents, crumbs, memories, memory_agents
+from cortex_actors.storage.tables.columns import chunks, given_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cortex_actors.domain.memory import Passage
+
+
+#: Whoever remembers or asks runs it: building it each time would cost more than it does.
+_NAMES = "SELECT id, display_name FROM agents WHERE id IN (SELECT value FROM json_each(?))"
+
+#: Columns that a profile says anew; since when somebody is known stays.
+_PROFILE = (
+    "display_name",
+    "symbol",
+    "color",
+    "generation",
+    "lineage",
+    "specialization",
+    "origin_story",
+)
+
+
+def know(connection: Connection, ids: Iterable[str], *, at: int) -> None:
+    """Let agents be known; one that has a profile keeps it, a new one is called by its id."""
+    wanted = list(dict.fromkeys(ids))
+    known = _names(connection, wanted)
+    rows = [_row(unknown(each, at=at)) for each in wanted if each not in known]
+    if rows:
+        connection.execute(upsert(agents).on_conflict_do_nothing(), rows)
+
+
+def describe(connection: Connection, agent: Agent) -> None:
+    """Give an agent its profile, in place of an earlier one; it is known from then on."""
+    statement = upsert(agents)
+    changed = {name: statement.excluded[name] for name in _PROFILE}
+    connection.execute(
+        statement.on_conflict_do_update(index_elements=["id"], set_=changed), _row(agent)
+    )
+
+
+def require_own_name(connection: Connection, agent: Agent) -> None:
+    """Raise `BadInput` for a profile that would be shown under another agent's name.
+
+    Names are compared as they are read: without regard to case, width and composition.
+    """
+    query = select(agents).where(agents.c.specialization.is_not(None))
+    profiles = (*BUILT_IN, *(_agent(row) for row in connection.execute(query)))
+    wanted = _read(agent.display_name)
+    for each in profiles:
+        if each.id != agent.id and wanted in {_read(each.id), _read(each.display_name)}:
+            message = (
+                f"{agent.id} cannot be called {each.display_name}: {each.id} is; choose another"
+            )
+            raise BadInput(message)
+
+
+def listed(
+    connection: Connection, reader: str | None, *, limit: int, skip: int = 0
+) -> tuple[list[Agent], int]:
+    """Return the agents that somebody may know of, by id, and how many there are.
+
+    An agent knows of those that are known from the start, have a profile or were met in what it may
+    read: that somebody is named in another's private memory alone, it does not learn.
+    """
+    query = select(agents).where(agents.c.id != PROBE)
+    if reader is not None:
+        query = query.where(_met(reader))
+    rows = {row.id: _agent(row) for row in connection.execute(query)}
+    found = {**{each.id: each for each in BUILT_IN}, **rows}
+    if reader is not None and reader != PROBE:
+        found.setdefault(reader, unknown(reader))
+    ordered = [found[name] for name in sorted(found)]
+    return ordered[skip : skip + limit], len(ordered)
+
+
+def by_id(connection: Connection, name: str, reader: str | None = None) -> Agent | None:
+    """Return an agent that somebody may know of; None for one that is not known."""
+    query = select(agents).where(agents.c.id == name, agents.c.id != PROBE)
+    if reader is not None:
+        query = query.where(_met(reader))
+    row = connection.execute(query).first()
+    if row is not None:
+        return _agent(row)
+    return unknown(name) if name in KNOWN or name == reader else None
+
+
+def count(connection: Connection) -> int:
+    """Return how many agents have done anything or have a profile."""
+    query = select(func.count()).where(agents.c.id != PROBE)
+    return int(connection.execute(query.select_from(agents)).scalar_one())
+
+
+def displays(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
+    """Return what agents are called where people read: `agent_display` in answers."""
+    wanted = list(dict.fromkeys(ids))
+    found = {each: unknown(each).display_name for each in wanted}
+    return found | _names(connection, wanted)
+
+
+def _names(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
+    """Return what those agents are called that have a row."""
+    driver, found = driver_of(connection), dict[str, str]()
+    for some in chunks(ids):
+        rows = driver.execute(_NAMES, (json.dumps(some),))
+        found.update((name, given_text(display) or "") for name, display in rows)
+    return found
+
+
+def _read(name: str) -> str:
+    """Return a name as it is compared with others."""
+    return normalize("NFKC", name).casefold()
+
+
+def _met(reader: str) -> ColumnElement[bool]:
+    """Return the condition that an agent may know of a row of `agents`."""
+    # Imported here: memories make their agents known.
+    from cortex_actors.storage.memory_records import readable  # noqa: PLC0415 - see above
+
+    # Of another name, so that `readable` asks of whom else each of them is about.
+    met = memory_agents.alias()
+    wrote = select(memories.c.agent_id).where(readable(reader))
+    named = select(met.c.agent_id).join_from(met, memories, met.c.memory_id == memories.c.id)
+    return or_(
+        agents.c.id == reader,
+        agents.c.id.in_(KNOWN),
+        agents.c.specialization.is_not(None),
+        agents.c.id.in_(wrote),
+        agents.c.id.in_(named.where(readable(reader))),
+    )
+
+
+def _row(agent: Agent) -> dict[str, Any]:
+    """Return an agent as a row."""
+    return {
+        "id": agent.id,
+        "display_name": agent.display_name,
+        "symbol": agent.symbol,
+        "color": agent.color,
+        "generation": agent.generation,
+        "lineage": agent.lineage or None,
+        "specialization": agent.specialization or None,
+        "origin_story": agent.origin_story or None,
+        "registered_at": agent.registered_at,
+    }
+
+
+def _agent(row: Row[Any]) -> Agent:
+    """Return a row as an agent."""
+    start = KNOWN.get(row.id)
+    return Agent(
+        id=row.id,
+        display_name=row.display_name,
+        symbol=row.symbol,
+        color=row.color,
+        generation=row.generation,
+        lineage=row.lineage or "",
+        specialization=row.specialization or "",
+        origin_story=row.origin_story or "",
+        ascii=start.ascii if start and start.symbol == row.symbol else "",
+        registered_at=row.registered_at,
+    )
+
+
+#: The collection of the vector index that crumbs lie in.
+COLLECTION = "cortex_crumbs"
+
+_ROWS = crumbs.c
+
+#: Newest first; of several of one microsecond, the one that was written last.
+_NEWEST: tuple[ColumnElement[Any], ...] = (
+    _ROWS.left_at.desc(),
+    literal_column("crumbs.rowid").desc(),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which crumbs are meant; what is left out narrows nothing.
+
+    Attributes:
+        reader: through whose eyes; None for the owner's.
+        since: UTC microseconds, the first that counts.
+        unfinished: only those with something left to do.
+
+    """
+
+    reader: str | None = None
+    agent: str | None = None
+    since: int | None = None
+    priority: Priority | None = None
+    type: CrumbType | None = None
+    unfinished: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many crumbs there are; a word that none has is not counted."""
+
+    by_priority: dict[str, int]
+    by_type: dict[str, int]
+
+    @property
+    def total(self) -> int:
+        """How many in all."""
+        return sum(self.by_type.values())
+
+
+def leave(connection: Connection, crumb: Crumb) -> None:
+    """Write a crumb, to be found from now on; an agent that is not known yet becomes so."""
+    know(connection, (crumb.agent_id,), at=crumb.left_at)
+    connection.execute(insert(crumbs), _crumb_row(crumb))
+    remake(connection, (crumb.id,))
+
+
+def list_crumbs(connection: Connection, wanted: Wanted, *, limit: int) -> list[Crumb]:
+    """Return the crumbs that are meant, newest first."""
+    query = select(crumbs).where(*_conditions(wanted)).order_by(*_NEWEST).limit(limit)
+    return [_crumb(row) for row in connection.execute(query)]
+
+
+def tally(connection: Connection, wanted: Wanted) -> Tally:
+    """Return how many crumbs are meant, by priority and by type."""
+    query = select(_ROWS.priority, _ROWS.type, func.count()).where(*_conditions(wanted))
+    found = Tally({}, {})
+    for priority, kind, count in connection.execute(query.group_by(_ROWS.priority, _ROWS.type)):
+        found.by_priority[priority] = found.by_priority.get(priority, 0) + count
+        found.by_type[kind] = found.by_type.get(kind, 0) + count
+    return found
+
+
+def load_crumbs(
+    connection: Connection, ids: Iterable[str], *, reader: str | None = None
+) -> dict[str, Crumb]:
+    """Return the crumbs among those ids that may be read."""
+    query = select(crumbs).where(readable(reader))
+    return {
+        row.id: _crumb(row)
+        for some in chunks(dict.fromkeys(ids))
+        for row in connection.execute(query.where(_ROWS.id.in_(some)))
+    }
+
+
+def like(connection: Connection, crumb: Crumb) -> Crumb | None:
+    """Return the crumb of the same agent, session and moment that says the same; None without."""
+    row = connection.execute(
+        select(crumbs)
+        .where(_ROWS.agent_id == crumb.agent_id, _ROWS.session_id == crumb.session_id)
+        .where(_ROWS.left_at == crumb.left_at, _ROWS.summary == crumb.summary)
+        .limit(1)
+    ).first()
+    return None if row is None else _crumb(row)
+
+
+def readable(reader: str | None) -> ColumnElement[bool]:
+    """Return the condition on a row of `crumbs` that somebody may read it; None is the owner."""
+    return true() if reader is None else _ROWS.agent_id == reader
+
+
+def all_ids(connection: Connection) -> list[str]:
+    """Return the ids of all crumbs, oldest first."""
+    return list(connection.execute(select(_ROWS.id).order_by(_ROWS.left_at, _ROWS.id)).scalars())
+
+
+def count_crumbs(connection: Connection) -> int:
+    """Return how many crumbs there are."""
+    return int(connection.execute(select(func.count()).select_from(crumbs)).scalar_one())
+
+
+def remake(connection: Connection, ids: Iterable[str]) -> int:
+    """Make the passages of crumbs from their rows; return how many of them there are."""
+    wanted = list(dict.fromkeys(ids))
+    live = load_crumbs(connection, wanted)
+    for some in chunks(wanted):
+        mine = [live[each] for each in some if each in live]
+        made = [passage for each in mine for passage in _passages(each)]
+        passages.replace(connection, COLLECTION, some, made)
+    return len(live)
+
+
+def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
+    """Return what a row must meet to be meant."""
+    asked = (
+        (_ROWS.agent_id, wanted.agent),
+        (_ROWS.priority, wanted.priority),
+        (_ROWS.type, wanted.type),
+    )
+    found = [readable(wanted.reader)]
+    found += [column == value for column, value in asked if value is not None]
+    if wanted.since is not None:
+        found.append(_ROWS.left_at >= wanted.since)
+    if wanted.unfinished:
+        found.append(func.json_array_length(_ROWS.unfinished) > 0)
+    return found
+
+
+def _passages(crumb: Crumb) -> list[Passage]:
+    """Return the text by which a crumb is found: what came before it says nothing of it."""
+    return passages.of_item(crumb.searched, collection=COLLECTION, item_id=crumb.id)
+
+
+def _crumb_row(crumb: Crumb) -> dict[str, Any]:
+    """Return a crumb as a row."""
+    return {
+        "id": crumb.id,
+        "agent_id": crumb.agent_id,
+        "session_id": crumb.session_id,
+        "type": crumb.type,
+        "priority": crumb.priority,
+        "summary": crumb.summary,
+        "discoveries": list(crumb.discoveries),
+        "emotional_state": dict(crumb.emotional_state),
+        "unfinished": list(crumb.unfinished),
+        "links": {kind: list(some) for kind, some in crumb.references.items()},
+        "if_disoriented": list(crumb.if_disoriented),
+        "left_at": crumb.left_at,
+        "saved_by": crumb.saved_by,
+    }
+
+
+def _crumb(row: Row[Any]) -> Crumb:
+    """Return a row as a crumb."""
+    return Crumb(
+        id=row.id,
+        agent_id=row.agent_id,
+        session_id=row.session_id,
+        summary=row.summary,
+        left_at=row.left_at,
+        type=CrumbType(row.type),
+        priority=Priority(row.priority),
+        discoveries=tuple(row.discoveries),
+        emotional_state=dict(row.emotional_state),
+        unfinished=tuple(row.unfinished),
+        references={kind: tuple(some) for kind, some in row.links.items()},
+        if_disoriented=tuple(row.if_disoriented),
+        saved_by=row.saved_by,
+    )

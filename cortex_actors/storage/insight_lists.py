@@ -1,0 +1,518 @@
+"""Insights as people look through them: filtered, sorted, a page at a time.
+
+What is counted about an insight is counted for the page alone, unless it is what is sorted by.
+
+Fragments as people look through them: which parts files have, and what each of them says.
+
+A fragment has no row of its own: it is where insights stand that one part of a file says now.
+
+The short names of what has an id: its first letters, as long as they mean only one.
+
+The trail of what was learned: from the lines that say it to the files it was written into.
+
+Rows only, each with its time; what follows from what is for whoever asks. A merge has no time of
+its own: it is a pointer that is set and taken back without a trace.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    and_,
+    desc,
+    exists,
+    func,
+    or_,
+    select,
+    tuple_,
+)
+
+from cortex_actors.domain.insight import LIVE, NO_DOMAIN, FragmentSort, InsightSort, InsightStatus
+from cortex_actors.domain.project import Revocation, SourceKind
+from cortex_actors.errors import BadInput, NotFound
+from cortex_actors.storage import insight_records
+from cortex_actors.storage.schema import (
+    clusters,
+    contradictions,
+    insight_sources,
+    insights,
+    observations,
+    principles,
+    projects,
+    resolutions,
+    resolved_bullets,
+    revocations,
+)
+from cortex_actors.storage.tables.columns import chunks
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from cortex_actors.domain.insight import Category, Insight, InsightSource
+    from cortex_actors.domain.project import StatementKind
+
+
+#: Makes `%` and `_` of a search the characters that they are.
+_ESCAPE = "!"
+
+
+@dataclass(frozen=True, slots=True)
+class InsightFilter:
+    """Which insights are listed; None asks for nothing of the kind.
+
+    Attributes:
+        words: every one of them occurs in the text, as part of a word, too; letters of ASCII are
+            the same in both cases.
+        path: a file that says it, or a folder of such files.
+
+    """
+
+    statuses: Collection[InsightStatus] = LIVE
+    project_id: str | None = None
+    category: Category | None = None
+    domain: str | None = None
+    kind: StatementKind | None = None
+    tag: str | None = None
+    least: float | None = None
+    words: tuple[str, ...] = ()
+    path: str | None = None
+    sort: InsightSort = InsightSort.SURE
+    limit: int = 20
+    skip: int = 0
+
+
+def listed(connection: Connection, wanted: InsightFilter) -> list[Insight]:
+    """Return one page of insights, in the order that is wanted."""
+    query = insight_records.with_evidence()
+    if wanted.sort is InsightSort.SEEN:
+        query = query.order_by(desc("observed"))
+    else:
+        query = query.order_by(*_ORDER[wanted.sort])
+    query = query.where(*_filters(wanted)).order_by(insights.c.id)
+    rows = connection.execute(query.limit(wanted.limit).offset(wanted.skip))
+    return [insight_records.insight(row) for row in rows]
+
+
+def count(connection: Connection, wanted: InsightFilter) -> int:
+    """Return how many insights there are of those, on all pages."""
+    query = select(func.count()).select_from(insights).where(*_filters(wanted))
+    return int(connection.execute(query).scalar_one())
+
+
+def by_ids(connection: Connection, ids: Collection[str]) -> dict[str, Insight]:
+    """Return the insights among those ids, whatever their status."""
+    query = insight_records.with_evidence()
+    return {
+        row.id: insight_records.insight(row)
+        for some in chunks(ids)
+        for row in connection.execute(query.where(insights.c.id.in_(some)))
+    }
+
+
+def said(connection: Connection, ids: Collection[str]) -> dict[str, list[InsightSource]]:
+    """Return where the very text of each insight stands now, whatever it counts for."""
+    found: dict[str, list[InsightSource]] = {}
+    column = insight_sources.c.said_id
+    query = insight_records.places().order_by(insight_sources.c.path, insight_sources.c.line_start)
+    for some in chunks(ids):
+        for row in connection.execute(query.where(column.in_(some))):
+            found.setdefault(row.said_id, []).append(insight_records.source(row))
+    return found
+
+
+def said_under(path: str) -> ColumnElement[bool]:
+    """Return the condition that a source lies in a file, or in a folder of files."""
+    places = insight_sources.c.path
+    return or_(places == path, _begins(places, path.rstrip("/") + "/"))
+
+
+def holds(column: ColumnElement[str], word: str) -> ColumnElement[bool]:
+    """Return the condition that a text holds a word."""
+    return column.like(f"%{_escaped(word)}%", escape=_ESCAPE)
+
+
+_ORDER: dict[InsightSort, tuple[Any, ...]] = {
+    InsightSort.SURE: (insights.c.confidence.desc(),),
+    InsightSort.NEWEST: (insights.c.first_seen_at.desc(),),
+    InsightSort.OLDEST: (insights.c.first_seen_at,),
+    InsightSort.DOUBT: (func.coalesce(insights.c.verdict, 0), insights.c.confidence.desc()),
+}
+
+
+def _filters(wanted: InsightFilter) -> list[ColumnElement[bool]]:
+    """Return what an insight has to be."""
+    found: list[ColumnElement[bool]] = [insights.c.status.in_(sorted(wanted.statuses))]
+    if wanted.project_id is not None:
+        found.append(insights.c.id.in_(insight_records.of_project(wanted.project_id)))
+    if wanted.domain is not None:
+        nobody = wanted.domain == NO_DOMAIN
+        found.append(insights.c.domain.is_(None if nobody else wanted.domain))
+    for column, value in ((insights.c.category, wanted.category), (insights.c.kind, wanted.kind)):
+        if value is not None:
+            found.append(column == str(value))
+    if wanted.tag is not None:
+        tags = func.json_each(insights.c.tags).table_valued("value")
+        found.append(exists(select(tags.c.value).where(tags.c.value == wanted.tag)))
+    if wanted.least is not None:
+        found.append(insights.c.confidence >= wanted.least)
+    if wanted.path is not None:
+        found.append(insights.c.id.in_(_said_in(wanted.path)))
+    return [*found, *(holds(insights.c.content, word) for word in wanted.words)]
+
+
+def _said_in(path: str) -> Select[tuple[str]]:
+    """Return the query for ids of insights that a file, or a file in a folder, says."""
+    query = select(insight_sources.c.insight_id).where(insight_sources.c.withdrawn_at.is_(None))
+    return query.where(said_under(path))
+
+
+def _begins(column: ColumnElement[str], start: str) -> ColumnElement[bool]:
+    """Return the condition that a text begins so, letter by letter."""
+    return func.substr(column, 1, len(start)) == start
+
+
+def _escaped(text: str) -> str:
+    """Return a text as a pattern that means itself."""
+    for each in (_ESCAPE, "%", "_"):
+        text = text.replace(each, _ESCAPE + each)
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class FragmentRow:
+    """One part of a file, and how much of what it says stands how.
+
+    Attributes:
+        line_start: where what it says begins, which may be below its heading.
+        statements: how many insights stand in it.
+        shared: how many of those other places say, too.
+        contradicted: how many of them something speaks against.
+        waiting: how many of them wait for a person.
+        seen_at: when the newest of them was first read there, UTC microseconds.
+
+    """
+
+    id: str
+    project: str
+    path: str
+    heading: str | None
+    scope: str
+    line_start: int
+    line_end: int
+    statements: int
+    shared: int
+    contradicted: int
+    waiting: int
+    seen_at: int
+
+
+def list_fragments(
+    connection: Connection,
+    *,
+    project_id: str | None = None,
+    path: str | None = None,
+    sort: FragmentSort = FragmentSort.PATH,
+    limit: int = 20,
+    skip: int = 0,
+) -> list[FragmentRow]:
+    """Return fragments of a project, or of a file or folder, in that order."""
+    query = _grouped(project_id, path).order_by(*_FRAGMENT_ORDER[sort])
+    query = query.order_by(insight_sources.c.path, func.min(insight_sources.c.line_start))
+    rows = connection.execute(query.limit(limit).offset(skip))
+    return [FragmentRow(**row._mapping) for row in rows]  # noqa: SLF001 - SQLAlchemy's own name
+
+
+def count_fragments(
+    connection: Connection, *, project_id: str | None = None, path: str | None = None
+) -> int:
+    """Return how many fragments there are of those."""
+    every = _grouped(project_id, path).subquery()
+    return int(connection.execute(select(func.count()).select_from(every)).scalar_one())
+
+
+def _grouped(project_id: str | None, path: str | None) -> Select[Any]:
+    """Return the query for fragments, a row each."""
+    place, others = insight_sources.c, insight_sources.alias("others")
+    elsewhere = (
+        select(others.c.id)
+        .where(others.c.insight_id == place.insight_id, others.c.withdrawn_at.is_(None))
+        .where(others.c.path != place.path)
+        .correlate(insight_sources)
+        .exists()
+    )
+    query = (
+        select(
+            place.fragment_id.label("id"),
+            func.min(projects.c.name).label("project"),
+            func.min(place.path).label("path"),
+            func.min(place.heading).label("heading"),
+            func.min(place.scope).label("scope"),
+            func.min(place.line_start).label("line_start"),
+            func.max(place.line_end).label("line_end"),
+            func.count().label("statements"),
+            func.count().filter(elsewhere).label("shared"),
+            func.count().filter(_is(InsightStatus.CONTRADICTED)).label("contradicted"),
+            func.count().filter(_is(InsightStatus.PENDING_REVIEW)).label("waiting"),
+            func.max(place.seen_at).label("seen_at"),
+        )
+        .join(projects, projects.c.id == place.project_id)
+        .join(insights, insights.c.id == place.insight_id)
+        .where(place.withdrawn_at.is_(None))
+        .group_by(place.fragment_id)
+    )
+    if project_id is not None:
+        query = query.where(place.project_id == project_id)
+    return query if path is None else query.where(said_under(path))
+
+
+def _is(status: InsightStatus) -> Any:
+    """Return the condition that an insight stands so."""
+    return insights.c.status == status
+
+
+_FRAGMENT_ORDER: dict[FragmentSort, tuple[Any, ...]] = {
+    FragmentSort.PATH: (),
+    FragmentSort.SIZE: (func.count().desc(),),
+    FragmentSort.NEWEST: (func.max(insight_sources.c.seen_at).desc(),),
+}
+
+
+#: Ids that an error names where the beginning of one means several.
+MOST = 4
+
+
+class Named(StrEnum):
+    """What can be asked for by an id, with what that begins with."""
+
+    INSIGHT = "ins_"
+    CLUSTER = "clu_"
+    CONTRADICTION = "con_"
+    PRINCIPLE = "pri_"
+
+
+#: What each is called, and where all of them are listed.
+_WHAT = {
+    Named.INSIGHT: ("insight", "cortex insights --status all"),
+    Named.CLUSTER: ("cluster", "cortex clusters"),
+    Named.CONTRADICTION: ("contradiction", "cortex contradictions --status all"),
+    Named.PRINCIPLE: ("principle", "cortex principles --status all"),
+}
+
+_IDS = {
+    Named.INSIGHT: insights.c.id,
+    Named.CLUSTER: clusters.c.id,
+    Named.CONTRADICTION: contradictions.c.id,
+    Named.PRINCIPLE: principles.c.id,
+}
+
+
+def find(connection: Connection, kind: Named, name: str) -> str:
+    """Return the id that a name means: the id, or its beginning with or without the prefix.
+
+    Raises `NotFound`, and `BadInput` for a name that means several.
+    """
+    wanted = kind + name.strip().lower().removeprefix(kind)
+    column = _IDS[kind]
+    query = select(column).where(func.substr(column, 1, len(wanted)) == wanted).order_by(column)
+    found: list[str] = list(connection.execute(query.limit(MOST)).scalars())
+    what, where = _WHAT[kind]
+    if not found or wanted == kind:
+        message = f"no {what} is called {name or 'nothing'!r}; list them with: {where}"
+        raise NotFound(message)
+    if len(found) > 1 and wanted != found[0]:
+        message = f"{name} means several {what}s: {', '.join(found)}; give more of the id"
+        raise BadInput(message)
+    return found[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Where a text stands, or stood last, in one file.
+
+    Attributes:
+        said_id: the insight whose very text it is.
+        trust: whose word it is: a file's of a project, or what was taken in some other way.
+        revisions: how many revisions of the file said it, wherever in it.
+        first_at: when the first of these was read, UTC microseconds; `last_at` the last.
+        withdrawn_at: since when the file says it no more; None while it does.
+
+    """
+
+    said_id: str
+    project_id: str
+    project: str
+    path: str
+    heading: str | None
+    scope: str
+    trust: str
+    line_start: int
+    line_end: int
+    revisions: int
+    first_at: int
+    last_at: int
+    withdrawn_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Bullet:
+    """What stands of a principle in a file now.
+
+    Attributes:
+        ordinal: its place in the section, from 0.
+        state: how the last resolution of the file ended.
+
+    """
+
+    principle_id: str
+    path: str
+    agent: str
+    project: str
+    ordinal: int
+    text: str
+    is_conflict: bool
+    run_id: str
+    state: str
+    resolved_at: int
+
+
+def lines(connection: Connection, ids: Collection[str]) -> list[Line]:
+    """Return where the very texts of insights stand and stood, by path and line.
+
+    A statement's source is another one with every other word of its section, so that of what a file
+    says no more only the last is told; every place that stands is.
+    """
+    rows = [row for some in chunks(ids) for row in connection.execute(_sources(some))]
+    seen = _seen(connection, ids)
+    by_file: dict[tuple[str, str], list[Row[Any]]] = defaultdict(list)
+    for row in rows:
+        by_file[row.said_id, row.path].append(row)
+    found = [
+        _line(row, seen.get(key, _never(row)))
+        for key, some in by_file.items()
+        for row in _telling(some)
+    ]
+    return sorted(found, key=lambda each: (each.path, each.line_start, each.said_id))
+
+
+def at_line(connection: Connection, path: str, line: int) -> list[str]:
+    """Return the insights whose text stands at a line of a file now, the narrowest first."""
+    length = insight_sources.c.line_end - insight_sources.c.line_start
+    query = (
+        select(insight_sources.c.said_id)
+        .where(insight_sources.c.path == path, insight_sources.c.withdrawn_at.is_(None))
+        .where(insight_sources.c.line_start <= line, insight_sources.c.line_end >= line)
+        .order_by(length, insight_sources.c.ordinal)
+    )
+    return list(dict.fromkeys(connection.execute(query).scalars()))
+
+
+def bullets(connection: Connection, principles: Collection[str]) -> list[Bullet]:
+    """Return where principles stand in files now, by path and place."""
+    told = resolved_bullets
+    query = (
+        select(told, resolutions, func.coalesce(projects.c.name, "").label("project_name"))
+        .join(
+            resolutions,
+            and_(resolutions.c.path == told.c.path, resolutions.c.agent == told.c.agent),
+        )
+        .outerjoin(projects, projects.c.id == resolutions.c.project_id)
+    )
+    rows = [
+        row
+        for some in chunks(principles)
+        for row in connection.execute(query.where(told.c.principle_id.in_(some)))
+    ]
+    found = [
+        Bullet(
+            principle_id=row.principle_id,
+            path=row.path,
+            agent=row.agent,
+            project=row.project_name,
+            ordinal=row.ordinal,
+            text=row.text,
+            is_conflict=bool(row.conflict),
+            run_id=row.run_id,
+            state=row.state,
+            resolved_at=row.resolved_at,
+        )
+        for row in rows
+    ]
+    return sorted(found, key=lambda each: (each.path, each.agent, each.ordinal))
+
+
+def taken_back(connection: Connection, keys: Iterable[tuple[SourceKind, str]]) -> list[Revocation]:
+    """Return what a person took back of those, by time; also what counts again since."""
+    query = select(revocations).order_by(revocations.c.id)
+    named = tuple_(revocations.c.kind, revocations.c.key)
+    return [
+        Revocation(row.id, SourceKind(row.kind), row.key, row.note, row.at, row.ended_at)
+        for some in chunks(dict.fromkeys(keys))
+        for row in connection.execute(query.where(named.in_(some)))
+    ]
+
+
+def _sources(ids: Collection[str]) -> Any:
+    """Return the query for all places of texts, those that are gone, too."""
+    return (
+        select(insight_sources, func.coalesce(projects.c.name, "").label("project_name"))
+        .outerjoin(projects, projects.c.id == insight_sources.c.project_id)
+        .where(insight_sources.c.said_id.in_(ids))
+    )
+
+
+def _seen(connection: Connection, ids: Collection[str]) -> dict[tuple[str, str], tuple[int, ...]]:
+    """Return for each text and file in how many revisions it was seen, first and last."""
+    seen = (
+        func.count(observations.c.file_hash.distinct()),
+        func.min(observations.c.at),
+        func.max(observations.c.at),
+    )
+    key = (insight_sources.c.said_id, insight_sources.c.path)
+    places = observations.join(insight_sources)
+    query = select(*key, *seen).select_from(places).group_by(*key)
+    return {
+        (said_id, path): (count, first, last)
+        for some in chunks(ids)
+        for said_id, path, count, first, last in connection.execute(
+            query.where(insight_sources.c.said_id.in_(some))
+        )
+    }
+
+
+def _never(row: Row[Any]) -> tuple[int, ...]:
+    """Return what is known of a place without a revision: its row came from somewhere else."""
+    return 0, row.seen_at, row.seen_at
+
+
+def _telling(rows: Sequence[Row[Any]]) -> Sequence[Row[Any]]:
+    """Return those places of a text in one file that stand; where none does, the last one."""
+    standing = [row for row in rows if row.withdrawn_at is None]
+    return standing or [max(rows, key=lambda row: (row.withdrawn_at, row.id))]
+
+
+def _line(row: Row[Any], seen: tuple[int, ...]) -> Line:
+    """Return a place with the revisions of its file that said the text."""
+    revisions, first, last = seen
+    return Line(
+        said_id=row.said_id,
+        project_id=row.project_id,
+        project=row.project_name,
+        path=row.path,
+        heading=row.heading,
+        scope=row.scope,
+        trust=row.trust,
+        line_start=row.line_start,
+        line_end=row.line_end,
+        revisions=revisions,
+        first_at=first,
+        last_at=last,
+        withdrawn_at=row.withdrawn_at,
+    )

@@ -1,0 +1,442 @@
+"""The rows an insight consists of, and what is counted about it whenever it is asked.
+
+Where insights stand: the one place that decides their status, from rows alone.
+
+Whoever changes what the status depends on (sources, merges, contradictions, reviews) has it settled
+in the same transaction, so that it never depends on what came first.
+
+Alerts: what stands in instruction files that a person should look at, while it stands there.
+
+Every function takes the connection of a transaction it is part of. An alert ends when its file no
+longer says it, and stays in the ledger.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    and_,
+    func,
+    literal_column,
+    or_,
+    select,
+    update,
+)
+from sqlalchemy.dialects.sqlite import insert
+
+from cortex_actors.domain.insight import (
+    LIVE,
+    Category,
+    Granularity,
+    Insight,
+    InsightSource,
+    InsightStatus,
+)
+from cortex_actors.domain.memory import Passage, Place
+from cortex_actors.domain.project import Alert, AlertKind, StatementKind
+from cortex_actors.storage import passages
+from cortex_actors.storage.embeddings import embedded_text
+from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.schema import (
+    alerts,
+    insight_sources,
+    insights,
+    meta,
+    observations,
+    projects,
+    reviews,
+)
+from cortex_actors.storage.tables.columns import chunks
+from cortex_actors.text.credentials import fingerprint
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from sqlalchemy import Select
+
+
+#: How files end that are one person's own.
+PRIVATE = ".local.md"
+
+#: Ends a name among several: a folder's name may hold a comma, but never this.
+_END = "/"
+
+#: Stands between a path and a revision, which never holds it.
+_BETWEEN = "/"
+
+#: Statuses of what files say and people see, in an order that makes the same statement each time.
+SEEN = tuple(sorted(LIVE))
+
+
+def live_insights() -> ColumnElement[bool]:
+    """Return the condition that files say an insight and people see it."""
+    return insights.c.status.in_(SEEN)
+
+
+def live_of(ids: Collection[str]) -> ColumnElement[bool]:
+    """Return the condition that an insight is one of those, and live.
+
+    The plus has SQLite look them up: from a dozen on it would walk all that are live.
+    """
+    status = literal_column("+insights.status", insights.c.status.type)
+    return and_(insights.c.id.in_(ids), status.in_(SEEN))
+
+
+def with_evidence() -> Select[Any]:
+    """Return the query for insights with what is counted about them."""
+    return select(insights, _observed().label("observed"), _projects().label("project_names"))
+
+
+def of_project(project_id: str) -> Select[tuple[str]]:
+    """Return the query for ids of insights that a project says."""
+    return select(insight_sources.c.insight_id).where(
+        insight_sources.c.project_id == project_id, insight_sources.c.withdrawn_at.is_(None)
+    )
+
+
+def public(path: ColumnElement[str]) -> ColumnElement[bool]:
+    """Return the condition that a file is for more than one person to read."""
+    return path.not_like(f"%{PRIVATE}")
+
+
+def shared() -> ColumnElement[bool]:
+    """Return the condition that a file for more than one person says an insight as it is shown.
+
+    That is its own words, and under the heading that it has: both may stand in private alone.
+    """
+    says: Select[Any] = select(insight_sources.c.id).where(
+        insight_sources.c.said_id == insights.c.id,
+        insight_sources.c.withdrawn_at.is_(None),
+        insight_sources.c.heading.is_not_distinct_from(insights.c.heading),
+        public(insight_sources.c.path),
+    )
+    return says.correlate(insights).exists()
+
+
+def places() -> Select[Any]:
+    """Return the query for where insights stand now, with the name of the project."""
+    return (
+        select(insight_sources, projects.c.name.label("project_name"))
+        .join(projects, projects.c.id == insight_sources.c.project_id)
+        .where(insight_sources.c.withdrawn_at.is_(None))
+    )
+
+
+def insight(row: Row[Any]) -> Insight:
+    """Return a row as an insight."""
+    names = row.project_names[: -len(_END)].split(_END + ",") if row.project_names else ()
+    return Insight(
+        id=row.id,
+        content=row.content,
+        content_hash=row.content_hash,
+        category=Category(row.category),
+        tags=tuple(row.tags),
+        domain=row.domain,
+        confidence=row.confidence,
+        status=InsightStatus(row.status),
+        observation_count=row.observed,
+        first_seen=row.first_seen_at,
+        last_seen=row.last_seen_at,
+        projects=tuple(sorted(names)),
+        heading=row.heading,
+        granularity=Granularity(row.granularity),
+        kind=StatementKind(row.kind) if row.kind else None,
+        verdict=row.verdict,
+        review=row.review,
+    )
+
+
+def source(row: Row[Any]) -> InsightSource:
+    """Return a row as a source."""
+    return InsightSource(
+        insight_id=row.insight_id,
+        fragment_id=row.fragment_id,
+        path=row.path,
+        project=row.project_name,
+        heading=row.heading,
+        line_start=row.line_start,
+        line_end=row.line_end,
+        file_hash="",
+        ordinal=row.ordinal,
+        kind=StatementKind(row.kind) if row.kind else None,
+        scope=row.scope,
+        said_id=row.said_id,
+    )
+
+
+def _observed() -> ColumnElement[int]:
+    """Return the count of the revisions that said it, of files that say it still.
+
+    A statement's source changes with every other word of its section, so that what was observed of
+    the sources before counts, too; two places of one file are one voice.
+    """
+    now = insight_sources.alias("now")
+    still = (
+        select(now.c.id)
+        .where(now.c.insight_id == insight_sources.c.insight_id)
+        .where(now.c.path == insight_sources.c.path, now.c.withdrawn_at.is_(None))
+        .exists()
+    )
+    revision = insight_sources.c.path + _BETWEEN + observations.c.file_hash
+    return (
+        select(func.count(revision.distinct()))
+        .select_from(observations.join(insight_sources))
+        .where(insight_sources.c.insight_id == insights.c.id, still)
+        .correlate(insights)
+        .scalar_subquery()
+    )
+
+
+def _projects() -> ColumnElement[str]:
+    """Return the names of the projects that say it, joined."""
+    saying = (
+        select(insight_sources.c.project_id)
+        .where(insight_sources.c.insight_id == insights.c.id)
+        .where(insight_sources.c.withdrawn_at.is_(None))
+        .correlate(insights)
+    )
+    return (
+        select(func.group_concat(projects.c.name + _END))
+        .where(projects.c.id.in_(saying))
+        .correlate(insights)
+        .scalar_subquery()
+    )
+
+
+#: The fact of the home by which fingerprints of secrets are made, and its bytes. It never leaves
+#: the ledger, so that nobody else can try passwords against a fingerprint.
+KEY, KEY_BYTES = "fingerprint-key", 32
+
+#: Alerts of one text, wherever it stands or stood.
+_LOOKED_AT = (
+    "UPDATE alerts AS a SET ended_at = ? WHERE a.ended_at IS NULL AND a.kind <> 'secret'"
+    " AND EXISTS (SELECT 1 FROM insight_sources AS s WHERE s.said_id = ? AND s.path = a.path"
+    " AND s.fragment_id = a.fragment_id AND s.line_start = a.line_start)"
+)
+
+#: What tells two alerts of a file apart.
+_Mark = tuple[str, str, str]
+
+
+def note(
+    connection: Connection, path: str, found: Sequence[Alert], *, project_id: str, at: int
+) -> None:
+    """Make the alerts of a file those, and end the others that it had.
+
+    Call it once its sources are written: what a person has decided about alarms nobody again.
+    """
+    rows: dict[_Mark, dict[str, object]] = {}
+    known = _decided(connection, path) if found else set()
+    for each in found:
+        if each.kind is not AlertKind.SECRET and (each.fragment_id, each.line_start) in known:
+            continue
+        row = _row(each, _print(connection, each), project_id=project_id, at=at)
+        rows.setdefault(_mark(row), row)
+    end(connection, path, at, but=set(rows))
+    statement = insert(alerts)
+    again = {
+        name: statement.excluded[name] for name in ("project_id", "line_start", "line_end")
+    } | {"ended_at": None}
+    if rows:
+        connection.execute(
+            statement.on_conflict_do_update(
+                index_elements=["path", "fragment_id", "kind", "detail"], set_=again
+            ),
+            list(rows.values()),
+        )
+
+
+def end(connection: Connection, path: str, at: int, *, but: set[_Mark] | None = None) -> None:
+    """End the alerts of a file, but for some."""
+    query = select(alerts).where(alerts.c.path == path, alerts.c.ended_at.is_(None))
+    over = [
+        row.id
+        for row in connection.execute(query)
+        if (row.fragment_id, row.kind, row.detail) not in (but or set())
+    ]
+    if over:
+        connection.execute(update(alerts).where(alerts.c.id.in_(over)).values({"ended_at": at}))
+
+
+def looked_at(connection: Connection, insight_id: str, at: int) -> None:
+    """End the alerts of a text that a person has decided about; a secret is one still."""
+    driver_of(connection).execute(_LOOKED_AT, (at, insight_id))
+
+
+def standing(connection: Connection, path: str | None = None) -> list[Alert]:
+    """Return the alerts that have not ended, of one file or of all, by path and line."""
+    query = select(alerts).where(alerts.c.ended_at.is_(None))
+    if path is not None:
+        query = query.where(alerts.c.path == path)
+    query = query.order_by(alerts.c.path, alerts.c.line_start, alerts.c.id)
+    return [
+        Alert(
+            kind=AlertKind(row.kind),
+            path=row.path,
+            fragment_id=row.fragment_id,
+            line_start=row.line_start,
+            line_end=row.line_end,
+            detail=row.detail,
+        )
+        for row in connection.execute(query)
+    ]
+
+
+def count(connection: Connection) -> dict[AlertKind, int]:
+    """Return how many alerts of each kind have not ended."""
+    query = select(alerts.c.kind, func.count()).where(alerts.c.ended_at.is_(None))
+    found = connection.execute(query.group_by(alerts.c.kind)).all()
+    return Counter({AlertKind(kind): number for kind, number in found})
+
+
+def _decided(connection: Connection, path: str) -> set[tuple[str, int]]:
+    """Return where in a file texts stand, by fragment and line, that need no look any more."""
+    query = (
+        select(insight_sources.c.fragment_id, insight_sources.c.line_start)
+        .join(insights, insights.c.id == insight_sources.c.said_id)
+        .where(insight_sources.c.path == path, insight_sources.c.withdrawn_at.is_(None))
+        .where(or_(insights.c.review.is_(None), insights.c.id.in_(select(reviews.c.insight_id))))
+    )
+    return {(row.fragment_id, row.line_start) for row in connection.execute(query)}
+
+
+def _print(connection: Connection, alert: Alert) -> str | None:
+    """Return the fingerprint of an alert's secret; None where it has none."""
+    if not alert.value:
+        return None
+    query = select(meta.c.value).where(meta.c.name == KEY)
+    key = connection.execute(query).scalar_one_or_none()
+    if key is None:
+        key = secrets.token_bytes(KEY_BYTES)
+        connection.execute(insert(meta).values({"name": KEY, "value": key}))
+    return fingerprint(alert.value, key)
+
+
+def _row(alert: Alert, printed: str | None, *, project_id: str, at: int) -> dict[str, object]:
+    """Return an alert as a row; secrets of one kind are told apart by their fingerprints."""
+    detail = f"{alert.detail} ({printed})" if printed else alert.detail
+    return {
+        "kind": alert.kind,
+        "project_id": project_id,
+        "path": alert.path,
+        "fragment_id": alert.fragment_id,
+        "line_start": alert.line_start,
+        "line_end": alert.line_end,
+        "detail": detail,
+        "fingerprint": printed,
+        "found_at": at,
+        "ended_at": None,
+    }
+
+
+def _mark(row: dict[str, object]) -> _Mark:
+    """Return what tells an alert apart from the others of its file."""
+    return str(row["fragment_id"]), str(row["kind"]), str(row["detail"])
+
+
+#: The collection of the vector index that insights lie in.
+COLLECTION = "cortex_insights"
+
+#: The condition that files say an insight and nothing keeps it back; `i` is its row. Statuses of
+#: others are never asked: they may have to be settled themselves.
+STANDS = (
+    "{i}.superseded_by IS NULL AND {i}.review IS NULL AND EXISTS (SELECT 1 FROM insight_sources"
+    " AS s WHERE s.insight_id = {i}.id AND s.withdrawn_at IS NULL)"
+)
+
+#: Whether somebody stands against an insight: the other side of an open contradiction, or the one
+#: that a person decided for. What says the same stands as one (`m` is it, or counts for it), and
+#: where two hold in different places, both may until a person decides. Asked for each column that
+#: may name it.
+_AGAINST = (
+    "EXISTS (SELECT 1 FROM insights AS m JOIN contradictions AS c ON c.{mine} = m.id"  # noqa: S608 - ours
+    " JOIN insights AS t ON t.id = c.{theirs}"
+    " JOIN insights AS o ON o.id = coalesce(t.superseded_by, t.id)"
+    " WHERE (m.id = i.id OR m.superseded_by = i.id) AND o.id <> i.id"
+    " AND (c.status = 'unresolved' AND c.type <> 'contextual' OR c.kept_id = c.{theirs})"
+    f" AND {STANDS.format(i='o')})"
+)
+_FIRST = _AGAINST.format(mine="insight_a", theirs="insight_b")
+_SECOND = _AGAINST.format(mine="insight_b", theirs="insight_a")
+
+_SETTLE = (
+    "UPDATE insights AS i SET status = CASE"  # noqa: S608 - texts of this module
+    " WHEN i.superseded_by IS NOT NULL THEN 'superseded'"
+    " WHEN NOT EXISTS (SELECT 1 FROM insight_sources AS s WHERE s.insight_id = i.id"
+    " AND s.withdrawn_at IS NULL) THEN 'withdrawn'"
+    " WHEN i.review IS NOT NULL THEN 'pending_review'"
+    f" WHEN {_FIRST} OR {_SECOND} THEN 'contradicted'"
+    " ELSE 'active' END WHERE i.id IN (SELECT value FROM json_each(?))"
+)
+
+#: Those insights, and whoever contradicts one of them, or what says the same as one of them.
+_CONCERNED = (
+    "WITH asked(id) AS (SELECT value FROM json_each(?)),"
+    " same(id) AS (SELECT id FROM asked UNION SELECT i.superseded_by FROM insights AS i"
+    " JOIN asked USING (id) WHERE i.superseded_by IS NOT NULL"
+    " UNION SELECT m.id FROM insights AS m JOIN asked ON m.superseded_by = asked.id),"
+    " met(id) AS (SELECT c.insight_b FROM contradictions AS c JOIN same ON c.insight_a = same.id"
+    " UNION SELECT c.insight_a FROM contradictions AS c JOIN same ON c.insight_b = same.id)"
+    " SELECT id FROM asked UNION SELECT id FROM same UNION SELECT id FROM met"
+    " UNION SELECT i.superseded_by FROM insights AS i JOIN met USING (id)"
+    " WHERE i.superseded_by IS NOT NULL"
+)
+
+
+def settle(connection: Connection, ids: Iterable[str]) -> None:
+    """Give insights the status that their rows say, and let be found those that are live.
+
+    Those that contradict one of them are settled with it.
+    """
+    driver = driver_of(connection)
+    asked = json.dumps(list(dict.fromkeys(ids)))
+    concerned = sorted(each for (each,) in driver.execute(_CONCERNED, (asked,)))
+    driver.execute(_SETTLE, (json.dumps(concerned),))
+    remake(connection, concerned)
+
+
+def approve(connection: Connection, insight_id: str, *, at: int) -> bool:
+    """Let an insight be used that waited for a person; False when it did not wait.
+
+    It never waits again, whoever says it, and its alerts end.
+    """
+    driver = driver_of(connection)
+    changed = driver.execute(
+        "UPDATE insights SET review = NULL WHERE id = ? AND review IS NOT NULL", (insight_id,)
+    )
+    if not changed.rowcount:
+        return False
+    looked_at(connection, insight_id, at)
+    settle(connection, [insight_id])
+    return True
+
+
+def remake(connection: Connection, ids: Iterable[str]) -> int:
+    """Let those insights be found that are live, and no other of them; return how many are."""
+    count = 0
+    seen = select(insights).order_by(insights.c.id)
+    for some in chunks(dict.fromkeys(ids)):
+        rows = connection.execute(seen.where(live_of(some)))
+        made = [each for row in rows for each in _passages(row)]
+        passages.replace(connection, COLLECTION, some, made)
+        count += len({each.item_id for each in made})
+    return count
+
+
+def _passages(row: Row[Any]) -> Sequence[Passage]:
+    """Return the texts by which an insight is found.
+
+    A statement is compared by its own words alone; under its headings it is only looked for.
+    """
+    if row.granularity == Granularity.STATEMENT:
+        before = row.heading or None
+        return passages.of_item(row.content, collection=COLLECTION, item_id=row.id, before=before)
+    said = embedded_text(row.heading, row.content)
+    return [Passage(COLLECTION, row.id, Place.BOTH, said, row.text_hash)]

@@ -1,0 +1,633 @@
+"""What is written of how memories are read: accesses, attention, and when one is ripe.
+
+The attention that is stored is what the formula gave when it was weighed last; it serves lists and
+tells what has changed since. Whoever decides by it asks the formula now (`search/presence.py` is
+that as SQL).
+
+How memories sink from layer to layer: by being read, by their age, by several saying the same.
+
+A memory sinks by one layer at a time, in the transaction of whoever finds that it may. Into the
+cortex leads what several agents were found to say: it may have been found before the memory came
+to the layer above, and counts then, too.
+
+Tending: memories are weighed anew, sink when they have earned it, and may be put away.
+
+Each is done a little at a time, in transactions of their own, so that others write between two of
+them; what a crash cuts off is done by the next run. What is said of a part commits with it. With
+`dry_run` nothing is written, and the answer is what would be done. Conditions on rows of `memories`
+narrow all of it: an agent tends its own memories alone.
+
+Weighing: the attention that is stored is brought up to date, and what has faded is found.
+
+A memory has faded when it has as little attention as it will ever have. Pinned ones never do, nor
+does what lies in the cortex.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+
+from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, select
+
+from cortex_actors.clock import DAY
+from cortex_actors.domain.event import Ids
+from cortex_actors.domain.memory import PROBE, ChangeKind, Layer, MemoryStatus, MemoryType
+from cortex_actors.rules import decay
+from cortex_actors.rules.decay import CLOSE, WHOLE, Judged, attention, kept
+from cortex_actors.storage import memory_history, memory_states, principle_decay
+from cortex_actors.storage.events import store
+from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.memory_history import Change
+from cortex_actors.storage.schema import (
+    convergence_memories,
+    memories,
+    memory_attention,
+    memory_changes,
+)
+from cortex_actors.storage.search.presence import faded
+from cortex_actors.storage.tables.columns import chunks
+from cortex_actors.topics import MEMORY_DECAYED, MEMORY_PROMOTED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from cortex_actors.bus.bus import Bus
+    from cortex_actors.clock import Clock
+    from cortex_actors.domain.event import Event, Payload
+    from cortex_actors.memorysections import MemorySettings
+    from cortex_actors.rules.decay import Decay, Earning
+    from cortex_actors.storage.ledger.actor import Records
+
+    #: Conditions on rows of `memories`.
+    Where: TypeAlias = tuple[ColumnElement[bool], ...]
+    Said: TypeAlias = list[Event[Payload]]
+
+_READ = (
+    "UPDATE memory_attention SET access_count = ?, accessed_at = ?, attention = ?, weighed_at = ?"
+    " WHERE memory_id = ?"
+)
+_WEIGHED = "UPDATE memory_attention SET attention = ?, weighed_at = ? WHERE memory_id = ?"
+_DUE = "UPDATE memory_attention SET due_at = ? WHERE memory_id = ?"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How often a memory was read, and when last (UTC microseconds)."""
+
+    count: int
+    at: int
+
+    def with_another(self, count: int, at: int) -> Reading:
+        """Return this and another one together."""
+        return Reading(self.count + count, max(self.at, at))
+
+
+class Held(NamedTuple):
+    """What attention depends on, of one active memory."""
+
+    id: str
+    layer: Layer
+    created_at: int
+    promoted_at: int | None
+    pinned_at: int | None
+    access_count: int
+    accessed_at: int | None
+    attention: float
+
+    @property
+    def touched_at(self) -> int:
+        """When it was last said, read or promoted."""
+        return max(self.created_at, self.accessed_at or 0, self.promoted_at or 0)
+
+    def now(self, at: int, decays: Mapping[Layer, Decay]) -> float:
+        """Return its attention at a time; see `rules.attention.of`."""
+        if self.pinned_at is not None:
+            return WHOLE
+        return attention(self.layer, at - self.touched_at, self.access_count, decays)
+
+
+def held(connection: Connection, ids: Iterable[str]) -> dict[str, Held]:
+    """Return what attention depends on, of those of the memories that are active."""
+    found: dict[str, Held] = {}
+    for some in chunks(dict.fromkeys(ids)):
+        query = rows().where(memories.c.id.in_(some))
+        found |= {row.id: row for row in map(as_held, connection.execute(query))}
+    return found
+
+
+def page(connection: Connection, after: str, limit: int, *where: ColumnElement[bool]) -> list[Held]:
+    """Return the next active memories behind an id that meet conditions, by their ids."""
+    query = rows().where(memories.c.id > after, *where).order_by(memories.c.id).limit(limit)
+    return [as_held(row) for row in connection.execute(query)]
+
+
+def count(connection: Connection, *where: ColumnElement[bool]) -> int:
+    """Return how many active memories meet conditions."""
+    query = select(func.count()).select_from(rows().where(*where).subquery())
+    return int(connection.execute(query).scalar_one())
+
+
+def ripe(connection: Connection, now: int, limit: int) -> list[Held]:
+    """Return memories that waited for their age and are old enough; the longest wait first."""
+    query = rows().where(memory_attention.c.due_at <= now)
+    query = query.order_by(memory_attention.c.due_at, memories.c.id).limit(limit)
+    return [as_held(row) for row in connection.execute(query)]
+
+
+def rows() -> Any:
+    """Return the query for what attention depends on, of active memories; probes are none."""
+    return (
+        select(
+            memories.c.id,
+            memories.c.layer,
+            memories.c.created_at,
+            memories.c.promoted_at,
+            memories.c.pinned_at,
+            memory_attention.c.access_count,
+            memory_attention.c.accessed_at,
+            memory_attention.c.attention,
+        )
+        .join_from(memories, memory_attention)
+        .where(memories.c.status == MemoryStatus.ACTIVE, memories.c.agent_id != PROBE)
+    )
+
+
+def read(
+    connection: Connection,
+    readings: Mapping[str, Reading],
+    *,
+    now: int,
+    decays: Mapping[Layer, Decay],
+) -> list[Held]:
+    """Write down that memories were read; return how the active ones among them are now."""
+    found = [
+        each._replace(
+            access_count=each.access_count + readings[each.id].count,
+            accessed_at=max(each.accessed_at or 0, readings[each.id].at),
+        )
+        for each in held(connection, readings).values()
+    ]
+    weighed = [each._replace(attention=each.now(now, decays)) for each in found]
+    bound = [
+        (each.access_count, each.accessed_at, each.attention, now, each.id) for each in weighed
+    ]
+    driver_of(connection).executemany(_READ, bound)
+    return weighed
+
+
+def weigh(connection: Connection, some: Mapping[str, float], now: int) -> None:
+    """Write the attention of memories, as the formula gave it."""
+    bound = [(attention, now, memory_id) for memory_id, attention in some.items()]
+    driver_of(connection).executemany(_WEIGHED, bound)
+
+
+def wait(connection: Connection, until: Mapping[str, int | None]) -> None:
+    """Note when memories are old enough for their next layer; None where they wait for nothing."""
+    bound = [(at, memory_id) for memory_id, at in until.items()]
+    driver_of(connection).executemany(_DUE, bound)
+
+
+def as_held(row: Sequence[Any]) -> Held:
+    """Return a row of `rows` as what attention depends on."""
+    return Held(row[0], Layer(row[1]), *row[2:])
+
+
+#: The words for what leads into the cortex beside a person, and for what a person has taken back.
+CONVERGED = "Convergence detected"
+TAKEN_BACK = Judged(None, "Promotion was undone")
+
+#: Changes that bring a memory to a deeper layer.
+STEPS = (ChangeKind.SAVE, ChangeKind.PROMOTE, ChangeKind.CRYSTALLIZE)
+
+
+class Earned(NamedTuple):
+    """A memory that has earned a deeper layer, and why."""
+
+    id: str
+    layer: Layer
+    to: Layer
+    reason: str
+    access_count: int
+
+
+def judged(
+    connection: Connection, some: Sequence[Held], *, now: int, earning: Earning
+) -> dict[str, Judged]:
+    """Return which layer each memory has earned, and why, or why none.
+
+    A step that somebody has undone is not earned again by itself.
+    """
+    told = _converged(connection, [each.id for each in some if each.layer is Layer.LONG_TERM])
+    found = {
+        each.id: Judged(Layer.CORTEX, CONVERGED)
+        if each.id in told
+        else decay.judge(
+            each.layer, each.access_count, age_us=now - each.created_at, earning=earning
+        )
+        for each in some
+    }
+    for each in _taken_back(connection, {name: to for name, (to, _) in found.items() if to}):
+        found[each] = TAKEN_BACK
+    return found
+
+
+def earned(
+    connection: Connection, *where: ColumnElement[bool], now: int, earning: Earning
+) -> list[Earned]:
+    """Return the memories that have earned a deeper layer, of those that meet conditions."""
+    query = rows().where(_promising(earning), *where).order_by(memories.c.id)
+    some = [as_held(row) for row in connection.execute(query)]
+    found = judged(connection, some, now=now, earning=earning)
+    return [
+        Earned(each.id, each.layer, to, reason, each.access_count)
+        for each in some
+        for to, reason in (found[each.id],)
+        if to is not None
+    ]
+
+
+def sink(
+    connection: Connection,
+    some: Sequence[Held],
+    *,
+    now: int,
+    earning: Earning,
+    by: str,
+) -> list[str]:
+    """Move those of the memories that have earned it; return which moved, in their order.
+
+    `some` are as they are in this transaction. Those that only wait for their age are noted.
+    """
+    found = judged(connection, some, now=now, earning=earning)
+    moved = _moved(connection, found, now=now, by=by)
+    left = [each for each in some if found[each.id] != TAKEN_BACK]
+    there = [
+        each._replace(layer=found[each.id].to or each.layer) if each.id in moved else each
+        for each in left
+    ]
+    wait(connection, dict.fromkeys(found) | _ripe(connection, there, now, earning))
+    return [each.id for each in some if each.id in moved]
+
+
+def converged(connection: Connection, ids: Iterable[str]) -> list[str]:
+    """Return the memories that a convergence moves into the cortex: those one layer above it."""
+    named = memory_history.current(connection, ids).values()
+    found = held(connection, [each for each in named if each is not None])
+    return sorted(each.id for each in found.values() if each.layer is Layer.LONG_TERM)
+
+
+def crystallise(connection: Connection, ids: Iterable[str], *, now: int, by: str) -> list[str]:
+    """Move memories into the cortex that several agents say alike; return which moved."""
+    found = converged(connection, ids)
+    return sorted(
+        _moved(
+            connection, {each: Judged(Layer.CORTEX, CONVERGED) for each in found}, now=now, by=by
+        )
+    )
+
+
+def _ripe(
+    connection: Connection, some: Sequence[Held], now: int, earning: Earning
+) -> dict[str, int | None]:
+    """Return when memories may leave the layers they are in now, without being read again.
+
+    That may be at once: then the schedule lets them sink on.
+    """
+    alike = _converged(connection, [each.id for each in some if each.layer is Layer.LONG_TERM])
+    return {
+        each.id: now
+        if each.id in alike
+        else decay.ripe_at(each.layer, each.access_count, said_at=each.created_at, earning=earning)
+        for each in some
+    }
+
+
+def _promising(earning: Earning) -> ColumnElement[bool]:
+    """Return the condition that a memory was read often enough, or is said by several agents."""
+    row, told = memories.c, convergence_memories.c.memory_id
+    often = [
+        and_(row.layer == layer, memory_attention.c.access_count >= step.accesses)
+        for layer, step in earning.steps.items()
+    ]
+    alike = and_(row.layer == Layer.LONG_TERM, exists().where(told == row.id))
+    return or_(*often, alike)
+
+
+def _moved(connection: Connection, found: Mapping[str, Judged], *, now: int, by: str) -> set[str]:
+    """Move memories to the layers they have earned; return which moved."""
+    by_reason: dict[str, dict[str, Layer]] = defaultdict(dict)
+    for memory_id, (to, reason) in found.items():
+        if to is not None:
+            by_reason[reason][memory_id] = to
+    return {
+        each
+        for reason, moves in by_reason.items()
+        for each in memory_history.deepen(
+            connection, moves, at=now, by=by, kind=ChangeKind.PROMOTE, reason=reason
+        )
+    }
+
+
+def _taken_back(connection: Connection, wanted: Mapping[str, Layer]) -> set[str]:
+    """Return which memories were brought back from the layer they would come to."""
+    row = memory_changes.c
+    query = select(row.memory_id, row.before).where(row.kind.in_(STEPS), row.undone_at.is_not(None))
+    return {
+        memory_id
+        for some in chunks(wanted)
+        for memory_id, before in connection.execute(query.where(row.memory_id.in_(some)))
+        if before.get("to") == wanted[memory_id]
+    }
+
+
+def _converged(connection: Connection, ids: Sequence[str]) -> set[str]:
+    """Return which of the memories several agents were found to agree with."""
+    row = convergence_memories.c.memory_id
+    return {
+        each
+        for some in chunks(ids)
+        for each in connection.execute(select(row).where(row.in_(some))).scalars()
+    }
+
+
+#: How far a memory's attention must have moved to be written again (the document's).
+MOVED = 0.01
+
+#: Memories that one query reads.
+PAGE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What some memories weigh.
+
+    Attributes:
+        last: the id behind which the next ones begin; empty when there are none.
+        total: memories that were looked at.
+        moved: those whose attention is another one than is stored.
+        below: how many have faded.
+        faded: those of the moved that had not, by what is stored.
+
+    """
+
+    last: str
+    total: int
+    moved: tuple[str, ...]
+    below: int
+    faded: tuple[str, ...]
+
+
+def look(
+    connection: Connection,
+    after: str,
+    *where: ColumnElement[bool],
+    now: int,
+    decays: Mapping[Layer, Decay],
+) -> Page:
+    """Return what the next memories behind an id weigh now, of those that meet conditions."""
+    some = page(connection, after, PAGE, *where)
+    return _weighed(some, now, decays)
+
+
+def write(
+    connection: Connection, ids: Sequence[str], *, now: int, decays: Mapping[Layer, Decay]
+) -> Page:
+    """Write the attention of memories as it is now; return what that came to."""
+    some = list(held(connection, ids).values())
+    page = _weighed(some, now, decays)
+    moved = set(page.moved)
+    found = {each.id: each.now(now, decays) for each in some if each.id in moved}
+    weigh(connection, found, now)
+    return page
+
+
+def idle(
+    connection: Connection,
+    *where: ColumnElement[bool],
+    before: int,
+    decays: Mapping[Layer, Decay],
+    limit: int,
+    after: str = "",
+) -> list[str]:
+    """Return the next memories behind an id that had faded at a time already; by their ids.
+
+    Agents' profiles are none: whom somebody is does not fade.
+    """
+    row = memories.c
+    query = select(row.id).where(
+        row.id > after,
+        row.status == MemoryStatus.ACTIVE,
+        row.type != MemoryType.AGENT_PROFILE,
+        row.agent_id != PROBE,
+        faded(before, decays),
+        *where,
+    )
+    return list(connection.execute(query.order_by(row.id).limit(limit)).scalars())
+
+
+def put_away(
+    connection: Connection, ids: Sequence[str], *, at: int, by: str, reason: str
+) -> list[str]:
+    """Archive memories, each as a change that can be undone; return those that were active."""
+    gone = memory_states.archive(connection, ids, at)
+    changes = (Change(ChangeKind.ARCHIVE, each, by=by, at=at, reason=reason) for each in gone)
+    memory_history.note(connection, *changes)
+    return gone
+
+
+def has_faded(memory: Held, attention: float, decays: Mapping[Layer, Decay]) -> bool:
+    """Tell whether a memory has, with that attention, faded as far as it can."""
+    if memory.layer not in decays or memory.pinned_at is not None:
+        return False
+    return attention <= kept(memory.layer, memory.access_count, decays) + CLOSE
+
+
+def _weighed(some: Sequence[Held], now: int, decays: Mapping[Layer, Decay]) -> Page:
+    """Return what memories weigh now, beside what is stored."""
+    found = [(each, each.now(now, decays)) for each in some]
+    moved = [(each, new) for each, new in found if abs(new - each.attention) > MOVED]
+    return Page(
+        last=some[-1].id if some else "",
+        total=len(some),
+        moved=tuple(each.id for each, _ in moved),
+        below=sum(has_faded(each, new, decays) for each, new in found),
+        faded=tuple(
+            each.id
+            for each, new in moved
+            if has_faded(each, new, decays) and not has_faded(each, each.attention, decays)
+        ),
+    )
+
+
+T = TypeVar("T")
+
+#: Memories that one unit of work writes (the document's).
+BATCH = 100
+
+#: The words for why a memory is put away.
+FADED = "Faded for"
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What weighing came to: memories looked at, written anew, and those that have faded by now.
+
+    `faded` are how many of these had not when they were weighed before.
+    """
+
+    total: int = 0
+    updated: int = 0
+    below: int = 0
+    faded: int = 0
+
+    def with_page(self, page: Page) -> Weighed:
+        """Return this with some more memories."""
+        return Weighed(
+            self.total + page.total,
+            self.updated + len(page.moved),
+            self.below + page.below,
+            self.faded + len(page.faded),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Sunk:
+    """How many memories were looked at, which have earned a deeper layer, and which are there."""
+
+    total: int
+    eligible: tuple[Earned, ...]
+    promoted: tuple[str, ...] = ()
+
+
+class Tending:
+    """Does it, by the settings and in the name it was handed."""
+
+    def __init__(
+        self,
+        records: Records,
+        bus: Bus,
+        clock: Clock,
+        *,
+        settings: MemorySettings,
+        by: str,
+        source: str,
+    ) -> None:
+        """Remember whom to ask; `by` is who does it, and `source` who says so."""
+        self._records = records
+        self._bus = bus
+        self._clock = clock
+        self._decays, self._earning = settings.decays, settings.earning
+        self._by, self._source = by, source
+
+    async def weigh(self, *where: ColumnElement[bool], dry_run: bool = False) -> Weighed:
+        """Write the attention that memories have now where it has moved; say which have faded."""
+        sums, after = Weighed(), ""
+        while (page := await self._records.read(partial(self._page, after, where))).total:
+            sums, after = sums.with_page(page), page.last
+            for some in () if dry_run else _batches(page.moved):
+                await self._write(partial(self._weigh, some))
+        return sums
+
+    async def sink_ripe(self) -> list[str]:
+        """Let memories sink that only waited for their age; costs what is ripe, and no more."""
+        moved: list[str] = []
+        while await self._records.read(self._is_any_ripe):
+            moved += await self._write(self._sink_ripe)
+        return moved
+
+    async def sink(self, *where: ColumnElement[bool], dry_run: bool = False) -> Sunk:
+        """Let every memory sink that has earned it, by one layer."""
+        found = await self._records.read(partial(self._earned, where))
+        moved: list[str] = []
+        for some in () if dry_run else _batches([each.id for each in found.eligible]):
+            moved += await self._write(partial(self._sink, some))
+        return replace(found, promoted=tuple(moved))
+
+    async def archive(
+        self, days: float, *where: ColumnElement[bool], dry_run: bool = False
+    ) -> list[str]:
+        """Put memories away that have lain faded for so many days; none for 0 days.
+
+        Each is a change that can be undone. The time is that of the ledger's last events where the
+        clock is ahead of them: a clock that is wrong must not make everything old.
+        """
+        gone: list[str] = []
+        after = ""
+        while days > 0 and (
+            some := await self._records.read(partial(self._idle, days, after, where))
+        ):
+            after = some[-1]
+            gone += some if dry_run else await self._write(partial(self._put_away, days, some))
+        return gone
+
+    def _page(self, after: str, where: Where, connection: Connection) -> Page:
+        now = self._clock.now()
+        return look(connection, after, *where, now=now, decays=self._decays)
+
+    def _weigh(self, ids: Sequence[str], connection: Connection) -> tuple[None, Said]:
+        page = write(connection, ids, now=self._clock.now(), decays=self._decays)
+        return None, self._told(MEMORY_DECAYED, page.faded)
+
+    def _earned(self, where: Where, connection: Connection) -> Sunk:
+        found = earned(connection, *where, now=self._clock.now(), earning=self._earning)
+        return Sunk(count(connection, *where), tuple(found))
+
+    def _sink(self, ids: Sequence[str], connection: Connection) -> tuple[list[str], Said]:
+        """Let those memories sink that have earned it still."""
+        some = list(held(connection, ids).values())
+        return self._sunk(connection, some)
+
+    def _is_any_ripe(self, connection: Connection) -> bool:
+        """Tell whether a memory is ripe: where none is, nothing is written."""
+        return bool(ripe(connection, self._clock.now(), 1))
+
+    def _sink_ripe(self, connection: Connection) -> tuple[list[str], Said]:
+        """Let the next memories sink that are ripe."""
+        return self._sunk(connection, ripe(connection, self._clock.now(), BATCH))
+
+    def _sunk(self, connection: Connection, some: Sequence[Held]) -> tuple[list[str], Said]:
+        now = self._clock.now()
+        moved = sink(connection, some, now=now, earning=self._earning, by=self._by)
+        return moved, self._told(MEMORY_PROMOTED, moved)
+
+    def _idle(self, days: float, after: str, where: Where, connection: Connection) -> list[str]:
+        """Return the next memories that have lain faded for so many days."""
+        before = principle_decay.today(connection, self._clock.now()) - round(days * DAY)
+        return idle(
+            connection, *where, before=before, decays=self._decays, limit=BATCH, after=after
+        )
+
+    def _put_away(
+        self, days: float, ids: Sequence[str], connection: Connection
+    ) -> tuple[list[str], Said]:
+        """Archive those of the memories that lie faded still: one may have been read meanwhile."""
+        still = self._idle(days, "", (memories.c.id.in_(ids),), connection)
+        gone = put_away(
+            connection, still, at=self._clock.now(), by=self._by, reason=f"{FADED} {days:g} days"
+        )
+        return gone, []
+
+    def _told(self, topic: str, ids: Sequence[str]) -> Said:
+        """Return what is said of memories; nothing of none."""
+        return [self._bus.event(topic, Ids(tuple(ids)), source=self._source)] if ids else []
+
+    async def _write(self, unit: Callable[[Connection], tuple[T, Said]]) -> T:
+        """Change something and say so in one transaction; return what the change gave."""
+
+        def whole(connection: Connection) -> tuple[T, Said]:
+            given, said = unit(connection)
+            return given, store(connection, said)
+
+        given, stored = await self._records.write(whole)
+        for each in stored:
+            self._bus.announce(each)
+        return given
+
+
+def _batches(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield ids, as many at a time as one unit writes."""
+    for start in range(0, len(ids), BATCH):
+        yield ids[start : start + BATCH]

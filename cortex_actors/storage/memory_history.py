@@ -1,0 +1,509 @@
+"""Changes: everything that was done with memories, apart from remembering and reading them.
+
+A row says what was done, to which memory, with which others, by whom and why, and what has to be
+known to undo it: columns as they were, ids, never a text. Undoing marks the row; nothing removes
+it, and of a memory that was forgotten only that is left. Every function takes the connection of a
+transaction it is part of.
+
+Lineage: what a memory was made of, and what it has become part of.
+
+A merge is a pointer from a part to its whole (`memories.merged_into`), and wholes become parts in
+turn: the pointers are followed by the database or in a loop, however many there are, and a ring of
+them (somebody wrote by hand) is walked once. Every function takes a connection and only reads.
+
+Memories that come to a deeper layer, or back from it, and memories that are kept as they are.
+
+Each is a change that can be undone: what a memory was before is written down beside what it is
+now, in the transaction of the connection.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import (
+    Connection,
+    Row,
+    Select,
+    String,
+    cast,
+    false,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
+
+from cortex_actors.domain.memory import ChangeKind, MemoryStatus
+from cortex_actors.errors import NotFound
+from cortex_actors.rules.decay import is_deeper
+from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.memory_records import readable
+from cortex_actors.storage.schema import memories, memory_attention, memory_changes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from cortex_actors.domain.memory import Layer
+
+
+#: Changes that make one memory of several: each is undone by taking the memory apart.
+MERGES = (ChangeKind.MERGE, ChangeKind.CONSOLIDATE)
+
+#: The least number by which an agent is told of a change, so 13 digits; those of rows are less.
+_TOLD = 2**40
+
+#: Whoever is no owner: all agents are told the same number.
+_AGENT = "-"
+
+#: One look at every change, however many memories are forgotten at once.
+_EMPTY = (
+    "UPDATE memory_changes SET reason = NULL, before = '{}'"
+    " WHERE (reason IS NOT NULL OR before <> '{}')"
+    " AND (memory_id IN (SELECT value FROM json_each(?1)) OR EXISTS (SELECT 1 FROM"
+    " json_each(others) AS o WHERE o.value IN (SELECT value FROM json_each(?1))))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One thing that was done.
+
+    Attributes:
+        memory_id: whom it was done to; of a merge, the whole.
+        by: `owner`, an agent, or the actor that did it.
+        at: UTC microseconds.
+        others: the other memories it was about: parts, what replaced it.
+        before: what undoing needs.
+        id: its row; 0 until it is noted.
+        number: how whoever asks names it (`number`).
+        undone_at: UTC microseconds when it was undone; None while it stands.
+
+    """
+
+    kind: ChangeKind
+    memory_id: str
+    by: str
+    at: int
+    others: tuple[str, ...] = ()
+    before: Mapping[str, Any] = field(default_factory=dict)
+    reason: str | None = None
+    id: int = 0
+    undone_at: int | None = None
+    undone_by: str | None = None
+    number: int = 0
+
+
+def note(connection: Connection, *changes: Change) -> list[int]:
+    """Write down what was done; return the numbers of the changes."""
+    return [_note(connection, each) for each in changes]
+
+
+def listed(
+    connection: Connection,
+    *,
+    memory: str | None = None,
+    kind: ChangeKind | None = None,
+    reader: str | None = None,
+    limit: int = 50,
+    skip: int = 0,
+) -> list[Change]:
+    """Return changes, newest first: of one memory (as the others of a change, too), of a kind.
+
+    With a reader, only those of memories that this agent may read; that one was forgotten is told
+    to who forgot it.
+    """
+    query = _narrowed(select(memory_changes), memory, kind, reader)
+    query = query.order_by(memory_changes.c.id.desc()).limit(limit).offset(skip)
+    return [_change(row, reader) for row in connection.execute(query)]
+
+
+def count(
+    connection: Connection,
+    *,
+    memory: str | None = None,
+    kind: ChangeKind | None = None,
+    reader: str | None = None,
+) -> int:
+    """Return how many changes `listed` has in all."""
+    query = _narrowed(select(func.count()).select_from(memory_changes), memory, kind, reader)
+    return int(connection.execute(query).scalar_one())
+
+
+def one(connection: Connection, number: int, *, reader: str | None = None) -> Change:
+    """Return a change by the number that somebody was told; the owner may know an agent's, too.
+
+    Raises `NotFound`. An agent's number is looked for in all changes it may know of.
+    """
+    query = _narrowed(select(memory_changes), None, None, reader)
+    if abs(number) < _TOLD:
+        rows = memory_changes.c.id == number if reader is None else false()
+        found = [_change(row, None) for row in connection.execute(query.where(rows))]
+    else:
+        newest = connection.execute(query.order_by(memory_changes.c.id.desc()))
+        told = (_change(row, reader or _AGENT) for row in newest)
+        found = [each for each in told if each.number == number][:1]
+    if not found:
+        raise unknown(number)
+    return found[0]
+
+
+def unknown(number: int) -> NotFound:
+    """Return the error for a change that there is not, or not for whoever asks."""
+    return NotFound(f"there is no change {number}; list them with: cortex memory changes")
+
+
+def is_known(connection: Connection, memory_id: str, *, reader: str | None) -> bool:
+    """Tell whether somebody may know of changes of what has just that id, forgotten or not."""
+    query = _narrowed(select(memory_changes.c.id), None, None, reader)
+    of_it = query.where(memory_changes.c.memory_id == memory_id)
+    return connection.execute(of_it.limit(1)).first() is not None
+
+
+def last(
+    connection: Connection, memory_id: str, *kinds: ChangeKind, reader: str | None = None
+) -> Change | None:
+    """Return the newest change of a memory that stands and is of one of those kinds."""
+    row = memory_changes.c
+    query = select(memory_changes).where(
+        row.memory_id == memory_id, row.kind.in_(kinds), row.undone_at.is_(None)
+    )
+    found = connection.execute(query.order_by(row.id.desc()).limit(1)).one_or_none()
+    return None if found is None else _change(found, reader)
+
+
+def number_of(change: Change, reader: str | None) -> int:
+    """Return the number by which somebody is told of a change.
+
+    The owner is told its row's. Rows count everybody's changes, so an agent would learn by the
+    gaps how much others do: it is told one that is made of the change itself.
+    """
+    if reader is None or not change.id:
+        return change.id
+    said = json.dumps([change.memory_id, change.kind, change.at, *change.others])
+    return _TOLD + int.from_bytes(sha256(said.encode()).digest()[:5], "big")
+
+
+def mark(connection: Connection, number: int, *, by: str, at: int) -> None:
+    """Note that a change was undone."""
+    statement = update(memory_changes).where(memory_changes.c.id == number)
+    connection.execute(statement.values(undone_at=at, undone_by=by))
+
+
+def empty(connection: Connection, ids: set[str]) -> None:
+    """Take out of the changes of forgotten memories whatever could say what they said."""
+    driver_of(connection).execute(_EMPTY, (json.dumps(sorted(ids)),))
+
+
+def _note(connection: Connection, change: Change) -> int:
+    """Write one change; return its number."""
+    row = {
+        "kind": change.kind,
+        "memory_id": change.memory_id,
+        "others": list(change.others),
+        "before": dict(change.before),
+        "by": change.by,
+        "reason": change.reason or None,
+        "at": change.at,
+    }
+    done = connection.execute(insert(memory_changes).values(row).returning(memory_changes.c.id))
+    return int(done.scalar_one())
+
+
+def _narrowed(
+    query: Select[Any], memory: str | None, kind: ChangeKind | None, reader: str | None
+) -> Select[Any]:
+    """Return a query for changes of one memory, of a kind, that somebody may know of."""
+    row = memory_changes.c
+    if memory is not None:
+        query = query.where(_is_about(memory))
+    if kind is not None:
+        query = query.where(row.kind == kind)
+    if reader is not None:
+        mine = select(memories.c.id).where(memories.c.id == row.memory_id, readable(reader))
+        query = query.where(
+            or_(mine.exists(), (row.kind == ChangeKind.FORGET) & (row.by == reader))
+        )
+    return query
+
+
+def _is_about(memory_id: str) -> Any:
+    """Return the condition that a change names a memory."""
+    quoted = f'%"{memory_id}"%'
+    others = cast(memory_changes.c.others, String)
+    return or_(memory_changes.c.memory_id == memory_id, others.like(quoted))
+
+
+def _change(row: Row[Any], reader: str | None) -> Change:
+    """Return a row as a change, as somebody is told of it."""
+    change = Change(
+        kind=ChangeKind(row.kind),
+        memory_id=row.memory_id,
+        by=row.by,
+        at=row.at,
+        others=tuple(row.others),
+        before=row.before,
+        reason=row.reason,
+        id=row.id,
+        undone_at=row.undone_at,
+        undone_by=row.undone_by,
+    )
+    return replace(change, number=number_of(change, reader))
+
+
+#: Characters of a text that stand for a memory without an abstract.
+_BRIEF = 200
+
+_UP = (
+    "WITH RECURSIVE up(id, whole) AS (SELECT id, merged_into FROM memories"
+    " WHERE id IN (SELECT value FROM json_each(?))"
+    " UNION SELECT m.id, m.merged_into FROM up JOIN memories AS m ON m.id = up.whole)"
+    " SELECT up.id, up.whole, m.status FROM up JOIN memories AS m ON m.id = up.id"
+)
+
+_DOWN = (
+    "WITH RECURSIVE down(id) AS (SELECT id FROM memories"
+    " WHERE id IN (SELECT value FROM json_each(?))"
+    " UNION SELECT m.id FROM down JOIN memories AS m ON m.merged_into = down.id)"
+)
+_BELOW = f"{_DOWN} SELECT id FROM down"  # noqa: S608 - ours
+_LEAVES = (
+    f"{_DOWN} SELECT id FROM down WHERE NOT EXISTS"  # noqa: S608 - ours
+    " (SELECT 1 FROM memories AS m WHERE m.merged_into = down.id) ORDER BY id"
+)
+_TREE = (
+    f"{_DOWN} SELECT m.id, m.merged_into, m.status,"  # noqa: S608 - ours
+    f" iif(m.abstract = '', substr(m.text, 1, {_BRIEF}), m.abstract)"
+    " FROM down JOIN memories AS m ON m.id = down.id ORDER BY m.merged_as"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One memory of a lineage.
+
+    Attributes:
+        abstract: its abstract, else the beginning of its text.
+        depth: how many wholes it lies in, as seen from where the lineage begins: 0 for that one.
+        parent: the whole it is part of, within the lineage; None where this begins.
+        is_leaf: whether it was made of nothing else: somebody said it.
+
+    """
+
+    id: str
+    status: MemoryStatus
+    abstract: str
+    depth: int
+    parent: str | None
+    is_leaf: bool
+
+    @property
+    def standing(self) -> str:
+        """What it is: active, else a leaf, else something between."""
+        if self.status is MemoryStatus.ACTIVE:
+            return "active"
+        return "leaf" if self.is_leaf else "intermediate"
+
+
+def wholes(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
+    """Return the outermost whole that each memory is part of, itself if of none.
+
+    Unknown ids are left out; of a ring, it is the memory behind which the ring closes.
+    """
+    return {each: found for each, (found, _) in _outermost(connection, ids).items()}
+
+
+def current(connection: Connection, ids: Iterable[str]) -> dict[str, str | None]:
+    """Return the active memory that each stands for: itself, or the whole it is part of by now.
+
+    None where there is none: it is unknown, or it, or its whole, was archived or superseded.
+    """
+    wanted = list(ids)
+    found = _outermost(connection, wanted) if wanted else {}
+    return {
+        each: found[each][0] if each in found and found[each][1] == MemoryStatus.ACTIVE else None
+        for each in wanted
+    }
+
+
+def below(connection: Connection, ids: Iterable[str]) -> set[str]:
+    """Return everything that those memories were made of, without themselves."""
+    wanted = list(ids)
+    rows = driver_of(connection).execute(_BELOW, (json.dumps(wanted),))
+    return {each for (each,) in rows} - set(wanted)
+
+
+def leaves(connection: Connection, ids: Iterable[str]) -> list[str]:
+    """Return what was said, in the end, of all that those memories were made of."""
+    rows = driver_of(connection).execute(_LEAVES, (json.dumps(list(ids)),))
+    return [each for (each,) in rows]
+
+
+def tree(connection: Connection, memory_id: str) -> list[Node]:
+    """Return what a memory was made of: itself first, then each part with all of its own.
+
+    Nothing for one that is unknown. The parts of a whole come in the order of the merge.
+    """
+    rows = driver_of(connection).execute(_TREE, (json.dumps([memory_id]),)).fetchall()
+    said = {row[0]: (MemoryStatus(row[2]), row[3]) for row in rows}
+    parts: dict[str, list[str]] = {}
+    for each, whole, _, _ in rows:
+        if whole in said:
+            parts.setdefault(whole, []).append(each)
+    return _walked(memory_id, said, parts)
+
+
+def _walked(
+    root: str, said: Mapping[str, tuple[MemoryStatus, str]], parts: Mapping[str, list[str]]
+) -> list[Node]:
+    """Return the nodes below one in the order in which they are read, each once."""
+    found: list[Node] = []
+    seen: set[str] = set()
+    waiting: list[tuple[str, str | None, int]] = [(root, None, 0)] if root in said else []
+    while waiting:
+        each, parent, depth = waiting.pop()
+        if each in seen:
+            continue
+        seen.add(each)
+        status, abstract = said[each]
+        mine = parts.get(each, [])
+        found.append(Node(each, status, abstract, depth, parent, is_leaf=not mine))
+        waiting.extend((part, each, depth + 1) for part in reversed(mine))
+    return found
+
+
+def _outermost(connection: Connection, ids: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Return the whole behind which no other is, and its state, for each memory."""
+    wanted = list(dict.fromkeys(ids))
+    rows = driver_of(connection).execute(_UP, (json.dumps(wanted),)).fetchall()
+    whole = {each: into for each, into, _ in rows}
+    status = {each: state for each, _, state in rows}
+    top: dict[str, str] = {}
+    for each in wanted:
+        if each in whole:
+            _climb(each, whole, top)
+    return {each: (top[each], status[top[each]]) for each in wanted if each in top}
+
+
+def _climb(start: str, whole: Mapping[str, str | None], top: dict[str, str]) -> None:
+    """Write where the pointers from a memory lead, for all of the way."""
+    way: dict[str, None] = {}
+    each = start
+    while each not in top and each not in way:
+        way[each] = None
+        into = whole.get(each)
+        if into is None or into not in whole:
+            break
+        each = into
+    end = top.get(each, each)
+    for passed in way:
+        top[passed] = end
+
+
+#: What a memory that came to a layer has of the attention there is.
+FRESH = 1.0
+
+#: Columns that a promotion changes, by their table.
+_PLACED = ("layer", "layer_since", "promoted_at")
+_WEIGHED = ("attention", "weighed_at", "due_at")
+
+
+def deepen(
+    connection: Connection,
+    wanted: Mapping[str, Layer],
+    *,
+    at: int,
+    by: str,
+    kind: ChangeKind = ChangeKind.PROMOTE,
+    reason: str | None = None,
+) -> list[str]:
+    """Bring active memories to deeper layers, with fresh attention; return those that moved.
+
+    One that is there already, or deeper, stays where it is.
+    """
+    moved = []
+    for name, layer in wanted.items():
+        before = _before(connection, name)
+        if before is None or not is_deeper(layer, before["layer"]):
+            continue
+        _place(
+            connection,
+            name,
+            {"layer": layer, "layer_since": at, "promoted_at": at},
+            {"attention": FRESH, "weighed_at": at, "due_at": None},
+        )
+        told = {**before, "to": str(layer)}
+        note(connection, Change(kind, name, by=by, at=at, before=told, reason=reason))
+        moved.append(name)
+    return moved
+
+
+def lift(connection: Connection, memory_id: str, before: Mapping[str, Any]) -> None:
+    """Bring a memory back to the layer it was in; `before` is as `deepen` noted it."""
+    _place(
+        connection,
+        memory_id,
+        {name: before[name] for name in _PLACED},
+        {name: before[name] for name in _WEIGHED},
+    )
+
+
+def pin(connection: Connection, ids: Iterable[str], *, at: int, by: str) -> list[str]:
+    """Keep active memories as they are: never merged, faded or archived by themselves."""
+    return _fasten(connection, ids, at, kind=ChangeKind.PIN, by=by)
+
+
+def unpin(connection: Connection, ids: Iterable[str], *, at: int, by: str) -> list[str]:
+    """Let memories be treated as all others again."""
+    return _fasten(connection, ids, at, kind=ChangeKind.UNPIN, by=by)
+
+
+def fasten(connection: Connection, memory_id: str, since: int | None) -> None:
+    """Write since when a memory is pinned; None for not at all."""
+    statement = update(memories).where(memories.c.id == memory_id)
+    connection.execute(statement.values(pinned_at=since))
+
+
+def _fasten(
+    connection: Connection, ids: Iterable[str], at: int, *, kind: ChangeKind, by: str
+) -> list[str]:
+    """Pin or unpin those that are not so yet, and note it."""
+    changed = []
+    pins = kind is ChangeKind.PIN
+    for name in dict.fromkeys(ids):
+        query = select(memories.c.pinned_at, memories.c.status).where(memories.c.id == name)
+        row = connection.execute(query).one_or_none()
+        if row is None or (row.pinned_at is None) != pins:
+            continue
+        if pins and row.status != MemoryStatus.ACTIVE:
+            continue
+        fasten(connection, name, at if pins else None)
+        before = {"pinned_at": row.pinned_at}
+        note(connection, Change(kind, name, by=by, at=at, before=before))
+        changed.append(name)
+    return changed
+
+
+def _before(connection: Connection, memory_id: str) -> dict[str, Any] | None:
+    """Return the layer and attention of an active memory as they are; None for no such one."""
+    query = (
+        select(*(memories.c[each] for each in _PLACED))
+        .add_columns(*(memory_attention.c[each] for each in _WEIGHED))
+        .join(memory_attention, memory_attention.c.memory_id == memories.c.id)
+        .where(memories.c.id == memory_id, memories.c.status == MemoryStatus.ACTIVE)
+    )
+    row = connection.execute(query).one_or_none()
+    return None if row is None else dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's public name
+
+
+def _place(
+    connection: Connection, memory_id: str, placed: Mapping[str, Any], weighed: Mapping[str, Any]
+) -> None:
+    """Write the layer and the attention of a memory."""
+    connection.execute(update(memories).where(memories.c.id == memory_id).values(**placed))
+    mine = update(memory_attention).where(memory_attention.c.memory_id == memory_id)
+    connection.execute(mine.values(**weighed))

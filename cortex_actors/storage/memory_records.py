@@ -1,0 +1,549 @@
+"""Memories: what agents said, who may read it, and the passages by which it is found.
+
+Every function takes the connection of a transaction it is part of. Only an active memory is found.
+It is searched alone and with its predecessor: the last active memory of the same thread and realm
+before it that whoever may read it may read, too. So nobody finds a memory by words that were kept
+from them.
+
+The rows a memory consists of, and the memory they make.
+
+Which memory comes before which in a thread, for as many memories at once as are asked about.
+
+What comes before a memory is the last active one of the same thread and realm before it that
+whoever may read it may read, too. Every function takes the connection of a transaction it is part
+of. The statements walk a thread from the memory on, whatever else its agent has said elsewhere:
+the planner, left alone, takes the index of agents for some.
+
+Beliefs: since when until when a memory was active, so that a date can be asked about.
+
+A row is a stretch of time, the end of which belongs to what came after; an active memory has one
+that is open, any other none. Stretches of no length are not kept: nobody could have asked within
+them. Every function takes the connection of a transaction it is part of. Only this module writes
+`beliefs`.
+
+Realms: what somebody may read and change, asked before anything is done with a memory.
+
+Every function takes the connection of a transaction it is part of. What one may not read does not
+exist for one: the error is the one of an id that was never given. What one may read and is somebody
+else's is read, and left as it is.
+"""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, Table, and_, exists, func, insert, or_, select
+
+from cortex_actors.domain.agent import Caller, shown
+from cortex_actors.domain.memory import PROBE, Layer, Memory, MemoryStatus, MemoryType, Realm
+from cortex_actors.domain.project import Trust
+from cortex_actors.errors import NotFound, NotYours, Refused
+from cortex_actors.storage import agent_records, passages
+from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.schema import (
+    beliefs,
+    memories,
+    memory_agents,
+    memory_attention,
+    memory_replies,
+    memory_tags,
+)
+from cortex_actors.storage.tables.columns import chunks, given_text
+from cortex_actors.text.terms import MOST
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from cortex_actors.domain.memory import Passage
+
+
+#: Tables of which a memory has several rows -> the column with what is linked.
+_LINKS = {memory_tags: "tag", memory_agents: "agent_id", memory_replies: "replied_id"}
+
+
+class _Row(NamedTuple):
+    """What the ledger has of a memory, in the columns' own names."""
+
+    id: str
+    realm: str
+    agent_id: str
+    thread: str
+    layer: str
+    type: str
+    text: str
+    abstract: str
+    summary: str
+    status: str
+    created_at: int
+    layer_since: int
+    role: str
+    saved_by: str
+    trust: str
+    said_from: int | None
+    said_until: int | None
+    promoted_at: int | None
+    pinned_at: int | None
+    replaced_by: str | None
+    merge_due: int
+    attention: float | None
+    access_count: int | None
+    accessed_at: int | None
+
+
+#: Whoever remembers or asks runs these: building them each time would cost more than they do.
+_READ = (
+    f"SELECT {', '.join(_Row._fields)} FROM memories"  # noqa: S608 - names of the schema
+    " LEFT JOIN memory_attention ON memory_attention.memory_id = memories.id"
+    " WHERE memories.id IN (SELECT value FROM json_each(?))"
+)
+_LINKED = {
+    table: (
+        f"SELECT memory_id, {column} FROM {table.name}"  # noqa: S608 - names of the schema
+        f" WHERE memory_id IN (SELECT value FROM json_each(?)) ORDER BY {column}"
+    )
+    for table, column in _LINKS.items()
+}
+
+
+def write(connection: Connection, some: Sequence[Memory]) -> None:
+    """Write the rows of new memories."""
+    connection.execute(insert(memories), [_row(each) for each in some])
+    connection.execute(insert(memory_attention), [_attention(each) for each in some])
+    _link(connection, memory_tags, {each.id: each.tags for each in some})
+    _link(connection, memory_agents, {each.id: each.related for each in some})
+    _link(connection, memory_replies, {each.id: each.replies_to for each in some})
+
+
+def tagged(connection: Connection, memory: Memory, tags: Sequence[str]) -> tuple[str, ...]:
+    """Give a memory those tags that it has not, as many as one may have; return which."""
+    new = [each for each in dict.fromkeys(tags) if each not in memory.tags]
+    new = new[: max(MOST - len(memory.tags), 0)]
+    if new:
+        rows = [{"memory_id": memory.id, "tag": each} for each in new]
+        connection.execute(insert(memory_tags), rows)
+    return tuple(new)
+
+
+def read(
+    connection: Connection, ids: Iterable[str], states: Iterable[MemoryStatus]
+) -> dict[str, Memory]:
+    """Return those of the memories that are in one of those states."""
+    kept, driver = frozenset(states), driver_of(connection)
+    found: dict[str, Memory] = {}
+    for some in chunks(dict.fromkeys(ids)):
+        wanted = json.dumps(some)
+        links = {table: _linked(driver, table, wanted) for table in _LINKS}
+        for values in driver.execute(_READ, (wanted,)):
+            row = _Row._make([given_text(e) if isinstance(e, bytes) else e for e in values])
+            if row.status in kept:
+                found[row.id] = _memory(row, links)
+    return found
+
+
+def _row(memory: Memory) -> dict[str, Any]:
+    """Return a memory as a row."""
+    return {
+        "id": memory.id,
+        "realm": memory.realm,
+        "agent_id": memory.agent_id,
+        "thread": memory.thread,
+        "layer": memory.layer,
+        "type": memory.type,
+        "text": memory.text,
+        "abstract": memory.abstract,
+        "summary": memory.summary,
+        "text_hash": sha256(memory.text.encode()).digest(),
+        "status": memory.status,
+        "created_at": memory.created_at,
+        "layer_since": memory.layer_since or memory.created_at,
+        "role": memory.role,
+        "saved_by": memory.saved_by,
+        "trust": memory.trust,
+        "said_from": memory.said_from,
+        "said_until": memory.said_until,
+        "promoted_at": memory.promoted_at,
+        "pinned_at": memory.pinned_at,
+        "merge_due": int(memory.merge_due),
+        "archived_at": memory.created_at if memory.status is MemoryStatus.ARCHIVED else None,
+    }
+
+
+def _attention(memory: Memory) -> dict[str, Any]:
+    """Return the row of what changes when a memory is read."""
+    return {
+        "memory_id": memory.id,
+        "access_count": memory.access_count,
+        "accessed_at": memory.accessed_at,
+        "attention": memory.attention,
+        "weighed_at": memory.created_at,
+    }
+
+
+def _link(connection: Connection, table: Table, linked: Mapping[str, Iterable[str]]) -> None:
+    """Write what memories are linked with, each once."""
+    column = _LINKS[table]
+    rows = [
+        {"memory_id": memory_id, column: each}
+        for memory_id, some in linked.items()
+        for each in dict.fromkeys(some)
+    ]
+    if rows:
+        connection.execute(insert(table), rows)
+
+
+def _linked(driver: sqlite3.Connection, table: Table, ids: str) -> dict[str, tuple[str, ...]]:
+    """Return what memories are linked with, in order."""
+    found: dict[str, tuple[str, ...]] = {}
+    for memory_id, each in driver.execute(_LINKED[table], (ids,)):
+        found[memory_id] = (*found.get(memory_id, ()), given_text(each) or "")
+    return found
+
+
+def _memory(row: _Row, links: Mapping[Table, Mapping[str, tuple[str, ...]]]) -> Memory:
+    """Return a row and what is linked with it as a memory."""
+    return Memory(
+        id=row.id,
+        realm=Realm(row.realm),
+        agent_id=row.agent_id,
+        text=row.text,
+        created_at=row.created_at,
+        thread=row.thread,
+        layer=Layer(row.layer),
+        type=MemoryType(row.type),
+        abstract=row.abstract,
+        summary=row.summary,
+        tags=links[memory_tags].get(row.id, ()),
+        related=links[memory_agents].get(row.id, ()),
+        replies_to=links[memory_replies].get(row.id, ()),
+        status=MemoryStatus(row.status),
+        layer_since=row.layer_since,
+        attention=1.0 if row.attention is None else row.attention,
+        access_count=row.access_count or 0,
+        accessed_at=row.accessed_at,
+        role=row.role,
+        saved_by=row.saved_by,
+        trust=Trust(row.trust),
+        said_from=row.said_from,
+        said_until=row.said_until,
+        promoted_at=row.promoted_at,
+        pinned_at=row.pinned_at,
+        replaced_by=row.replaced_by,
+        merge_due=bool(row.merge_due),
+    )
+
+
+#: Whoever may read `m` may read `b`, which is of the same realm.
+_READ_ALIKE: Final = (
+    "(m.realm = 'village' OR m.agent_id = b.agent_id OR (m.realm = 'bridge' AND EXISTS"
+    " (SELECT 1 FROM memory_agents AS a WHERE a.memory_id = b.id AND a.agent_id = m.agent_id)))"
+    " AND (m.realm <> 'bridge' OR NOT EXISTS"
+    " (SELECT 1 FROM memory_agents AS r WHERE r.memory_id = m.id AND r.agent_id <> b.agent_id"
+    " AND NOT EXISTS (SELECT 1 FROM memory_agents AS a"
+    " WHERE a.memory_id = b.id AND a.agent_id = r.agent_id)))"
+)
+_BEFORE: Final = (
+    "SELECT m.id, (SELECT b.id FROM memories AS b INDEXED BY memories_by_thread"  # noqa: S608 - our own words
+    " WHERE b.thread = m.thread AND b.realm = m.realm AND b.status = 'active'"
+    f" AND (b.created_at, b.id) < (m.created_at, m.id) AND {_READ_ALIKE}"
+    " ORDER BY b.created_at DESC, b.id DESC LIMIT 1)"
+    " FROM memories AS m WHERE m.id IN (SELECT value FROM json_each(?)) AND m.thread <> ''"
+)
+_NEXT: Final = (
+    "SELECT (SELECT f.id FROM memories AS f INDEXED BY memories_by_thread"
+    " WHERE f.thread = m.thread AND f.realm = m.realm AND f.status = 'active'"
+    " AND (f.created_at, f.id) > (m.created_at, m.id)"
+    " AND (m.realm = 'village' OR f.agent_id = m.agent_id)"
+    " ORDER BY f.created_at, f.id LIMIT 1) AS following"
+    " FROM memories AS m WHERE m.id IN (SELECT value FROM json_each(?))"
+    " AND m.thread <> '' AND m.realm <> 'bridge'"
+)
+_BRIDGES: Final = (
+    "SELECT m.thread, min(m.created_at) FROM memories AS m"
+    " WHERE m.id IN (SELECT value FROM json_each(?)) AND m.thread <> '' AND m.realm = 'bridge'"
+    " GROUP BY m.thread"
+)
+_ALONG: Final = (
+    "SELECT f.id, f.status = 'active', (SELECT group_concat(one, ' ') FROM (SELECT a.agent_id"
+    " AS one FROM memory_agents AS a WHERE a.memory_id = f.id UNION SELECT f.agent_id ORDER BY 1))"
+    " FROM memories AS f INDEXED BY memories_by_thread"
+    " WHERE f.thread = ? AND f.created_at >= ? AND f.realm = 'bridge'"
+    " ORDER BY f.created_at, f.id"
+)
+
+
+def comes_before(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
+    """Return the texts that memories are found with: those of what comes before them."""
+    driver, found = driver_of(connection), dict[str, str]()
+    for some in chunks(ids):
+        rows = driver.execute(_BEFORE, (json.dumps(some),))
+        leads = {each: first for each, first in rows if first is not None}
+        texts = _texts(connection, leads.values())
+        found |= {each: texts[first] for each, first in leads.items()}
+    return found
+
+
+def following(connection: Connection, ids: Sequence[str]) -> list[str]:
+    """Return the active memories that one of those comes, or may have come, before.
+
+    On a bridge these are, behind each, the next one of every circle of readers: what the same
+    readers see later has that one before it.
+    """
+    driver, found = driver_of(connection), list[str]()
+    for some in chunks(ids):
+        wanted = json.dumps(some)
+        found += [each for (each,) in driver.execute(_NEXT, (wanted,)) if each is not None]
+        for thread, since in driver.execute(_BRIDGES, (wanted,)).fetchall():
+            found += _on_bridge(driver, thread, since, changed=set(some))
+    return list(dict.fromkeys(found))
+
+
+def _on_bridge(
+    driver: sqlite3.Connection, thread: Any, since: int, *, changed: Collection[str]
+) -> list[str]:
+    """Return which memories of a bridge have one that changed before them."""
+    # Where the last one that changed stands, and the last one of each circle of readers.
+    last, seen, found = -2, dict[str, int](), list[str]()
+    for place, (each, active, readers) in enumerate(driver.execute(_ALONG, (thread, since))):
+        if active:
+            if seen.get(readers, -1) <= last:
+                found.append(each)
+            seen[readers] = place
+        if each in changed:
+            last = place
+    return found
+
+
+def _texts(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
+    """Return what memories say."""
+    query = select(memories.c.id, memories.c.text)
+    return {
+        row.id: row.text
+        for some in chunks(dict.fromkeys(ids))
+        for row in connection.execute(query.where(memories.c.id.in_(some)))
+    }
+
+
+#: Whoever remembers runs these: building them each time would cost more than they do.
+_REOPEN = (
+    "UPDATE beliefs SET ended_at = NULL WHERE memory_id IN (SELECT value FROM json_each(?2))"
+    " AND ended_at >= ?1 AND began_at ="
+    " (SELECT max(o.began_at) FROM beliefs AS o WHERE o.memory_id = beliefs.memory_id)"
+)
+_OPEN = (
+    "INSERT INTO beliefs (memory_id, began_at) SELECT value, ?1 FROM json_each(?2)"
+    " WHERE NOT EXISTS (SELECT 1 FROM beliefs WHERE memory_id = value AND ended_at IS NULL)"
+)
+_CLOSE = (
+    "UPDATE beliefs SET ended_at = max(began_at, ?1)"
+    " WHERE ended_at IS NULL AND memory_id IN (SELECT value FROM json_each(?2))"
+)
+_SWEEP = (
+    "DELETE FROM beliefs WHERE ended_at = began_at AND ended_at <= ?1"
+    " AND memory_id IN (SELECT value FROM json_each(?2))"
+)
+
+
+def begin(connection: Connection, ids: Sequence[str], at: int) -> None:
+    """Note that memories are active since a moment; one that is so already stays as it is.
+
+    Where the last stretch of a memory ends at that moment (or later, because the clock was set
+    back), it goes on instead.
+    """
+    _run(connection, (_REOPEN, _OPEN), ids, at)
+
+
+def end(connection: Connection, ids: Sequence[str], at: int) -> None:
+    """Note that memories are active until a moment, and not from it on."""
+    _run(connection, (_CLOSE, _SWEEP), ids, at)
+
+
+def held_at(moment: int) -> ColumnElement[bool]:
+    """Return the condition on a row of `memories` that it was active at a moment."""
+    return exists().where(
+        beliefs.c.memory_id == memories.c.id,
+        beliefs.c.began_at <= moment,
+        or_(beliefs.c.ended_at.is_(None), beliefs.c.ended_at > moment),
+    )
+
+
+def of(connection: Connection, memory_id: str) -> list[tuple[int, int | None]]:
+    """Return when a memory was active, first things first; None is the end of what goes on."""
+    query = "SELECT began_at, ended_at FROM beliefs WHERE memory_id = ? ORDER BY began_at"
+    return list(driver_of(connection).execute(query, (memory_id,)).fetchall())
+
+
+def _run(connection: Connection, statements: Sequence[str], ids: Sequence[str], at: int) -> None:
+    """Run statements about some memories and a moment."""
+    if not ids:
+        return
+    driver, some = driver_of(connection), json.dumps(list(ids))
+    for each in statements:
+        driver.execute(each, (at, some))
+
+
+#: Realm -> the collection of the vector index that its memories lie in.
+COLLECTIONS = {
+    Realm.PRIVATE: "cortex_private",
+    Realm.VILLAGE: "cortex_village",
+    Realm.BRIDGE: "cortex_bridges",
+}
+
+
+def save(connection: Connection, some: Sequence[Memory], at: int | None = None) -> None:
+    """Write memories with their passages; agents that are not known yet become so.
+
+    What follows them in their threads is paired with them from now on. The active ones are believed
+    since `at`, without it since each was said.
+    """
+    if not some:
+        return
+    for each in some:
+        agent_records.know(connection, (each.agent_id, *each.related), at=each.created_at)
+    write(connection, some)
+    for each in some:
+        if each.status is MemoryStatus.ACTIVE:
+            begin(connection, [each.id], each.created_at if at is None else at)
+    settle(connection, [each.id for each in some])
+
+
+def settle(connection: Connection, ids: Sequence[str]) -> None:
+    """Make the passages of those memories, and of what follows them, agree with their rows.
+
+    Whoever changes a memory's status, text, realm or thread calls this in the same transaction.
+    """
+    remake(connection, [*ids, *followers(connection, ids)])
+
+
+def followers(connection: Connection, ids: Sequence[str]) -> list[str]:
+    """Return the active memories that are, or may be, found with one of those in front of them."""
+    return following(connection, ids)
+
+
+def remake(connection: Connection, ids: Iterable[str]) -> int:
+    """Make the passages of memories from their rows; return how many of them may be found."""
+    wanted = list(dict.fromkeys(ids))
+    live = by_id(connection, wanted)
+    before = comes_before(connection, live)
+    for some in chunks(wanted):
+        mine = [live[each] for each in some if each in live]
+        for realm, collection in COLLECTIONS.items():
+            of_realm = [each for each in mine if each.realm is realm]
+            made = [one for each in of_realm for one in _passages(each, before.get(each.id))]
+            passages.replace(connection, collection, some, made)
+    return len(live)
+
+
+def active_ids(connection: Connection) -> list[str]:
+    """Return the ids of all memories that may be found, oldest first."""
+    query = select(memories.c.id).where(memories.c.status == MemoryStatus.ACTIVE)
+    return list(connection.execute(query.order_by(memories.c.created_at, memories.c.id)).scalars())
+
+
+def count(connection: Connection, realm: Realm | None = None) -> int:
+    """Return how many memories are active, in all or in a realm."""
+    query = select(func.count()).where(memories.c.status == MemoryStatus.ACTIVE)
+    if realm is not None:
+        query = query.where(memories.c.realm == realm)
+    return int(connection.execute(query).scalar_one())
+
+
+def count_shared(connection: Connection) -> dict[str, int]:
+    """Return how many active memories everybody may read, by layer."""
+    query = select(memories.c.layer, func.count()).where(
+        memories.c.status == MemoryStatus.ACTIVE, shared()
+    )
+    return {
+        str(row[0]): int(row[1]) for row in connection.execute(query.group_by(memories.c.layer))
+    }
+
+
+def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Memory]:
+    """Return the active memories among those ids."""
+    return read(connection, ids, (MemoryStatus.ACTIVE,))
+
+
+def readable(reader: str | None) -> ColumnElement[bool]:
+    """Return the condition on a row of `memories` that an agent may read it; None is the owner.
+
+    The owner reads everything but what the daemon tries itself with.
+    """
+    if reader is None:
+        return memories.c.agent_id != PROBE
+    named = exists().where(
+        memory_agents.c.memory_id == memories.c.id, memory_agents.c.agent_id == reader
+    )
+    return or_(
+        memories.c.realm == Realm.VILLAGE,
+        memories.c.agent_id == reader,
+        and_(memories.c.realm == Realm.BRIDGE, named),
+    )
+
+
+def shared() -> ColumnElement[bool]:
+    """Return the condition on a row of `memories` that every agent may read it."""
+    return and_(memories.c.realm == Realm.VILLAGE, memories.c.agent_id != PROBE)
+
+
+def _passages(memory: Memory, before: str | None) -> list[Passage]:
+    """Return the texts by which a memory is found; `before` is its predecessor's text."""
+    return passages.of_item(
+        memory.text, collection=COLLECTIONS[memory.realm], item_id=memory.id, before=before
+    )
+
+
+def readers_part(connection: Connection, ids: Iterable[str], reader: str | None) -> set[str]:
+    """Return those of the memories, of whatever status, that somebody may read; None: the owner."""
+    query = select(memories.c.id).where(readable(reader))
+    return {
+        found
+        for some in chunks(list(dict.fromkeys(ids)))
+        for found in connection.execute(query.where(memories.c.id.in_(some))).scalars()
+    }
+
+
+def require_readable(connection: Connection, ids: Sequence[str], reader: str | None) -> None:
+    """Raise `NotFound` unless all of the memories are there for whoever reads; None: the owner."""
+    known = readers_part(connection, ids, reader) if ids else set()
+    for each in ids:
+        if each not in known:
+            raise unknown(each)
+
+
+def require_own(connection: Connection, ids: Sequence[str], caller: Caller) -> None:
+    """Raise `NotFound` as above, and `NotYours` for a memory that an agent reads and has not said.
+
+    The owner may change every memory.
+    """
+    require_readable(connection, ids, caller.reader())
+    if caller.agent is None:
+        return
+    query = select(memories.c.id, memories.c.agent_id).where(memories.c.agent_id != caller.agent)
+    for some in chunks(list(dict.fromkeys(ids))):
+        for row in connection.execute(query.where(memories.c.id.in_(some))):
+            message = (
+                f"{caller.agent} cannot change #{row.id}: {row.agent_id} said it; "
+                "ask the owner, or say something of your own"
+            )
+            raise NotYours(message)
+
+
+def require_said_by(connection: Connection, ids: Sequence[str], agent: str) -> None:
+    """Raise `Refused` for a memory that is to be replaced by one of another agent."""
+    query = select(memories.c.id, memories.c.agent_id).where(memories.c.agent_id != agent)
+    for some in chunks(list(dict.fromkeys(ids))):
+        for row in connection.execute(query.where(memories.c.id.in_(some))):
+            message = (
+                f"cannot supersede #{row.id} by what {agent} says: {row.agent_id} said it; "
+                f"say it as that agent (--agent {row.agent_id}), or archive it: "
+                f"cortex memory archive {row.id}"
+            )
+            raise Refused(message)
+
+
+def unknown(name: str) -> NotFound:
+    """Return the error of an id that is no memory's, or none's that one may read."""
+    called = f"#{name}" if name.isascii() and name.isprintable() else shown(name)
+    return NotFound(f"no memory is called {called}; list them with: cortex memory list")

@@ -1,0 +1,460 @@
+"""Principles as people look through them: filtered, sorted, a page at a time.
+
+Only ids are listed here: what a principle is has one reader, `storage/principles.py`, and what
+speaks for it one, `storage/fading.py`.
+
+The graph of principles as people look at it: those that are linked, and their links.
+
+Principles that a person has taken back are not shown. Every function takes the connection of a read
+transaction.
+
+Subjects: principles as they are linked, each with its vector and what its links were drawn of.
+
+A principle has the words of an insight, whose id ends in the same digits: heading, places and what
+was said about its contradictions are that insight's. Words that a language model wrote have none of
+it. Every function takes the connection of a read transaction.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sqlalchemy import ColumnElement, exists, func, or_, select
+
+from cortex_actors.domain.insight import (
+    NO_DOMAIN,
+    Claim,
+    Conflict,
+    Decider,
+    Granularity,
+    Judgement,
+    PrincipleSort,
+    Relation,
+)
+from cortex_actors.domain.principle import Link, LinkType, PrincipleStatus
+from cortex_actors.rules.linking import Subject
+from cortex_actors.storage import principles as links
+from cortex_actors.storage import reviews
+from cortex_actors.storage import schema as tables
+from cortex_actors.storage.embeddings import stored_vectors
+from cortex_actors.storage.insight_lists import holds
+from cortex_actors.storage.insight_records import of_project
+from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.schema import (
+    derivations,
+    insight_sources,
+    insights,
+    principle_links,
+    principles,
+)
+from cortex_actors.storage.tables.columns import chunks, given_text
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from sqlalchemy import Connection
+
+    from cortex_actors.domain.principle import Principle, PrincipleCategory
+    from cortex_actors.storage.embeddings import Matrix
+
+
+#: Statuses of what is given out, and so of what people see when they ask for nothing else.
+GIVEN = frozenset({PrincipleStatus.ACTIVE, PrincipleStatus.DECAYING})
+
+
+@dataclass(frozen=True, slots=True)
+class PrincipleFilter:
+    """Which principles are listed; None asks for nothing of the kind.
+
+    Attributes:
+        project_id: a project that says now what it was derived from.
+        least: the least rank.
+        words: every one of them occurs in the text, as part of a word, too; letters of ASCII are
+            the same in both cases.
+
+    """
+
+    statuses: Collection[PrincipleStatus] = GIVEN
+    project_id: str | None = None
+    category: PrincipleCategory | None = None
+    domain: str | None = None
+    tag: str | None = None
+    least: float | None = None
+    words: tuple[str, ...] = ()
+    sort: PrincipleSort = PrincipleSort.RANK
+
+
+def listed(
+    connection: Connection, wanted: PrincipleFilter, *, limit: int | None = None, skip: int = 0
+) -> list[str]:
+    """Return the ids of principles, in the order that is wanted.
+
+    Those of `SEEN` and `LINKED` come by rank: what these count is counted by whoever asks.
+    """
+    order = _ORDER.get(wanted.sort, _ORDER[PrincipleSort.RANK])
+    query = select(principles.c.id).where(*_filters(wanted)).order_by(*order, principles.c.id)
+    return list(connection.execute(query.limit(limit).offset(skip)).scalars())
+
+
+def count(connection: Connection, wanted: PrincipleFilter) -> int:
+    """Return how many principles there are of those, on all pages."""
+    query = select(func.count()).select_from(principles).where(*_filters(wanted))
+    return int(connection.execute(query).scalar_one())
+
+
+def by_status(connection: Connection) -> dict[str, int]:
+    """Return how many principles stand how, each status once."""
+    query = select(principles.c.status, func.count().label("number")).group_by(principles.c.status)
+    found = {row.status: row.number for row in connection.execute(query)}
+    return {status.value: found.get(status.value, 0) for status in PrincipleStatus}
+
+
+def projects(connection: Connection, ids: Collection[str]) -> dict[str, list[str]]:
+    """Return the names of the projects that say now what principles were derived from."""
+    found: dict[str, list[str]] = {}
+    for some in chunks(ids):
+        for row in connection.execute(_named(some)):
+            found.setdefault(row.principle_id, []).append(row.name)
+    return found
+
+
+_ORDER: dict[PrincipleSort, tuple[Any, ...]] = {
+    PrincipleSort.RANK: (principles.c.rank.desc(),),
+    PrincipleSort.SURE: (principles.c.confidence.desc(), principles.c.rank.desc()),
+    PrincipleSort.NEWEST: (principles.c.created_at.desc(),),
+    PrincipleSort.OLDEST: (principles.c.created_at,),
+}
+
+
+def _filters(wanted: PrincipleFilter) -> list[ColumnElement[bool]]:
+    """Return what a principle has to be."""
+    found: list[ColumnElement[bool]] = [principles.c.status.in_(sorted(wanted.statuses))]
+    if wanted.project_id is not None:
+        found.append(principles.c.id.in_(_said_by(wanted.project_id)))
+    if wanted.category is not None:
+        found.append(principles.c.category == wanted.category.value)
+    if wanted.domain == NO_DOMAIN:
+        found.append(func.json_array_length(principles.c.domains) == 0)
+    elif wanted.domain is not None:
+        found.append(_among(principles.c.domains, wanted.domain))
+    if wanted.tag is not None:
+        found.append(_among(principles.c.tags, wanted.tag))
+    if wanted.least is not None:
+        found.append(principles.c.rank >= wanted.least)
+    return [*found, *(holds(principles.c.content, word) for word in wanted.words)]
+
+
+def _said_by(project_id: str) -> Any:
+    """Return the query for ids of principles that come of what a project says now."""
+    return (
+        select(derivations.c.principle_id)
+        .join(insights, insights.c.id == derivations.c.insight_id)
+        .where(func.coalesce(insights.c.superseded_by, insights.c.id).in_(of_project(project_id)))
+    )
+
+
+def _named(ids: Collection[str]) -> Any:
+    """Return the query for (principle, project that says it), by name."""
+    said = func.coalesce(insights.c.superseded_by, insights.c.id)
+    return (
+        select(derivations.c.principle_id, tables.projects.c.name)
+        .join(insights, insights.c.id == derivations.c.insight_id)
+        .join(insight_sources, insight_sources.c.insight_id == said)
+        .join(tables.projects, tables.projects.c.id == insight_sources.c.project_id)
+        .where(derivations.c.principle_id.in_(ids), insight_sources.c.withdrawn_at.is_(None))
+        .group_by(derivations.c.principle_id, tables.projects.c.id)
+        .order_by(tables.projects.c.name)
+    )
+
+
+def _among(column: ColumnElement[Any], word: str) -> ColumnElement[bool]:
+    """Return the condition that a list holds a word."""
+    some = func.json_each(column).table_valued("value")
+    return exists(select(some.c.value).where(some.c.value == word))
+
+
+@dataclass(frozen=True, slots=True)
+class LinkFilter:
+    """Which links somebody wants to see.
+
+    Attributes:
+        kinds: their types.
+        least: their least strength.
+        statuses: how both ends stand.
+        limit: principles at most; of more, those that rank highest.
+
+    """
+
+    kinds: frozenset[LinkType] = frozenset(LinkType)
+    least: float = 0.0
+    statuses: frozenset[PrincipleStatus] = frozenset(PrincipleStatus)
+    limit: int = 40
+
+    def takes(self, link: Link) -> bool:
+        """Tell whether a link is of those that are wanted."""
+        return link.type in self.kinds and link.strength >= self.least
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Principles by rank, and the links between them; `total` counts those that are linked."""
+
+    ids: tuple[str, ...]
+    links: tuple[Link, ...]
+    total: int
+
+
+def around(connection: Connection, principle_id: str, wanted: LinkFilter) -> Graph:
+    """Return a principle with those it is linked with, and the links among them.
+
+    Of more than fit, those it is linked with most strongly.
+    """
+    gone = reviews.principles(connection)
+    near = links.load_links(connection, [principle_id]).get(principle_id, [])
+    others = list(dict.fromkeys(e.other(principle_id) for e in near if wanted.takes(e)))
+    standing = _standing(connection, others, wanted.statuses)
+    known = [each for each in others if each in standing and each not in gone]
+    shown = {principle_id, *known[: wanted.limit - 1]}
+    found = [each for each in links.touching(connection, shown) if shown.issuperset(each.pair)]
+    order = [principle_id, *(each for each in known if each in shown)]
+    return Graph(tuple(order), tuple(each for each in found if wanted.takes(each)), len(known) + 1)
+
+
+def overview(connection: Connection, wanted: LinkFilter) -> Graph:
+    """Return the principles that rank highest of those that are linked, and their links.
+
+    A link to one that does not fit is left out, and so is whoever has no other.
+    """
+    query = select(principles.c.id).where(_is_linked(wanted))
+    query = query.where(principles.c.status.in_(map(str, wanted.statuses)))
+    gone = reviews.principles(connection)
+    query = query.where(principles.c.id.not_in(sorted(gone)))
+    total = connection.execute(select(func.count()).select_from(query.subquery())).scalar_one()
+    order = query.order_by(principles.c.rank.desc(), principles.c.id).limit(wanted.limit)
+    ids = list(connection.execute(order).scalars())
+    known = set(ids)
+    found = [each for each in links.touching(connection, known) if known.issuperset(each.pair)]
+    some = tuple(each for each in found if wanted.takes(each))
+    ends = {end for each in some for end in each.pair}
+    return Graph(tuple(each for each in ids if each in ends), some, int(total))
+
+
+def _is_linked(wanted: LinkFilter) -> ColumnElement[bool]:
+    """Return the condition that a principle has a link that is wanted."""
+    rows = principle_links
+    some = (
+        select(rows.c.source_id)
+        .where(rows.c.type.in_(map(str, wanted.kinds)))
+        .where(rows.c.strength >= wanted.least)
+    )
+    return or_(
+        *(
+            exists(some.where(end == principles.c.id))
+            for end in (rows.c.source_id, rows.c.target_id)
+        )
+    )
+
+
+def _standing(
+    connection: Connection, ids: Iterable[str], statuses: Collection[PrincipleStatus]
+) -> set[str]:
+    """Return those of the principles that stand so."""
+    query = select(principles.c.id).where(principles.c.id.in_(list(ids)))
+    return set(
+        connection.execute(query.where(principles.c.status.in_(map(str, statuses)))).scalars()
+    )
+
+
+_PRINCIPLES = "SELECT id, content, domains, tags, text_hash, linked FROM principles ORDER BY id"
+
+#: What stands above the words, and whether they are a whole section.
+_WORDS = (
+    "SELECT id, heading, granularity FROM insights WHERE id IN (SELECT value FROM json_each(?))"
+)
+
+#: Where they hold, as far as files still say them.
+_SCOPES = (
+    "SELECT DISTINCT said_id, scope FROM insight_sources WHERE withdrawn_at IS NULL"
+    " AND said_id IN (SELECT value FROM json_each(?))"
+)
+
+#: What was said about pairs of which both are among them.
+_VERDICTS = (
+    "SELECT insight_a, insight_b, type, status <> 'unresolved' AND kept_id IS NULL, decided_by,"
+    " reason FROM contradictions"
+    " WHERE insight_a IN (SELECT value FROM json_each(?1))"
+    " AND insight_b IN (SELECT value FROM json_each(?1)) ORDER BY insight_a, insight_b"
+)
+
+#: What ids of principles and of insights begin with.
+_PRINCIPLE, _INSIGHT = "pri_", "ins_"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One principle that may be linked; `linked` is what its links were drawn of, if they were."""
+
+    subject: Subject
+    text_hash: bytes
+    linked: bytes | None = None
+
+    @property
+    def id(self) -> str:
+        """The principle's id."""
+        return self.subject.id
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """All principles as of one moment, by id, and the vectors of those that have one."""
+
+    nodes: Mapping[str, Node]
+    rows: Mapping[str, Matrix]
+
+
+def shelf(
+    connection: Connection,
+    model: str,
+    *,
+    made: Sequence[Principle] = (),
+    rows: Mapping[bytes, Matrix] | None = None,
+    gone: Collection[str] = (),
+) -> Shelf:
+    """Return the principles as they will be with those that were `made` and without the `gone`.
+
+    `rows` are vectors by the hash of their text that the ledger has not got yet.
+    """
+    known: dict[str, _Row] = {each.id: each for each in _known(connection)}
+    known |= {each.id: _made(each, known.get(each.id)) for each in made}
+    kept = [each for _, each in sorted(known.items()) if each.id not in gone]
+    insights = [_insight(each.id) for each in kept]
+    claims = _claims(connection, insights)
+    verdicts = _verdicts(connection, insights)
+    nodes = {each.id: _node(each, claims, verdicts) for each in kept}
+    stored = stored_vectors(connection, model, [each.text_hash for each in kept])
+    stored |= rows or {}
+    found = {each.id: stored[each.text_hash] for each in kept if each.text_hash in stored}
+    return Shelf(nodes, {each: np.asarray(row, np.float32) for each, row in found.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """What a principle itself says."""
+
+    id: str
+    content: str
+    domains: frozenset[str]
+    tags: frozenset[str]
+    text_hash: bytes
+    linked: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """What is known of the insight whose words a principle has."""
+
+    heading: str | None
+    is_section: bool
+    scopes: frozenset[str]
+
+
+_NOTHING = _Words(None, is_section=False, scopes=frozenset())
+
+
+def _known(connection: Connection) -> list[_Row]:
+    """Return what all principles of the ledger say."""
+    return [
+        _Row(
+            name,
+            given_text(content) or "",
+            frozenset(json.loads(domains)),
+            frozenset(json.loads(tags)),
+            text_hash,
+            linked,
+        )
+        for name, content, domains, tags, text_hash, linked in driver_of(connection).execute(
+            _PRINCIPLES
+        )
+    ]
+
+
+def _made(principle: Principle, before: _Row | None) -> _Row:
+    """Return a principle that is about to be written."""
+    return _Row(
+        principle.id,
+        principle.content,
+        frozenset(principle.domains),
+        frozenset(principle.tags),
+        principle.text_hash,
+        before.linked if before else None,
+    )
+
+
+def _claims(connection: Connection, insights: Sequence[str]) -> dict[str, _Words]:
+    """Return what is known of insights, by the id of their principle."""
+    driver, asked = driver_of(connection), (json.dumps(insights),)
+    scopes: dict[str, set[str]] = {}
+    for said, scope in driver.execute(_SCOPES, asked):
+        scopes.setdefault(said, set()).add(given_text(scope) or "")
+    return {
+        _principle(name): _Words(
+            given_text(heading),
+            is_section=granularity == Granularity.SECTION,
+            scopes=frozenset(scopes.get(name, ())),
+        )
+        for name, heading, granularity in driver.execute(_WORDS, asked)
+    }
+
+
+def _verdicts(
+    connection: Connection, insights: Sequence[str]
+) -> dict[str, list[tuple[str, Judgement]]]:
+    """Return what was said about pairs, by the id of the principle that has the lesser insight."""
+    found: dict[str, list[tuple[str, Judgement]]] = {}
+    for row in driver_of(connection).execute(_VERDICTS, (json.dumps(insights),)):
+        one, other = _principle(row[0]), _principle(row[1])
+        found.setdefault(one, []).append((other, _judgement(row)))
+    return found
+
+
+def _judgement(row: sqlite3.Row | tuple[Any, ...]) -> Judgement:
+    """Return what the ledger keeps of a pair, of which both hold where a person said so."""
+    _, _, kind, is_peace, decider, reason = row
+    if is_peace:
+        return Judgement(Relation.RELATED, Decider.PERSON, "a person found that both may hold")
+    return Judgement(
+        Relation.CONTRADICTION, Decider(decider), given_text(reason) or "", Conflict(kind)
+    )
+
+
+def _node(
+    row: _Row,
+    claims: Mapping[str, _Words],
+    verdicts: Mapping[str, Sequence[tuple[str, Judgement]]],
+) -> Node:
+    """Return a principle as it is linked; what holds in all of a project holds everywhere in it."""
+    words = claims.get(row.id, _NOTHING)
+    scope = "" if "" in words.scopes else min(words.scopes, default="")
+    subject = Subject(
+        row.id,
+        Claim(row.content, words.heading, scope),
+        row.domains,
+        row.tags,
+        tuple(verdicts.get(row.id, ())),
+        is_section=words.is_section,
+    )
+    return Node(subject, row.text_hash, row.linked)
+
+
+def _insight(principle_id: str) -> str:
+    """Return the id of the insight whose words a principle has."""
+    return _INSIGHT + principle_id.removeprefix(_PRINCIPLE)
+
+
+def _principle(insight_id: str) -> str:
+    """Return the id of the principle that has an insight's words."""
+    return _PRINCIPLE + insight_id.removeprefix(_INSIGHT)

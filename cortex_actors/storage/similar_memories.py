@@ -1,0 +1,409 @@
+"""Vicinity: the memories of one scope that are nearest to a vector, and which it already has.
+
+Only what one agent said in one realm, one conversation and one role is ever compared, and of a
+bridge only what the same agents may read: nothing that is merged reaches a new reader. A scope of
+few memories is compared as a whole; of a large one the planned search names more than are wanted,
+and what lies in the scope is taken. It is compared as a whole where these are too few, so that the
+answer never depends on the way.
+
+Conflicts: pairs of memories that cannot both hold.
+
+A conflict stands while nobody has said that both are to be kept, and while both are active: it ends
+by itself when one of them is superseded, archived or merged, and stands again when that one comes
+back. So no change of a state has to be told to this table. Every function takes the connection of a
+transaction it is part of.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from sqlalchemy import Connection, Row, Select, and_, func, select, update
+from sqlalchemy.dialects.sqlite import insert as upsert
+
+from cortex_actors.domain.insight import Decider
+from cortex_actors.domain.memory import MemoryStatus, Place, Realm
+from cortex_actors.storage import memory_history, memory_records
+from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.memory_records import COLLECTIONS, readable
+from cortex_actors.storage.schema import memories, memory_agents, memory_conflicts, passages
+from cortex_actors.storage.search.dense import LISTS, Asked, Dense
+from cortex_actors.storage.tables.columns import chunks, given_text, stored_text
+from cortex_actors.storage.tables.memory import MERGEABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from numpy.typing import NDArray
+    from sqlalchemy import ColumnElement
+
+    from cortex_actors.domain.memory import Memory
+    from cortex_actors.storage.embeddings import Matrix
+    from cortex_actors.storage.matrix import VectorMatrix
+    from cortex_actors.storage.search.dense import Neighbours
+
+
+#: Memories of a scope up to which it is compared as a whole: gathering them takes 2 ms.
+SMALL = 1_000
+
+#: Neighbours that the planned search names beyond those wanted: others' are among them.
+_SPARE = 32
+
+#: The list of memories' own texts.
+_ALONE = next(iter(LISTS))
+
+_LEAVES = (
+    "WITH RECURSIVE down(id) AS (SELECT id FROM memories WHERE id = ?"
+    " UNION SELECT m.id FROM down JOIN memories AS m ON m.merged_into = down.id)"
+    " SELECT m.id, v.vector FROM down JOIN memories AS m ON m.id = down.id"
+    " LEFT JOIN vectors AS v ON v.text_hash = m.text_hash AND v.model = ?"
+    " WHERE NOT EXISTS (SELECT 1 FROM memories AS p WHERE p.merged_into = m.id) ORDER BY m.id"
+)
+
+#: Where memories lie. The conditions of a scope are compared afterwards: with them SQLite goes
+#: through all of the scope and looks for each in the list.
+_PLACES = (
+    "SELECT m.id, m.type, m.status, m.realm, m.agent_id, m.thread, m.role"
+    " FROM json_each(?) AS wanted CROSS JOIN memories AS m ON m.id = wanted.value"
+)
+
+#: What has a text; by the hash alone, because SQLite prefers the index of the agent, and goes
+#: through all of the scope there.
+_SAYING = (
+    "SELECT id, type, status, realm, agent_id, thread FROM memories"
+    " INDEXED BY memories_by_text WHERE text_hash = ? ORDER BY status, id"
+)
+
+#: The rows of a scope, but of a bridge: those alone, and not all without a thread, or all that an
+#: agent ever said. With the words written out, because SQLite takes the index for no others.
+_KINDS = ", ".join(f"'{each}'" for each in MERGEABLE)
+_SCOPE = (
+    "FROM memories AS m INDEXED BY memories_said_once {join}"
+    " WHERE m.realm = ?1 AND m.agent_id = ?2 AND m.thread = ?3 AND m.role = ?4"
+    f" AND m.status = 'active' AND m.type IN ({_KINDS}) AND m.realm <> 'bridge'"
+)
+_COUNT = f"SELECT count(*) FROM (SELECT 1 {_SCOPE.format(join='')} LIMIT {SMALL + 1})"  # noqa: S608 - ours
+_WHOLE = (
+    "SELECT p.id "
+    f"{_SCOPE.format(join='CROSS JOIN passages AS p ON p.item_id = m.id')}"
+    " AND p.collection = ?5 AND p.place <> 'paired'"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Within which memories are one when they say the same.
+
+    Attributes:
+        named: of a bridge, who may read it beside its agent; nobody otherwise.
+
+    """
+
+    realm: Realm
+    agent_id: str
+    thread: str
+    role: str
+    named: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, memory: Memory) -> Scope:
+        """Return the scope of a memory."""
+        named = frozenset(memory.related) if memory.realm is Realm.BRIDGE else frozenset[str]()
+        named -= {memory.agent_id}
+        return cls(memory.realm, memory.agent_id, memory.thread, memory.role, named)
+
+
+class Neighbour(NamedTuple):
+    """A memory near a vector."""
+
+    memory_id: str
+    cosine: float
+
+
+class Vicinity:
+    """Finds what is near in the vectors of one model, through the matrix that searches use."""
+
+    def __init__(self, query: Neighbours, *, model: str, matrix: VectorMatrix) -> None:
+        """Ask the index through `query` where that is quicker."""
+        self._dense = Dense(query, model=model, matrix=matrix)
+        self._model = model
+        #: Scopes that were found to be large: counting them again would cost what it saves.
+        self._large: set[Scope] = set()
+
+    async def ask(self, vector: Matrix, scope: Scope, *, most: int) -> Asked:
+        """Ask the index where it is worth it; return what `near` needs. Never fails."""
+        return await self._dense.ask(
+            vector,
+            model=self._model,
+            depth=most + _SPARE,
+            filtered=scope not in self._large,
+            collections=(COLLECTIONS[scope.realm],),
+        )
+
+    def near(
+        self,
+        connection: Connection,
+        asked: Asked,
+        scope: Scope,
+        *,
+        most: int,
+        but: Collection[str] = (),
+    ) -> list[Neighbour]:
+        """Return the nearest active memories of a scope, best first, ties by id.
+
+        `but` are left out. In a read transaction, on its thread.
+        """
+        wanted = most + len(but)
+        if self._is_large(connection, scope):
+            found = self._dense.near(connection, asked, None).lists[_ALONE]
+            mine = _within(connection, scope, [each.item_id for each in found])
+            kept = [Neighbour(n.item_id, n.score) for n in found if n.item_id in mine]
+            if len(kept) >= wanted or len(found) < asked.depth:
+                return [each for each in kept if each.memory_id not in but][:most]
+        whole = self._dense.near(connection, asked, _whole(connection, scope)).lists[_ALONE]
+        mine = _within(connection, scope, [each.item_id for each in whole])
+        return [
+            Neighbour(each.item_id, each.score)
+            for each in whole
+            if each.item_id in mine and each.item_id not in but
+        ][:most]
+
+    def leaves(self, connection: Connection, memory_id: str) -> dict[str, bytes | None]:
+        """Return everything that was said in the end of what a memory says, with its vector."""
+        rows = driver_of(connection).execute(_LEAVES, (memory_id, self._model))
+        return dict(rows.fetchall())
+
+    def _is_large(self, connection: Connection, scope: Scope) -> bool:
+        """Tell whether a scope has more memories than are compared as a whole."""
+        if scope in self._large:
+            return True
+        count = _count(connection, scope)
+        if count > SMALL:
+            self._large.add(scope)
+        return count > SMALL
+
+
+def find_active(connection: Connection, scope: Scope, text_hash: bytes) -> str | None:
+    """Return the active memory of a scope that has a text, or that has become of one that had."""
+    states = (MemoryStatus.ACTIVE, MemoryStatus.MERGED)
+    ids = _of_readers(connection, scope, _saying(connection, scope, text_hash, states=states))
+    now = memory_history.current(connection, ids)
+    return next((now[each] for each in ids if now[each] is not None), None)
+
+
+def says(connection: Connection, scope: Scope, text_hash: bytes) -> str | None:
+    """Return the active memory of a scope that has exactly a text."""
+    states = (MemoryStatus.ACTIVE,)
+    ids = _saying(connection, scope, text_hash, states=states)
+    return next(iter(_of_readers(connection, scope, ids)), None)
+
+
+def _saying(
+    connection: Connection,
+    scope: Scope,
+    text_hash: bytes,
+    *,
+    states: tuple[MemoryStatus, ...],
+) -> list[str]:
+    """Return the memories of a scope that have exactly a text, ordered by their state and id.
+
+    Whatever their role, which is part of the text.
+    """
+    here = (scope.realm, scope.agent_id, scope.thread)
+    found = driver_of(connection).execute(_SAYING, (text_hash,))
+    return [
+        name
+        for name, kind, status, *place in found
+        if status in states and kind in MERGEABLE and tuple(place) == here
+    ]
+
+
+def _within(connection: Connection, scope: Scope, ids: Collection[str]) -> set[str]:
+    """Return which of those memories are active and lie in a scope."""
+    found = driver_of(connection).execute(_PLACES, (json.dumps(list(ids)),))
+    here = (MemoryStatus.ACTIVE, scope.realm, scope.agent_id, scope.thread, scope.role)
+    mine = [name for name, kind, *place in found if tuple(place) == here and kind in MERGEABLE]
+    return set(_of_readers(connection, scope, mine))
+
+
+def _of_readers(connection: Connection, scope: Scope, ids: Iterable[str]) -> list[str]:
+    """Return, of a bridge's memories, those that the same agents may read."""
+    some = list(ids)
+    if scope.realm is not Realm.BRIDGE or not some:
+        return some
+    found = memory_records.read(connection, some, MemoryStatus)
+    return [each for each in some if each in found and Scope.of(found[each]).named == scope.named]
+
+
+def _count(connection: Connection, scope: Scope) -> int:
+    """Return how many memories a scope has, as far as that is of interest."""
+    if scope.realm is Realm.BRIDGE:
+        some = select(memories.c.id).where(_is_in(scope)).limit(SMALL + 1).subquery()
+        return int(connection.execute(select(func.count()).select_from(some)).scalar_one())
+    place = (scope.realm, scope.agent_id, scope.thread, scope.role)
+    return int(driver_of(connection).execute(_COUNT, tuple(map(stored_text, place))).fetchone()[0])
+
+
+def _whole(connection: Connection, scope: Scope) -> NDArray[np.int64]:
+    """Return the numbers of the passages of a scope's memories."""
+    if scope.realm is Realm.BRIDGE:
+        return np.array(connection.execute(_passages(scope)).scalars().all(), np.int64)
+    place = (scope.realm, scope.agent_id, scope.thread, scope.role, COLLECTIONS[scope.realm])
+    rows = driver_of(connection).execute(_WHOLE, tuple(map(stored_text, place))).fetchall()
+    return np.array([number for (number,) in rows], np.int64)
+
+
+def _is_in(scope: Scope) -> ColumnElement[bool]:
+    """Return the condition that a memory is active and lies in a scope."""
+    return and_(memories.c.status == MemoryStatus.ACTIVE, *_conditions(scope))
+
+
+def _conditions(scope: Scope) -> list[ColumnElement[bool]]:
+    """Return the conditions of a scope, but for who may read a bridge."""
+    row = memories.c
+    return [
+        row.realm == scope.realm,
+        row.agent_id == scope.agent_id,
+        row.thread == scope.thread,
+        row.role == scope.role,
+        row.type.in_(MERGEABLE),
+    ]
+
+
+def _passages(scope: Scope) -> Select[Any]:
+    """Return the query for the passages of a bridge's memories."""
+    here = passages.c.collection == COLLECTIONS[scope.realm]
+    query = select(passages.c.id).join(memories, memories.c.id == passages.c.item_id)
+    query = query.where(here, passages.c.place != Place.PAIRED, _is_in(scope))
+    for agent in sorted(scope.named):
+        reads = select(memory_agents.c.memory_id).where(memory_agents.c.agent_id == agent)
+        query = query.where(memories.c.id.in_(reads))
+    return query
+
+
+_LEFT, _RIGHT = memory_conflicts.c.left_id, memory_conflicts.c.right_id
+
+#: Every search runs it: building it each time would cost more than it does.
+_STANDING = (
+    "SELECT left_id, right_id, reason FROM memory_conflicts AS c WHERE ended_at IS NULL"
+    " AND (left_id IN (SELECT value FROM json_each(?1))"
+    " OR right_id IN (SELECT value FROM json_each(?1)))"
+    " AND EXISTS (SELECT 1 FROM memories WHERE status = 'active' AND id = c.left_id)"
+    " AND EXISTS (SELECT 1 FROM memories WHERE status = 'active' AND id = c.right_id)"
+    " ORDER BY left_id, right_id"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Two memories that cannot both hold, `left` being the lesser id.
+
+    Attributes:
+        decided_by: the layer that says so.
+        ended_at: UTC microseconds when somebody kept both; None until then.
+
+    """
+
+    left: str
+    right: str
+    decided_by: Decider
+    reason: str
+    found_at: int
+    ended_at: int | None = None
+
+
+def note_conflict(
+    connection: Connection, left: str, right: str, *, by: Decider, reason: str, at: int
+) -> bool:
+    """Write down that two memories cannot both hold; False where that was known, or decided."""
+    one, other = sorted((left, right))
+    row = {
+        "left_id": one,
+        "right_id": other,
+        "decided_by": by,
+        "reason": reason,
+        "found_at": at,
+    }
+    known = upsert(memory_conflicts).values(row).on_conflict_do_nothing()
+    return connection.execute(known).rowcount > 0
+
+
+def keep_both(connection: Connection, left: str, right: str, at: int) -> bool:
+    """End a conflict for good: both hold; False where there is none between them."""
+    one, other = sorted((left, right))
+    row = memory_conflicts.c
+    statement = update(memory_conflicts).where(
+        row.left_id == one, row.right_id == other, row.ended_at.is_(None)
+    )
+    return connection.execute(statement.values(ended_at=at)).rowcount > 0
+
+
+def is_kept(connection: Connection, left: str, right: str) -> bool:
+    """Tell whether somebody has said that two memories hold which were found to conflict."""
+    one, other = sorted((left, right))
+    row = memory_conflicts.c
+    query = select(row.left_id).where(
+        row.left_id == one, row.right_id == other, row.ended_at.is_not(None)
+    )
+    return connection.execute(query).first() is not None
+
+
+def standing(connection: Connection, ids: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
+    """Return (the other memory, why) for each that is in a conflict which stands."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    wanted = list(dict.fromkeys(ids))
+    for some in chunks(wanted):
+        for left, right, why in driver_of(connection).execute(_STANDING, (json.dumps(some),)):
+            for mine, other in ((left, right), (right, left)):
+                if mine in some:
+                    found.setdefault(mine, []).append((other, given_text(why) or ""))
+    return found
+
+
+def list_conflicts(
+    connection: Connection, *, reader: str | None = None, limit: int = 50, skip: int = 0
+) -> list[Conflict]:
+    """Return the conflicts that stand, newest first; with a reader, those of what it may read."""
+    query = _read_by(_open(select(memory_conflicts)), reader)
+    query = query.order_by(memory_conflicts.c.found_at.desc(), _LEFT, _RIGHT)
+    return [_conflict(row) for row in connection.execute(query.limit(limit).offset(skip))]
+
+
+def count_conflicts(connection: Connection, reader: str | None = None) -> int:
+    """Return how many conflicts stand."""
+    query = _read_by(_open(select(func.count()).select_from(memory_conflicts)), reader)
+    return int(connection.execute(query).scalar_one())
+
+
+def _open(query: Select[Any]) -> Select[Any]:
+    """Return a query for conflicts that stand."""
+    active = select(memories.c.id).where(memories.c.status == MemoryStatus.ACTIVE)
+    return query.where(
+        memory_conflicts.c.ended_at.is_(None),
+        active.where(memories.c.id == _LEFT).exists(),
+        active.where(memories.c.id == _RIGHT).exists(),
+    )
+
+
+def _read_by(query: Select[Any], reader: str | None) -> Select[Any]:
+    """Return a query for conflicts whose two memories somebody may read."""
+    allowed = select(memories.c.id).where(readable(reader))
+    return query.where(
+        allowed.where(memories.c.id == _LEFT).exists(),
+        allowed.where(memories.c.id == _RIGHT).exists(),
+    )
+
+
+def _conflict(row: Row[Any]) -> Conflict:
+    """Return a row as a conflict."""
+    return Conflict(
+        left=row.left_id,
+        right=row.right_id,
+        decided_by=Decider(row.decided_by),
+        reason=row.reason,
+        found_at=row.found_at,
+        ended_at=row.ended_at,
+    )

@@ -1,0 +1,401 @@
+"""Convergences: what agents were found to say alike, and which posts have still to be compared.
+
+Every function takes the connection of a transaction it is part of. A group is told of once, for
+ever, whoever asks and however often: events are pruned after a while, these rows are not.
+
+Threads: what agents say to one another in the village and on bridges, in its order.
+
+Every function takes the connection of a transaction it is part of. A thread is a name; whatever is
+said under it in the village, or on a bridge that whoever asks may read, is part of it. `reader` is
+who asks: None for the owner, who reads everything.
+
+Near posts: what agents said that is nearest to a vector, with the vectors it is compared by.
+
+A search by meaning alone, through the matrix that every search shares: what one may not read is
+left out before anything is ranked, and nothing is counted as read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sqlalchemy import ColumnElement, Connection, and_, delete, exists, func, insert, or_, select
+from sqlalchemy.dialects.sqlite import insert as insert_new
+
+from cortex_actors.domain.memory import Convergence, MemoryStatus, Place, Realm
+from cortex_actors.errors import IndexDown
+from cortex_actors.storage import embeddings, memory_records
+from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.memory_records import by_id, readable
+from cortex_actors.storage.schema import (
+    convergence_memories,
+    convergences,
+    memories,
+    memory_replies,
+    passages,
+    posts_due,
+    vectors,
+)
+from cortex_actors.storage.schema import memories as memory_rows
+from cortex_actors.storage.search.dense import Asked, Dense
+from cortex_actors.storage.tables.columns import chunks
+from cortex_actors.storage.tables.memory import MERGEABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from cortex_actors.domain.memory import Memory
+    from cortex_actors.storage.embeddings import Matrix
+    from cortex_actors.storage.matrix import VectorMatrix
+
+
+#: Memories that make a group.
+FEWEST = 2
+
+_MEMBERS = convergence_memories.c
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A group that was told of: its posts, how many agents they are by, how alike, and when."""
+
+    id: int
+    kind: Convergence
+    likeness: float
+    found_at: int
+    memory_ids: tuple[str, ...]
+
+
+def wait(connection: Connection, ids: Iterable[str]) -> None:
+    """Let posts be compared with what other agents say as soon as that can be done."""
+    rows = [{"memory_id": each} for each in ids]
+    if rows:
+        connection.execute(insert_new(posts_due).on_conflict_do_nothing(), rows)
+
+
+def ready(connection: Connection, model: str, *, limit: int) -> list[str]:
+    """Return posts that can be compared in the vectors of a model, oldest first.
+
+    Among them are those that are found no more: there is nothing left to wait for.
+    """
+    own = and_(vectors.c.text_hash == memories.c.text_hash, vectors.c.model == model)
+    query = select(posts_due.c.memory_id).join(memories).outerjoin(vectors, own)
+    query = query.where(or_(memories.c.status != MemoryStatus.ACTIVE, vectors.c.seq.is_not(None)))
+    query = query.order_by(memories.c.created_at, memories.c.id).limit(limit)
+    return list(connection.execute(query).scalars())
+
+
+def count_waiting(connection: Connection) -> int:
+    """Return how many posts have still to be compared."""
+    found = driver_of(connection).execute("SELECT count(*) FROM posts_due").fetchone()
+    return int(found[0])
+
+
+def compared(connection: Connection, ids: Iterable[str]) -> None:
+    """Note that posts were compared."""
+    for some in chunks(list(ids)):
+        connection.execute(delete(posts_due).where(posts_due.c.memory_id.in_(some)))
+
+
+def tell(
+    connection: Connection,
+    ids: Collection[str],
+    *,
+    kind: Convergence,
+    likeness: float,
+    at: int,
+) -> bool:
+    """Write down that posts say alike; False when that is known, or one of them is no more.
+
+    What is part of a larger group is known; a group that grows is told of again.
+    """
+    if not _are_active(connection, ids) or is_known(connection, ids):
+        return False
+    row = {"kind": kind, "likeness": min(1.0, likeness), "found_at": at}
+    (number,) = connection.execute(insert(convergences), row).inserted_primary_key or (0,)
+    connection.execute(
+        insert(convergence_memories),
+        [{"convergence_id": number, "memory_id": each} for each in sorted(set(ids))],
+    )
+    return True
+
+
+def is_known(connection: Connection, ids: Collection[str]) -> bool:
+    """Tell whether a group was told of that all those posts are in."""
+    wanted = set(ids)
+    query = (
+        select(_MEMBERS.convergence_id)
+        .where(_MEMBERS.memory_id.in_(wanted))
+        .group_by(_MEMBERS.convergence_id)
+        .having(func.count() == len(wanted))
+        .limit(1)
+    )
+    return connection.execute(query).first() is not None
+
+
+def listed(connection: Connection, reader: str | None, *, limit: int) -> list[Told]:
+    """Return the groups told of last, newest first: those whose every post somebody may read."""
+    query = select(convergences).where(_readable(reader)).order_by(convergences.c.id.desc())
+    rows = connection.execute(query.limit(limit)).all()
+    members = _members(connection, [row.id for row in rows])
+    return [
+        Told(row.id, Convergence(row.kind), row.likeness, row.found_at, members[row.id])
+        for row in rows
+    ]
+
+
+def counts(connection: Connection, reader: str | None) -> dict[str, int]:
+    """Return how many groups of each kind somebody may know of."""
+    query = select(convergences.c.kind, func.count()).where(_readable(reader))
+    rows = connection.execute(query.group_by(convergences.c.kind))
+    found = {str(kind): int(count) for kind, count in rows}
+    return {kind: found.get(kind, 0) for kind in Convergence}
+
+
+def forget(connection: Connection, ids: Sequence[str]) -> None:
+    """Leave memories out that are forgotten; a group of which one is left is none any more."""
+    compared(connection, ids)
+    for some in chunks(list(ids)):
+        connection.execute(delete(convergence_memories).where(_MEMBERS.memory_id.in_(some)))
+    left = select(func.count()).where(_MEMBERS.convergence_id == convergences.c.id)
+    gone = select(convergences.c.id).where(left.scalar_subquery() < FEWEST)
+    numbers = list(connection.execute(gone).scalars())
+    for part in chunks(numbers):
+        connection.execute(delete(convergence_memories).where(_MEMBERS.convergence_id.in_(part)))
+        connection.execute(delete(convergences).where(convergences.c.id.in_(part)))
+
+
+def _are_active(connection: Connection, ids: Collection[str]) -> bool:
+    """Tell whether all those memories are found, and make a group."""
+    wanted = set(ids)
+    query = select(func.count()).where(
+        memories.c.id.in_(wanted), memories.c.status == MemoryStatus.ACTIVE
+    )
+    return len(wanted) >= FEWEST and len(wanted) == connection.execute(query).scalar_one()
+
+
+def _readable(reader: str | None) -> Any:
+    """Return the condition that somebody may read every post of a group."""
+    kept = exists().where(
+        _MEMBERS.convergence_id == convergences.c.id,
+        memories.c.id == _MEMBERS.memory_id,
+        ~readable(reader),
+    )
+    return ~kept
+
+
+def _members(connection: Connection, numbers: Sequence[int]) -> dict[int, tuple[str, ...]]:
+    """Return the posts of each group, by id."""
+    query = select(_MEMBERS.convergence_id, _MEMBERS.memory_id).order_by(_MEMBERS.memory_id)
+    found: dict[int, list[str]] = {number: [] for number in numbers}
+    for number, memory_id in connection.execute(query.where(_MEMBERS.convergence_id.in_(numbers))):
+        found[number].append(memory_id)
+    return {number: tuple(some) for number, some in found.items()}
+
+
+#: Where agents speak to one another.
+SPOKEN = (Realm.VILLAGE, Realm.BRIDGE)
+
+_ROWS = memories.c
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A conversation: its name, who took part, and from when to when (UTC microseconds)."""
+
+    id: str
+    posts: int
+    agents: tuple[str, ...]
+    first_at: int
+    last_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """How much was said: by realm, by agent and by type."""
+
+    realms: dict[str, int]
+    agents: dict[str, int]
+    types: dict[str, int]
+
+
+def posts(
+    connection: Connection, thread: str, *, reader: str | None, limit: int
+) -> tuple[list[Memory], int]:
+    """Return the newest posts of a thread, oldest first, and how many there are in all."""
+    mine = and_(_ROWS.thread == thread, said(reader))
+    newest = select(_ROWS.id).where(mine).order_by(_ROWS.created_at.desc(), _ROWS.id.desc())
+    ids = list(connection.execute(newest.limit(limit)).scalars())[::-1]
+    found = by_id(connection, ids)
+    total = connection.execute(select(func.count()).select_from(memories).where(mine)).scalar_one()
+    return [found[each] for each in ids], int(total)
+
+
+def list_threads(
+    connection: Connection, reader: str | None, *, limit: int, skip: int = 0
+) -> tuple[list[Thread], int]:
+    """Return the threads, the one spoken in last first, and how many there are in all."""
+    mine = and_(_ROWS.thread != "", said(reader))
+    last = func.max(_ROWS.created_at)
+    query = select(_ROWS.thread, func.count(), func.min(_ROWS.created_at), last).where(mine)
+    query = query.group_by(_ROWS.thread).order_by(last.desc(), _ROWS.thread)
+    rows = connection.execute(query.limit(limit).offset(skip)).all()
+    agents = _agents(connection, [name for name, *_ in rows], reader)
+    total = select(func.count(func.distinct(_ROWS.thread))).where(mine)
+    found = [Thread(name, n, agents[name], first, at) for name, n, first, at in rows]
+    return found, int(connection.execute(total).scalar_one())
+
+
+def answers(
+    connection: Connection, ids: Iterable[str], *, reader: str | None
+) -> dict[str, tuple[str, ...]]:
+    """Return which posts answer each of those, in their order; only what may be read."""
+    found: dict[str, tuple[str, ...]] = {}
+    query = (
+        select(memory_replies.c.replied_id, _ROWS.id)
+        .join(memories, _ROWS.id == memory_replies.c.memory_id)
+        .where(said(reader))
+        .order_by(_ROWS.created_at, _ROWS.id)
+    )
+    for some in chunks(dict.fromkeys(ids)):
+        for replied, answer in connection.execute(
+            query.where(memory_replies.c.replied_id.in_(some))
+        ):
+            found[replied] = (*found.get(replied, ()), answer)
+    return found
+
+
+def joined(connection: Connection, ids: Iterable[str], *, beside: Memory) -> str:
+    """Return the thread of the first of some memories that is in one, where another may join it.
+
+    Empty without one: that of another realm, or of a bridge that not all may read who read the one
+    `beside` it, is a name that others might not know.
+    """
+    wanted = list(dict.fromkeys(ids))
+    known = memory_records.read(connection, wanted, MemoryStatus)
+    found = (known[each] for each in wanted if each in known)
+    return next((each.thread for each in found if each.thread and _leads(each, beside)), "")
+
+
+def _leads(known: Memory, beside: Memory) -> bool:
+    """Whether all who may read a memory may read another one of its realm, too."""
+    if known.realm is not beside.realm:
+        return False
+    return known.readers is None or (beside.readers or frozenset()) <= known.readers
+
+
+def stated(connection: Connection, memory: Memory, text_hash: bytes) -> str | None:
+    """Return the active memory with the same words in the same place; None without one."""
+    query = select(_ROWS.id).where(
+        _ROWS.text_hash == text_hash,
+        _ROWS.realm == memory.realm,
+        _ROWS.agent_id == memory.agent_id,
+        _ROWS.thread == memory.thread,
+        _ROWS.type.in_(MERGEABLE),
+        _ROWS.status == MemoryStatus.ACTIVE,
+    )
+    return connection.execute(query.limit(1)).scalar()
+
+
+def spoken(connection: Connection, reader: str | None) -> Spoken:
+    """Return how much was said."""
+    found = []
+    for column in (_ROWS.realm, _ROWS.agent_id, _ROWS.type):
+        query = select(column, func.count()).where(said(reader)).group_by(column).order_by(column)
+        found.append({str(word): int(n) for word, n in connection.execute(query)})
+    return Spoken(*found)
+
+
+def said(reader: str | None) -> ColumnElement[bool]:
+    """Return the condition on a row of `memories` that it is a post that may be read."""
+    return and_(_ROWS.realm.in_(SPOKEN), _ROWS.status == MemoryStatus.ACTIVE, readable(reader))
+
+
+def _agents(
+    connection: Connection, names: list[str], reader: str | None
+) -> dict[str, tuple[str, ...]]:
+    """Return who took part in each of those threads, by id."""
+    query = select(_ROWS.thread, _ROWS.agent_id).where(_ROWS.thread.in_(names), said(reader))
+    found: dict[str, set[str]] = {name: set() for name in names}
+    for name, agent in connection.execute(query.distinct()):
+        found[name].add(agent)
+    return {name: tuple(sorted(some)) for name, some in found.items()}
+
+
+#: The list of a search in which a text stands alone.
+_ALONE = "dense_alone"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Post:
+    """A post, its vector, and its cosine with what it was looked for by."""
+
+    memory: Memory
+    row: Matrix
+    cosine: float = 1.0
+
+
+class NearPosts:
+    """Finds posts in the vectors of one model."""
+
+    def __init__(self, matrix: VectorMatrix) -> None:
+        """Look into that matrix."""
+        self.model = matrix.model
+        self._dense = Dense(_no_index, model=matrix.model, matrix=matrix)
+
+    def near(
+        self,
+        connection: Connection,
+        row: Matrix,
+        *,
+        reader: str | None,
+        most: int,
+        floor: float,
+        but: str | None = None,
+    ) -> list[Post]:
+        """Return the nearest posts that somebody may read, best first; none below `floor`.
+
+        `but` is an agent whose own posts are left out. In a read transaction, on its thread.
+        """
+        allowed = (
+            select(passages.c.id)
+            .join(memory_rows, memory_rows.c.id == passages.c.item_id)
+            .where(
+                passages.c.collection.in_([memory_records.COLLECTIONS[realm] for realm in SPOKEN]),
+                passages.c.place != Place.PAIRED,
+                said(reader),
+            )
+        )
+        if but is not None:
+            allowed = allowed.where(memory_rows.c.agent_id != but)
+        flat = np.ascontiguousarray(row, np.float32).reshape(-1)
+        answer = self._dense.near(connection, Asked(flat, self.model, most), allowed)
+        found = {each.item_id: each.score for each in answer.lists[_ALONE] if each.score >= floor}
+        known = {each.memory.id: each for each in self.posts(connection, list(found))}
+        return [
+            Post(known[name].memory, known[name].row, score)
+            for name, score in found.items()
+            if name in known
+        ]
+
+    def posts(self, connection: Connection, ids: Sequence[str]) -> list[Post]:
+        """Return those of some memories that may be found and have a vector, in that order."""
+        live = memory_records.by_id(connection, ids)
+        query = (
+            select(memory_rows.c.id, vectors.c.vector)
+            .join(vectors, vectors.c.text_hash == memory_rows.c.text_hash)
+            .where(memory_rows.c.id.in_(list(live)), vectors.c.model == self.model)
+        )
+        found: dict[str, bytes] = {row.id: row.vector for row in connection.execute(query)}
+        if not found:
+            return []
+        rows, sound = embeddings.rows(list(found.values()), embeddings.usual_length(found.values()))
+        whole = {name: rows[at] for at, name in enumerate(found) if sound[at]}
+        return [Post(live[each], whole[each]) for each in ids if each in live and each in whole]
+
+
+async def _no_index(collection: str, vector: Matrix, limit: int) -> list[tuple[str, float]]:
+    """Be an index that is not asked: what may be read is few, and compared as it is."""
+    raise IndexDown(f"{collection} is not asked for {limit} of {vector.size}")
