@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from cortex_actors.runtime.names import Names
     from cortex_actors.runtime.ref import ActorHandle
     from cortex_actors.storage.embeddings import Matrix
-    from cortex_actors.storage.search.dense import Neighbours
+    from cortex_actors.storage.search.dense import DenseNeighbours
 
 #: The collection that the world fills, and hits of a store that is ready at once.
 VILLAGE, READY = "cortex_village", 20
@@ -143,7 +143,7 @@ async def fanned(names: Names, stores: Sequence[RecallStore], *, seed: int) -> F
 
 def searching(found: World) -> Search:
     """Return a search of the ledger without an index."""
-    ask = cast("Neighbours", away)
+    ask = cast("DenseNeighbours", away)
     return Search(found.records, ask, model=MODEL, settings=MemorySettings())
 
 

@@ -27,7 +27,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from benchmarks.index_ground import Ground
-from cortex_actors.storage.endings import MEMORY
+from cortex_actors.storage.index.life import MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -25,11 +25,12 @@ from cortex_actors.home import Home
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.ref import start_actor
 from cortex_actors.sections import StorageSettings
-from cortex_actors.storage import embeddings, indexing, passages
+from cortex_actors.storage import embeddings, passages
 from cortex_actors.storage.events import LedgerJournal
-from cortex_actors.storage.indexer import Indexer
+from cortex_actors.storage.index import pending
+from cortex_actors.storage.index.indexer import Indexer
+from cortex_actors.storage.index.vectors import Vectors
 from cortex_actors.storage.ledger.actor import Ledger, Records
-from cortex_actors.storage.vectors import Vectors
 from supervision import ChildSpec, Supervisor
 
 if TYPE_CHECKING:
@@ -131,13 +132,13 @@ class Ground:
         """Ask for a vector's neighbours as a search does, and compare with an exact answer."""
         vector, began = self.vector(), time.perf_counter()
         async with self._turn:
-            late = await self.records.read(lambda c: indexing.pending_ids(c, 2_001))
+            late = await self.records.read(lambda c: pending.pending_ids(c, 2_001))
             try:
                 near = await self._vectors(COLLECTION, vector, LIMIT + SLACK)
             except CortexError:
                 near = None
             self.answers.took.append(time.perf_counter() - began)
-            ids, rows = await self.records.read(lambda c: indexing.matrix(c, MODEL))
+            ids, rows = await self.records.read(lambda c: pending.matrix(c, MODEL))
         exact = _best(vector, ids, rows)
         if near is None or len(late) > 2_000:
             self.answers.exact += 1
@@ -173,7 +174,7 @@ class Ground:
         """Tell whether the index is open, complete and found good."""
         try:
             info = await self.describe()
-            waiting = await self.records.read(indexing.pending)
+            waiting = await self.records.read(pending.pending)
             if info.state != "ready" or waiting:
                 return False
             return bool((await self.verify()).ok)

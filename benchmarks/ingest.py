@@ -37,7 +37,8 @@ from cortex_actors.modelsections import EmbeddingSettings
 from cortex_actors.outside import Outside
 from cortex_actors.pipeline.findings import Reader
 from cortex_actors.settings import Settings
-from cortex_actors.storage import embeddings, events, indexing, passages
+from cortex_actors.storage import embeddings, events, passages
+from cortex_actors.storage.index import pending
 from cortex_actors.storage.models import Chosen
 from cortex_actors.testing import eventually
 from cortex_actors.text.sections import dialect_of
@@ -179,7 +180,7 @@ async def ingest(
         model = tree.parts.model
         await _until(tree, lambda c: _searchable(c, model, files))
         searchable, used = time.perf_counter() - begun, _cpu() - cpu
-        await _until(tree, lambda c: not indexing.pending(c) and not events.waiting(c))
+        await _until(tree, lambda c: not pending.pending(c) and not events.waiting(c))
         return searchable, time.perf_counter() - begun, used
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from benchmarks.world import World
-    from cortex_actors.storage.search.dense import Neighbours
+    from cortex_actors.storage.search.dense import DenseNeighbours
 
 #: Later than anything that is generated.
 LATER = 10**15
@@ -53,7 +53,7 @@ def _believed(connection: Connection) -> None:
 
 async def _asked(found: World, questions: int) -> dict[str, float]:
     """Return the median of each way in milliseconds of CPU: other programs do not count."""
-    index = cast("Neighbours", away)
+    index = cast("DenseNeighbours", away)
     search = Search(found.records, index, model=MODEL, settings=MemorySettings())
     took: dict[str, list[float]] = {name: [] for name in WAYS}
     for number in range(questions + 1):

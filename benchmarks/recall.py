@@ -42,7 +42,7 @@ from cortex_actors.storage.search.search import Search
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cortex_actors.storage.search.dense import Neighbours
+    from cortex_actors.storage.search.dense import DenseNeighbours
 
 #: Neighbours of a question; the share of them that must be found.
 WANTED, GOAL = 10, 0.99
@@ -136,7 +136,7 @@ async def _row(found: World, way: Way, questions: int) -> Row:
     """Ask one way's questions, of which the first fills the matrix."""
     ask = found.neighbours if way.indexed else away
     settings = MemorySettings.model_validate(way.settings)
-    search = Search(found.records, cast("Neighbours", ask), model=MODEL, settings=settings)
+    search = Search(found.records, cast("DenseNeighbours", ask), model=MODEL, settings=settings)
     before = fusion.INDEX_FROM
     fusion.INDEX_FROM = 0 if way.indexed else before  # measured where it would not be asked, too
     try:

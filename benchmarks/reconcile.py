@@ -36,8 +36,7 @@ from cortex_actors.storage import embeddings, insights, projects
 from cortex_actors.storage.insights import Finding
 from cortex_actors.storage.ledger import connection
 from cortex_actors.storage.ledger.migrate import migrate
-from cortex_actors.storage.matrix import VectorMatrix
-from cortex_actors.storage.neighbours import Neighbours
+from cortex_actors.storage.search.matrix import Neighbours, VectorMatrix
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -45,9 +45,8 @@ from cortex_actors.pipeline.section import Maker
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.sections import EventsSettings, ReconciliationSettings
 from cortex_actors.storage import principles, projects
-from cortex_actors.storage.matrix import VectorMatrix
-from cortex_actors.storage.neighbours import Neighbours
 from cortex_actors.storage.projects import Writes
+from cortex_actors.storage.search.matrix import Neighbours, VectorMatrix
 from cortex_actors.testing import ManualClock, MemoryJournal
 from cortex_actors.topics import ORGANISATION_REQUESTED, RECONCILIATION_COMPLETE
 

@@ -27,10 +27,11 @@ from cortex_actors.home import Home
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.ref import start_actor
 from cortex_actors.sections import StorageSettings
-from cortex_actors.storage import embeddings, indexing, passages
+from cortex_actors.storage import embeddings, passages
+from cortex_actors.storage.index import pending
+from cortex_actors.storage.index.vectors import Vectors
 from cortex_actors.storage.ledger.actor import Ledger, Records
 from cortex_actors.storage.schema import agents, memories
-from cortex_actors.storage.vectors import Vectors
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -206,11 +207,11 @@ async def _tell(found: World, home: Home, settings: StorageSettings) -> ActorHan
             break
         except IndexDown:
             await asyncio.sleep(0.1)
-    while some := await found.records.read(lambda c: indexing.changes(c, MODEL, TOLD)):
+    while some := await found.records.read(lambda c: pending.changes(c, MODEL, TOLD)):
         for name in dict.fromkeys(each.collection for each in some):
             mine = [each for each in some if each.collection == name]
             rows = np.stack([each.vector for each in mine if each.vector is not None])
             await put(name, [each.item_id for each in mine], rows)
-        await found.records.write(partial(indexing.applied, told=some))
+        await found.records.write(partial(pending.applied, told=some))
     found.told_s = time.perf_counter() - begun
     return handle

@@ -15,7 +15,7 @@ from cortex_actors.federation import roster
 from cortex_actors.judging import judge
 from cortex_actors.memory import archivist, custodian, librarian, trail, village
 from cortex_actors.pipeline import resolver
-from cortex_actors.storage.vectors import Vectors
+from cortex_actors.storage.index.vectors import Vectors
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence

@@ -13,8 +13,8 @@ from cortex_actors.federation.federation import Federation
 from cortex_actors.federation.local import members
 from cortex_actors.federation.overlay import Overlay
 from cortex_actors.federation.roster import Roster
+from cortex_actors.storage.index.vectors import Vectors
 from cortex_actors.storage.search.search import Search
-from cortex_actors.storage.vectors import Vectors
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from cortex_actors.settings import Settings
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Records
-    from cortex_actors.storage.matrix import VectorMatrix
-    from cortex_actors.storage.search.dense import Neighbours
+    from cortex_actors.storage.search.dense import DenseNeighbours
+    from cortex_actors.storage.search.matrix import VectorMatrix
     from cortex_actors.world import World
 
 
@@ -84,7 +84,7 @@ def _roster(
     bus: Bus,
     *,
     register: Register,
-    query: Neighbours,
+    query: DenseNeighbours,
     model: str,
     memory: MemorySettings,
     settings: FederationSettings,

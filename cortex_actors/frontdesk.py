@@ -26,8 +26,8 @@ from cortex_actors.pipeline.organiser import Organiser
 from cortex_actors.pipeline.ruling import Ruling
 from cortex_actors.schedule.scheduler import Scheduler
 from cortex_actors.storage import resolutions
+from cortex_actors.storage.index.vectors import Vectors
 from cortex_actors.storage.ledger.actor import Ledger, Records
-from cortex_actors.storage.vectors import Vectors
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Mapping

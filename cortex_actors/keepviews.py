@@ -17,7 +17,7 @@ from cortex_actors.storage import (
     memory_states,
     similar_memories,
 )
-from cortex_actors.storage.search.remembered import time_range
+from cortex_actors.storage.search.hits import time_range
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -16,7 +16,6 @@ from cortex_actors.pipeline import reading
 from cortex_actors.storage import (
     embeddings,
     events,
-    indexing,
     insight_records,
     passages,
     principle_lists,
@@ -26,6 +25,7 @@ from cortex_actors.storage import (
 )
 from cortex_actors.storage import insights as insight_rows
 from cortex_actors.storage import projects as project_rows
+from cortex_actors.storage.index import pending
 from cortex_actors.storage.ledger import backups, recovery
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def counts(connection: Connection, model: str, sections: Container[str]) -> dict
         "waiting": events.waiting(connection),
         "dead": events.dead(connection),
         "unembedded": embeddings.count_unembedded(connection, model),
-        "unindexed": indexing.pending(connection),
+        "unindexed": pending.pending(connection),
         "passages": passages.count(connection),
         "broken_files": len(project_rows.broken(connection)),
         "review": insight_rows.count_waiting(connection),

@@ -15,8 +15,8 @@ from cortex_actors.memory.planner import Planner
 from cortex_actors.memory.trail import Trail
 from cortex_actors.memory.village import Village
 from cortex_actors.pipeline.ruling import Ruling
+from cortex_actors.storage.index.vectors import Vectors
 from cortex_actors.storage.similar_memories import Vicinity
-from cortex_actors.storage.vectors import Vectors
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from cortex_actors.settings import Settings
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Records
-    from cortex_actors.storage.matrix import VectorMatrix
-    from cortex_actors.storage.search.dense import Neighbours
+    from cortex_actors.storage.search.dense import DenseNeighbours
+    from cortex_actors.storage.search.matrix import VectorMatrix
     from cortex_actors.text.lexicon import Lexicon
     from cortex_actors.world import World
 
@@ -113,7 +113,7 @@ def _archivist(
     settings: MemorySettings,
     judging: ReconciliationSettings,
     judge: byname.Judge,
-    query: Neighbours,
+    query: DenseNeighbours,
     matrix: VectorMatrix,
 ) -> Archivist:
     """Return an archivist with eyes of its own.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cortex_actors.judging.layer import MakeLayers
     from cortex_actors.modelsections import EmbeddingSettings
     from cortex_actors.sections import StorageSettings, WatchingSettings
-    from cortex_actors.storage.indexlife import Spawn
+    from cortex_actors.storage.index.life import Spawn
     from cortex_actors.storage.models import Chosen
     from supervision import Report
 

@@ -16,8 +16,8 @@ from cortex_actors.federation.store import LOCAL, Question
 from cortex_actors.rules import sameness
 from cortex_actors.rules.fusion import MOST
 from cortex_actors.storage import insight_records, memory_records, projects, resolutions
+from cortex_actors.storage.search.hits import tagged
 from cortex_actors.storage.search.query import Where
-from cortex_actors.storage.search.tagged import tagged
 from cortex_actors.verbs import Verbs
 
 if TYPE_CHECKING:

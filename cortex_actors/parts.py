@@ -27,10 +27,10 @@ from cortex_actors.runtime.threads import Threads
 from cortex_actors.schedule.scheduler import Scheduler
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.events import LedgerJournal
-from cortex_actors.storage.indexer import Indexer
+from cortex_actors.storage.index.indexer import Indexer
+from cortex_actors.storage.index.vectors import Vectors
 from cortex_actors.storage.ledger.actor import Records
-from cortex_actors.storage.matrix import VectorMatrix
-from cortex_actors.storage.vectors import Vectors
+from cortex_actors.storage.search.matrix import VectorMatrix
 from cortex_actors.watching.watcher import WatcherParts
 from cortex_actors.watching.watchlist import Watchlist
 

@@ -12,7 +12,7 @@ from cortex_actors.pipeline.opinion import SecondOpinion
 from cortex_actors.pipeline.organiser import Organiser
 from cortex_actors.pipeline.reconciler import Reconciler
 from cortex_actors.pipeline.resolver import Resolver
-from cortex_actors.storage.neighbours import Neighbours
+from cortex_actors.storage.search.matrix import Neighbours
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cortex_actors.settings import Settings
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Records
-    from cortex_actors.storage.matrix import VectorMatrix
+    from cortex_actors.storage.search.matrix import VectorMatrix
     from cortex_actors.world import World
 
 #: Seconds for which a model may still be loading before a file is written without it.

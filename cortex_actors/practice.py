@@ -17,11 +17,12 @@ from cortex_actors.checkup.treatment import Ward
 from cortex_actors.checkup.visit import Visit
 from cortex_actors.errors import ActorAway, IndexDown
 from cortex_actors.runtime.threads import Threads
-from cortex_actors.storage import indexing, memory_delete
-from cortex_actors.storage.generations import Generations
+from cortex_actors.storage import memory_delete
 from cortex_actors.storage.health.reader import Reader
+from cortex_actors.storage.index import pending
+from cortex_actors.storage.index.life import Generations
+from cortex_actors.storage.index.vectors import COLLECTIONS, Vectors
 from cortex_actors.storage.ledger.files import Halt
-from cortex_actors.storage.vectors import COLLECTIONS, Vectors
 from cortex_actors.topics import FILE_CHANGED
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ class Practice:
             answering = await self._generation()
         except (IndexDown, ActorAway):
             return None
-        state = await self._read(indexing.state)
+        state = await self._read(pending.state)
         if state is None or state.generation != answering or answering == self._given_up:
             return None
         settings = self._settings().storage
@@ -126,6 +127,6 @@ class Practice:
 
     async def _begin_anew(self) -> None:
         """Begin a new generation of the index."""
-        state = await self._read(indexing.state)
+        state = await self._read(pending.state)
         self._given_up = state.generation if state else 0
         await self._renew("cortex doctor --repair")

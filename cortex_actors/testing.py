@@ -30,7 +30,8 @@ from cortex_actors.home import Home
 from cortex_actors.logs import LogStream
 from cortex_actors.simulated_loop import SimulatedLoop
 from cortex_actors.simulation import EPOCH, SimulatedClock, Simulation, simulate
-from cortex_actors.storage import embeddings, events, indexing
+from cortex_actors.storage import embeddings, events
+from cortex_actors.storage.index import pending
 from cortex_actors.tree import Tree, grow
 
 if TYPE_CHECKING:
@@ -246,7 +247,7 @@ async def settled(tree: Tree, within: float = PATIENCE) -> None:
 
 def _is_idle(connection: Connection, *, model: str) -> bool:
     """Tell whether nothing waits to be handled, indexed or embedded."""
-    waits = events.waiting(connection) or indexing.pending(connection)
+    waits = events.waiting(connection) or pending.pending(connection)
     return not (waits or embeddings.count_unembedded(connection, model))
 
 

@@ -12,8 +12,7 @@ from cortex_actors.embedding.hashing import HashingProvider
 from cortex_actors.reload import FIXED, HANDED, MODEL, places
 from cortex_actors.sections import DomainThresholds, Section
 from cortex_actors.settings import Settings
-from cortex_actors.storage.matrix import VectorMatrix
-from cortex_actors.storage.neighbours import Neighbours
+from cortex_actors.storage.search.matrix import Neighbours, VectorMatrix
 from cortex_actors.testing import eventually
 from cortex_actors.tree import TREE
 from tests.flow.support import grown

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
 
-    from cortex_actors.storage.generations import Place
-    from cortex_actors.storage.verification import Verdict
+    from cortex_actors.storage.index.life import Place
+    from cortex_actors.storage.index.verification import Verdict
 
 #: What the comparison is called: `index` is what the ledger alone says of it.
 CONTENT = "index content"

@@ -11,22 +11,21 @@ from typing import TYPE_CHECKING
 from cortex_actors.checkup import index
 from cortex_actors.domain.hit import Diagnosis, Repair, Severity
 from cortex_actors.runtime.child import ChildProcess
-from cortex_actors.storage import indexing
-from cortex_actors.storage.generations import Generations
-from cortex_actors.storage.indexlife import IndexLife
-from cortex_actors.storage.vectors import COLLECTIONS
-from cortex_actors.storage.verification import Verification
+from cortex_actors.storage.index import pending
+from cortex_actors.storage.index.life import Generations, IndexLife
+from cortex_actors.storage.index.vectors import COLLECTIONS
+from cortex_actors.storage.index.verification import Verification
 
 if TYPE_CHECKING:
     from cortex_actors.checkup.patient import Patient
     from cortex_actors.checkup.treatment import Query
-    from cortex_actors.storage.generations import Place
-    from cortex_actors.storage.verification import Verdict
+    from cortex_actors.storage.index.life import Place
+    from cortex_actors.storage.index.verification import Verdict
 
 
 async def compared(patient: Patient, read: Query) -> list[Diagnosis]:
     """Return how the index that the ledger names compares with it. Raises `ConfigurationError`."""
-    state = await read(indexing.state)
+    state = await read(pending.state)
     if state is None:
         return []
     settings = patient.settings.storage

@@ -25,7 +25,7 @@ from cortex_actors.storage.health import (
 )
 from cortex_actors.storage.health.learned import learned
 from cortex_actors.storage.health.reader import LIMIT, NO_LIMIT, Reader
-from cortex_actors.storage.indexing import state
+from cortex_actors.storage.index.pending import state
 from cortex_actors.storage.ledger import faults
 from cortex_actors.storage.models import active
 

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.federation.store import LOCAL, Answer
 from cortex_actors.rules.fusion import base_relevance
+from cortex_actors.storage.search.hits import rare, tagged
 from cortex_actors.storage.search.query import Query
 from cortex_actors.storage.search.scope import COLLECTIONS, ROOMS
-from cortex_actors.storage.search.tagged import rare, tagged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cortex_actors.domain.hit import Hit
     from cortex_actors.federation.store import Question
+    from cortex_actors.storage.search.hits import Tagged
     from cortex_actors.storage.search.search import Search
-    from cortex_actors.storage.search.tagged import Tagged
 
 #: Hits that the ledger gives at most: the most that can be asked for, five times over.
 MOST = 1_000

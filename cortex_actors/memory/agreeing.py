@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.rules import convergence
 from cortex_actors.rules.convergence import Found, Group, Voice
-from cortex_actors.storage.neighbours import cosine
+from cortex_actors.storage.search.matrix import cosine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from cortex_actors.rules.convergence import Group
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
-    from cortex_actors.storage.matrix import VectorMatrix
+    from cortex_actors.storage.search.matrix import VectorMatrix
 
 log = logging.getLogger("cortex.memory")
 

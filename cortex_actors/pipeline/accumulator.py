@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from cortex_actors.pipeline.vectors import Embed
     from cortex_actors.sections import AccumulationSettings
     from cortex_actors.storage.ledger.actor import Connection, Records
-    from cortex_actors.storage.neighbours import Neighbours
     from cortex_actors.storage.projects import FileState
+    from cortex_actors.storage.search.matrix import Neighbours
     from cortex_actors.text.sections import Dialect
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cortex_actors.storage.contradictions import Contradiction
     from cortex_actors.storage.insight_evidence import Spoken
     from cortex_actors.storage.ledger.actor import Connection, Records
-    from cortex_actors.storage.neighbours import Neighbours
+    from cortex_actors.storage.search.matrix import Neighbours
 
 #: Insights weighed at once, where all of them are.
 AT_ONCE = 2_000

@@ -17,7 +17,7 @@ from cortex_actors.domain.principle import LinkType
 from cortex_actors.rules import linking
 from cortex_actors.rules.clustering import Pair, pair
 from cortex_actors.rules.contradiction import slots
-from cortex_actors.storage.neighbours import Rows, Texts, cosine
+from cortex_actors.storage.search.matrix import Rows, Texts, cosine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -15,7 +15,7 @@ from cortex_actors.pipeline import weighing
 from cortex_actors.rules import contradiction
 from cortex_actors.rules.contradiction import opposition
 from cortex_actors.storage import insight_evidence, insights
-from cortex_actors.storage.neighbours import cosine
+from cortex_actors.storage.search.matrix import cosine
 from cortex_actors.text.suspicion import is_boilerplate, wary
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.insight_evidence import Spoken
     from cortex_actors.storage.ledger.actor import Connection, Records
-    from cortex_actors.storage.neighbours import Near, Neighbours, Texts
+    from cortex_actors.storage.search.matrix import Near, Neighbours, Texts
 
 #: Texts compared with all others at once: what is found of so many is held at a time.
 AT_ONCE = 1_000

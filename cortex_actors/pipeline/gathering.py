@@ -17,7 +17,7 @@ import numpy as np
 
 from cortex_actors.pipeline import earning
 from cortex_actors.storage import contradictions, insight_evidence, insights, principles, reviews
-from cortex_actors.storage.neighbours import Rows, Texts
+from cortex_actors.storage.search.matrix import Rows, Texts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.insight_evidence import Spoken
     from cortex_actors.storage.ledger.actor import Connection, Records
-    from cortex_actors.storage.neighbours import Neighbours
+    from cortex_actors.storage.search.matrix import Neighbours
 
 #: Insights that are read in one transaction: whoever else reads waits for it.
 AT_ONCE = 1_000

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.insights import Finding
     from cortex_actors.storage.ledger.actor import Connection, Records
-    from cortex_actors.storage.neighbours import Near, Neighbours
+    from cortex_actors.storage.search.matrix import Near, Neighbours
 
 #: Neighbours that are looked at: the nearest may say the opposite, and one after it the same.
 _NEAREST = 5

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.domain.insight import Relation
 from cortex_actors.rules.clustering import pair
-from cortex_actors.storage.neighbours import cosine
+from cortex_actors.storage.search.matrix import cosine
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cortex_actors.rules.clustering import Pair
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.insight_evidence import Spoken
-    from cortex_actors.storage.neighbours import Near
+    from cortex_actors.storage.search.matrix import Near
 
 
 class Neighbourhood:

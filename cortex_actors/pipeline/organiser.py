@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from cortex_actors.sections import ReconciliationSettings
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
-    from cortex_actors.storage.neighbours import Neighbours
+    from cortex_actors.storage.search.matrix import Neighbours
 
 log = logging.getLogger("cortex.organiser")
 

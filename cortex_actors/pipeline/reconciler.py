@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from cortex_actors.storage.contradictions import Mark
     from cortex_actors.storage.insights import Opinion
     from cortex_actors.storage.ledger.actor import Connection, Records
-    from cortex_actors.storage.neighbours import Neighbours
+    from cortex_actors.storage.search.matrix import Neighbours
 
 log = logging.getLogger("cortex.reconciler")
 

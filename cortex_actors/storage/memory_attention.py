@@ -47,7 +47,7 @@ from cortex_actors.storage.schema import (
     memory_attention,
     memory_changes,
 )
-from cortex_actors.storage.search.presence import faded
+from cortex_actors.storage.search.scope import faded
 from cortex_actors.storage.tables.columns import chunks
 from cortex_actors.topics import MEMORY_DECAYED, MEMORY_PROMOTED
 

@@ -45,9 +45,8 @@ from cortex_actors.storage.schema import (
     memory_conflicts,
     vectors,
 )
-from cortex_actors.storage.search.presence import present
 from cortex_actors.storage.search.query import Where
-from cortex_actors.storage.search.scope import memory_conditions
+from cortex_actors.storage.search.scope import memory_conditions, present
 from cortex_actors.storage.tables.columns import given_text
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from sqlalchemy import Connection, delete, exists, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.errors import NotFound, Refused
-from cortex_actors.storage import embeddings, indexing
+from cortex_actors.storage import embeddings
+from cortex_actors.storage.index import pending
 from cortex_actors.storage.ledger.files import beside, reader, size
 from cortex_actors.storage.schema import embedding_models, vectors
 
@@ -163,7 +164,7 @@ def switch(connection: Connection, model_id: str, *, but: Collection[bytes], at:
     for before, after in (("active", "retired"), ("coming", "active")):
         changed = update(embedding_models).where(states == before)
         connection.execute(changed.values({"state": after, "since": at}))
-    indexing.rebuild(connection, model_id)
+    pending.rebuild(connection, model_id)
     return 0
 
 

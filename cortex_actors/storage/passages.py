@@ -20,7 +20,7 @@ from sqlalchemy import Connection, func, select
 
 from cortex_actors.domain.memory import Passage, Place, index_of
 from cortex_actors.errors import WordsDamaged
-from cortex_actors.storage import indexing
+from cortex_actors.storage.index import pending
 from cortex_actors.storage.ledger import faults
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.schema import passages
@@ -149,7 +149,7 @@ def _tell(connection: Connection, *, put_: Sequence[_Spot], left: Collection[_Sp
     staying = set(put_)
     leaving = [each for each in dict.fromkeys(left) if each not in staying]
     for name in dict.fromkeys(name for name, _ in [*put_, *leaving]):
-        indexing.note(
+        pending.note(
             connection,
             name,
             put=[item for owner, item in put_ if owner == name],

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.memory import Memory
     from cortex_actors.storage.embeddings import Matrix
-    from cortex_actors.storage.matrix import VectorMatrix
-    from cortex_actors.storage.search.dense import Neighbours
+    from cortex_actors.storage.search.dense import DenseNeighbours
+    from cortex_actors.storage.search.matrix import VectorMatrix
 
 
 #: Memories of a scope up to which it is compared as a whole: gathering them takes 2 ms.
@@ -126,7 +126,7 @@ class Neighbour(NamedTuple):
 class Vicinity:
     """Finds what is near in the vectors of one model, through the matrix that searches use."""
 
-    def __init__(self, query: Neighbours, *, model: str, matrix: VectorMatrix) -> None:
+    def __init__(self, query: DenseNeighbours, *, model: str, matrix: VectorMatrix) -> None:
         """Ask the index through `query` where that is quicker."""
         self._dense = Dense(query, model=model, matrix=matrix)
         self._model = model

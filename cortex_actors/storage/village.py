@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.memory import Memory
     from cortex_actors.storage.embeddings import Matrix
-    from cortex_actors.storage.matrix import VectorMatrix
+    from cortex_actors.storage.search.matrix import VectorMatrix
 
 
 #: Memories that make a group.

@@ -107,7 +107,7 @@ DOORS: dict[str, tuple[str, ...]] = {
         "cortex_actors/federation/mcp",
         "cortex_actors/federation/adapters/mcp",
     ),
-    "truststore": ("cortex_actors/endpoint/", "cortex_actors/storage/chroma.py"),
+    "truststore": ("cortex_actors/endpoint/", "cortex_actors/storage/index/chroma.py"),
     "keyring": ("cortex_actors/federation/vault.py",),
     "yaml": ("cortex_actors/federation/callosumfile.py",),
     "mcp": (

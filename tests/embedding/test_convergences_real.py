@@ -13,7 +13,7 @@ from cortex_actors.clock import SystemClock
 from cortex_actors.embedding import manifest
 from cortex_actors.embedding.compiled import CompiledProvider
 from cortex_actors.rules.convergence import Voice, converging, opposed
-from cortex_actors.storage.neighbours import cosine
+from cortex_actors.storage.search.matrix import cosine
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.errors import IndexDown
-from cortex_actors.storage import indexing
-from cortex_actors.storage.indexer import Indexer
-from cortex_actors.storage.vectors import Vectors
+from cortex_actors.storage.index import pending
+from cortex_actors.storage.index.indexer import Indexer
+from cortex_actors.storage.index.vectors import Vectors
 from cortex_actors.testing import eventually
 from tests.flow.support import grown
 
@@ -42,7 +42,7 @@ class TestReadYourWrites:
                 return bool(kept["id"] in [hit["id"] for hit in found["hits"]])
 
             assert all(await asyncio.gather(*(one(number) for number in range(8))))
-            assert await tree.parts.records.read(indexing.pending)
+            assert await tree.parts.records.read(pending.pending)
 
     async def test_what_replaced_it(self, tmp_home: Path) -> None:
         """What was replaced is found no more, but as of before."""

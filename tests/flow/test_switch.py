@@ -14,7 +14,8 @@ from cortex_actors.embedding.migration import Migration
 from cortex_actors.home import Home
 from cortex_actors.outside import Outside
 from cortex_actors.reload import MODEL
-from cortex_actors.storage import indexing, models
+from cortex_actors.storage import models
+from cortex_actors.storage.index import pending
 from cortex_actors.testing import eventually, settled
 from tests.flow.support import copied, first, follow, grown, knows
 
@@ -105,11 +106,11 @@ class TestSwitch:
 
     async def test_anew(self, tree: Tree) -> None:
         """The index begins a generation, and those who were handed the model a life, uncounted."""
-        before = await tree.parts.records.read(indexing.state)
+        before = await tree.parts.records.read(pending.state)
         lives = dict(tree.parts.names.known())
         await migrated(tree, "hashing-v1-256")
         after = dict(tree.parts.names.known())
-        state = await tree.parts.records.read(indexing.state)
+        state = await tree.parts.records.read(pending.state)
         status = await tree.cortex.status()
 
         assert before is not None

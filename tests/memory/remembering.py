@@ -20,7 +20,7 @@ from cortex_actors.memory.wish import Remembered, Wish
 from cortex_actors.memorysections import MemorySettings
 from cortex_actors.rules.contradiction import DEFAULTS
 from cortex_actors.storage import memory_records, schema
-from cortex_actors.storage.matrix import VectorMatrix
+from cortex_actors.storage.search.matrix import VectorMatrix
 from cortex_actors.storage.similar_memories import Vicinity
 from cortex_actors.text.summary import sentences
 

@@ -10,8 +10,7 @@ from cortex_actors.domain.event import AccumulationComplete, Ids, Reconciliation
 from cortex_actors.pipeline.reconciler import LOOK, NAMED, Reconciler, _parts
 from cortex_actors.sections import ReconciliationSettings
 from cortex_actors.storage import contradictions
-from cortex_actors.storage.matrix import VectorMatrix
-from cortex_actors.storage.neighbours import Neighbours
+from cortex_actors.storage.search.matrix import Neighbours, VectorMatrix
 from cortex_actors.testing import eventually
 from cortex_actors.topics import (
     ACCUMULATION_COMPLETE,

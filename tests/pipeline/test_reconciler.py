@@ -18,8 +18,7 @@ from cortex_actors.domain.principle import Derivation
 from cortex_actors.pipeline.reconciler import Reconciler
 from cortex_actors.sections import ReconciliationSettings
 from cortex_actors.storage import insights, principles
-from cortex_actors.storage.matrix import VectorMatrix
-from cortex_actors.storage.neighbours import Neighbours
+from cortex_actors.storage.search.matrix import Neighbours, VectorMatrix
 from cortex_actors.topics import (
     ACCUMULATION_COMPLETE,
     RECONCILIATION_COMPLETE,

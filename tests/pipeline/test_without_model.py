@@ -18,7 +18,7 @@ from cortex_actors.errors import (
 )
 from cortex_actors.sections import StorageSettings
 from cortex_actors.storage import embeddings
-from cortex_actors.storage.indexer import Indexer
+from cortex_actors.storage.index.indexer import Indexer
 from cortex_actors.testing import eventually
 from tests.pipeline.support import MODEL, TWO, Embedder, Office, write
 

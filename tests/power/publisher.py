@@ -35,8 +35,7 @@ from cortex_actors.storage import projects
 from cortex_actors.storage.events import LedgerJournal
 from cortex_actors.storage.ledger import actor, writer
 from cortex_actors.storage.ledger.actor import Ledger, Records
-from cortex_actors.storage.matrix import VectorMatrix
-from cortex_actors.storage.neighbours import Neighbours
+from cortex_actors.storage.search.matrix import Neighbours, VectorMatrix
 from cortex_actors.testing import eventually
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from cortex_actors.clock import SystemClock
 from cortex_actors.errors import CortexError
 from cortex_actors.runtime.child import ChildProcess
 from cortex_actors.runtime.ref import start_actor
-from cortex_actors.storage import indexing
 from cortex_actors.storage.events import LedgerJournal
-from cortex_actors.storage.indexer import Indexer
-from cortex_actors.storage.vectors import Vectors
+from cortex_actors.storage.index import pending
+from cortex_actors.storage.index.indexer import Indexer
+from cortex_actors.storage.index.vectors import Vectors
 from cortex_actors.testing import PATIENCE, eventually
 from supervision import ChildSpec, Supervisor
 from tests.storage.support import MODEL, unit
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from cortex_actors.clock import Clock
     from cortex_actors.storage.embeddings import Matrix
-    from cortex_actors.storage.indexlife import Spawn
-    from cortex_actors.storage.vectors import IndexInfo
+    from cortex_actors.storage.index.life import Spawn
+    from cortex_actors.storage.index.vectors import IndexInfo
     from tests.storage.support import Store
 
 INSIGHTS = "cortex_insights"
@@ -103,7 +103,7 @@ class Branch:
             except CortexError:
                 return False
             self.store.clock.advance(1)
-            return not await self.store.read(indexing.pending)
+            return not await self.store.read(pending.pending)
 
         await eventually(told, within)
         return await self.generation()
@@ -114,7 +114,7 @@ class Branch:
 
     async def exact(self, vector: Matrix, limit: int = 10) -> list[str]:
         """Return the nearest ids by comparing every vector of the ledger."""
-        ids, rows = await self.store.read(lambda c: indexing.matrix(c, self.model))
+        ids, rows = await self.store.read(lambda c: pending.matrix(c, self.model))
         return _best(vector, ids, rows, limit)
 
     async def answer(self, vector: Matrix, limit: int = 10) -> tuple[list[str], bool]:
@@ -123,13 +123,13 @@ class Branch:
         The index names candidates and the ledger's vectors are compared; what the index has not
         been told yet is compared, too; without an index, every vector is.
         """
-        late = await self.store.read(lambda c: indexing.pending_ids(c, 100_000))
+        late = await self.store.read(lambda c: pending.pending_ids(c, 100_000))
         try:
             near = await self.query(INSIGHTS, vector, limit + SLACK + len(late))
         except CortexError:
             return await self.exact(vector, limit), False
         named = {*late, *(each for each, _ in near)}
-        ids, rows = await self.store.read(lambda c: indexing.matrix(c, self.model, named))
+        ids, rows = await self.store.read(lambda c: pending.matrix(c, self.model, named))
         return _best(vector, ids, rows, limit), True
 
     async def _embed(self, texts: Sequence[str], *, model: str) -> Matrix:

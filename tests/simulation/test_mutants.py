@@ -12,7 +12,7 @@ from cortex_actors.bus.consumer import LEDGER_PAUSE, Consumer
 from cortex_actors.errors import ActorAway
 from cortex_actors.runtime.names import Names
 from cortex_actors.storage import events
-from cortex_actors.storage.indexer import Indexer
+from cortex_actors.storage.index.indexer import Indexer
 from cortex_actors.storage.ledger.writer import Writer
 from cortex_actors.storage.projects import Writes
 from cortex_actors.storage.schema import deliveries

@@ -7,14 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from cortex_actors.memorysections import MemorySettings
-from cortex_actors.storage import (
-    documents,
-    embeddings,
-    indexing,
-    insights,
-    memory_records,
-    projects,
-)
+from cortex_actors.storage import documents, embeddings, insights, memory_records, projects
+from cortex_actors.storage.index import pending
 from cortex_actors.storage.search.query import Query
 from cortex_actors.storage.search.search import Search
 from cortex_actors.testing import EPOCH
@@ -118,14 +112,14 @@ class Room:
     def tell(self) -> None:
         """Let the index be told everything that waits."""
         connection = self.tables.connection
-        while told := indexing.changes(connection, MODEL, 1_000):
+        while told := pending.changes(connection, MODEL, 1_000):
             for change in told:
                 rows = self.index.rows.setdefault(change.collection, {})
                 if change.vector is None:
                     rows.pop(change.item_id, None)
                 else:
                     rows[change.item_id] = change.vector
-            indexing.applied(connection, told)
+            pending.applied(connection, told)
 
     async def ask(self, text: str, *vector: float, **given: Any) -> Found:
         """Search."""

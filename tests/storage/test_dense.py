@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cortex_actors.rules import fusion
-from cortex_actors.storage.matrix import VectorMatrix
 from cortex_actors.storage.search.dense import Dense
+from cortex_actors.storage.search.matrix import VectorMatrix
 from tests.storage.searched import Index, ask, expected, filled
 from tests.storage.vectored import MODEL, PRIVATE, VILLAGE, Vectored
 

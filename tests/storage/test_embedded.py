@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.storage import embeddings, indexing, passages
+from cortex_actors.storage import embeddings, passages
+from cortex_actors.storage.index import pending
 from tests.storage.support import MODEL, text_hash
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class TestMissing:
 
         assert [] == await missing(store)
         assert 0 == await store.read(lambda c: embeddings.count_unembedded(c, MODEL))
-        assert 3 == await store.read(indexing.pending)
+        assert 3 == await store.read(pending.pending)
 
     async def test_some(self, store: Store) -> None:
         """That some are missing is told without looking at all that waits."""
@@ -107,8 +108,8 @@ class TestDamaged:
         given = await store.read(
             lambda c: embeddings.stored_vectors(c, MODEL, [digest, text_hash("a")])
         )
-        changes = await store.read(lambda c: indexing.changes(c, MODEL, 100))
-        await store.write(partial(indexing.applied, told=changes))
+        changes = await store.read(lambda c: pending.changes(c, MODEL, 100))
+        await store.write(partial(pending.applied, told=changes))
 
         assert [text_hash("a")] == list(given)
         assert [("mem_1", (MODEL, digest))] == [
@@ -120,8 +121,8 @@ class TestDamaged:
         """Whoever finds a damaged vector has it dropped for its model, and its texts told again."""
         await said(store, "a", "b")
         await store.embed(**{each: [1, 0, 0] for each in ("a", "b", "a\nb")})
-        changes = await store.read(lambda c: indexing.changes(c, MODEL, 100))
-        await store.write(partial(indexing.applied, told=changes))
+        changes = await store.read(lambda c: pending.changes(c, MODEL, 100))
+        await store.write(partial(pending.applied, told=changes))
         await store.write(partial(embeddings.remake, model=MODEL, digests=[text_hash("a\nb")]))
         waiting = await store.rows("SELECT collection, item_id, op FROM index_ops")
 
@@ -134,13 +135,13 @@ class TestHeld:
         """What a collection of the index must hold, and what may be in it, is told for each."""
         await said(store, "a", "b")
         await store.embed(**{each: [1, 0, 0] for each in ("a", "b", "a\nb")})
-        changes = await store.read(lambda c: indexing.changes(c, MODEL, 100))
-        await store.write(partial(indexing.applied, told=changes))
+        changes = await store.read(lambda c: pending.changes(c, MODEL, 100))
+        await store.write(partial(pending.applied, told=changes))
         await said(store, "a", "changed")
         names = (PRIVATE, f"{PRIVATE}_paired")
-        held = [await store.read(partial(indexing.held, collection=each)) for each in names]
-        told = [await store.read(partial(indexing.told, collection=each)) for each in names]
-        unsure = [await store.read(partial(indexing.unsure, collection=each)) for each in names]
+        held = [await store.read(partial(pending.held, collection=each)) for each in names]
+        told = [await store.read(partial(pending.told, collection=each)) for each in names]
+        unsure = [await store.read(partial(pending.unsure, collection=each)) for each in names]
 
         assert [["mem_0"], []] == held
         assert [1, 0] == told

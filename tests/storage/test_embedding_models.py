@@ -9,15 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.errors import NotFound, Refused
-from cortex_actors.storage import (
-    embeddings,
-    indexing,
-    memory_records,
-    memory_states,
-    models,
-    passages,
-)
+from cortex_actors.storage import embeddings, memory_records, memory_states, models, passages
 from cortex_actors.storage.embeddings import Progress
+from cortex_actors.storage.index import pending
 from cortex_actors.storage.models import Chosen, Retired
 from tests.storage.support import opened, text_hash, unit
 from tests.storage.things import mem, memory
@@ -164,10 +158,10 @@ class TestProgress:
 class TestSwitch:
     def test_all_there(self, home: Connection) -> None:
         """When every text has its vector, the model answers and the index begins anew."""
-        before = indexing.rebuild(home, OLD.model_id)
+        before = pending.rebuild(home, OLD.model_id)
         embeds(home, NEW, "a", "b")
         missing = models.switch(home, NEW.model_id, but=(), at=5)
-        state = indexing.state(home)
+        state = pending.state(home)
 
         assert 0 == missing
         assert NEW == models.active(home)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.storage.endings import (
+from cortex_actors.storage.index.life import (
     AWAY_PAUSES,
     DEADLY,
     MEMORY,

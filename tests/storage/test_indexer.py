@@ -12,9 +12,10 @@ from cortex_actors.bus.bus import Bus
 from cortex_actors.domain.event import AccumulationComplete
 from cortex_actors.errors import EmbedderDown, IndexDown, LedgerDown
 from cortex_actors.runtime.ref import start_actor
-from cortex_actors.storage import embeddings, indexing
+from cortex_actors.storage import embeddings
 from cortex_actors.storage.events import LedgerJournal
-from cortex_actors.storage.indexer import FAULT_PAUSE, IDLE, RETRY, Indexer
+from cortex_actors.storage.index import pending
+from cortex_actors.storage.index.indexer import FAULT_PAUSE, IDLE, RETRY, Indexer
 from cortex_actors.testing import eventually
 from tests.storage.support import MODEL, id_of, unit
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.runtime.ref import ActorHandle
     from cortex_actors.storage.embeddings import Matrix
-    from cortex_actors.storage.indexer import Embed
+    from cortex_actors.storage.index.indexer import Embed
     from tests.storage.support import Store
 
 HERE = "/projects/atlas/CLAUDE.md"
@@ -83,7 +84,7 @@ class World:
 
         async def done() -> bool:
             return await self.store.read(
-                lambda c: not indexing.pending(c) and not embeddings.count_unembedded(c, MODEL)
+                lambda c: not pending.pending(c) and not embeddings.count_unembedded(c, MODEL)
             )
 
         await eventually(done)
@@ -184,7 +185,7 @@ class TestAway:
         await store.says(HERE, "a")
         await world.start()
         await eventually(lambda: not world.errors and 1 == store.clock.sleepers)
-        waiting = await store.read(indexing.pending)
+        waiting = await store.read(pending.pending)
         store.clock.advance(pause)
         await world.quiet()
 

@@ -13,9 +13,9 @@ from cortex_actors.bus.bus import Bus
 from cortex_actors.domain.event import Ids
 from cortex_actors.errors import EmbedderDown, IndexDown, ModelChanged, Unembeddable
 from cortex_actors.runtime.ref import start_actor
-from cortex_actors.storage import backlog, indexing
 from cortex_actors.storage.events import LedgerJournal
-from cortex_actors.storage.indexer import IDLE, REFUSED, RETRY, Indexer
+from cortex_actors.storage.index import indexer, pending
+from cortex_actors.storage.index.indexer import IDLE, REFUSED, RETRY, Indexer
 from cortex_actors.testing import eventually
 from tests.storage.support import MODEL, id_of, text_hash, unit
 
@@ -104,7 +104,7 @@ class World:
 
     async def pending(self) -> int:
         """Return how many changes wait."""
-        return await self.store.read(indexing.pending)
+        return await self.store.read(pending.pending)
 
 
 @pytest.fixture
@@ -230,7 +230,7 @@ class TestGivingWay:
         await store.says(HERE, "a", "b", "c")
         before = await store.rows("SELECT item_id FROM index_ops ORDER BY seq")
         (first,) = [text for text in "abc" if (id_of(text),) == before[0]]
-        passed = await store.write(lambda c: backlog.defer(c, [text_hash(first)]))
+        passed = await store.write(lambda c: indexer.defer(c, [text_hash(first)]))
         after = await store.rows("SELECT item_id FROM index_ops ORDER BY seq")
 
         assert 2 == passed
@@ -240,7 +240,7 @@ class TestGivingWay:
         """Nothing is moved when nobody waits behind it, so that turns come to an end."""
         await store.says(HERE, "a", "b")
         before = await store.rows("SELECT seq FROM index_ops")
-        passed = await store.write(lambda c: backlog.defer(c, [text_hash("a"), text_hash("b")]))
+        passed = await store.write(lambda c: indexer.defer(c, [text_hash("a"), text_hash("b")]))
 
         assert 0 == passed
         assert before == await store.rows("SELECT seq FROM index_ops")

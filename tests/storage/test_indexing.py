@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from cortex_actors.storage import embeddings, indexing, insight_records, insights
-from cortex_actors.storage.indexing import State
+from cortex_actors.storage import embeddings, insight_records, insights
+from cortex_actors.storage.index import pending
+from cortex_actors.storage.index.pending import State
 from cortex_actors.testing import EPOCH
 from tests.storage.support import MODEL, id_of, text_hash, unit
 
@@ -21,14 +22,14 @@ Told = list[tuple[str, bool]]
 
 async def told(store: Store, limit: int = 100) -> Told:
     """Return what the index has to be told next."""
-    found = await store.read(lambda c: indexing.changes(c, MODEL, limit))
+    found = await store.read(lambda c: pending.changes(c, MODEL, limit))
     return [(change.item_id, change.vector is not None) for change in found]
 
 
 async def apply_all(store: Store) -> None:
     """Let the index have been told everything."""
-    found = await store.read(lambda c: indexing.changes(c, MODEL, 1_000))
-    await store.write(lambda c: indexing.applied(c, found))
+    found = await store.read(lambda c: pending.changes(c, MODEL, 1_000))
+    await store.write(lambda c: pending.applied(c, found))
 
 
 class TestVectors:
@@ -104,7 +105,7 @@ class TestChanges:
         await store.says(HERE, "a", "b")
         await store.says(HERE, "c")
         await store.embed(a=[1, 0, 0], b=[0, 1, 0], c=[0, 0, 1])
-        found = await store.read(lambda c: indexing.changes(c, MODEL, 100))
+        found = await store.read(lambda c: pending.changes(c, MODEL, 100))
         seqs = [change.seq for change in found]
 
         assert sorted(seqs) == seqs
@@ -125,22 +126,22 @@ class TestChanges:
         """What was applied is not told again; what came meanwhile is."""
         await store.says(HERE, "a")
         await store.embed(a=[1, 0, 0], b=[0, 1, 0])
-        (change,) = await store.read(lambda c: indexing.changes(c, MODEL, 100))
+        (change,) = await store.read(lambda c: pending.changes(c, MODEL, 100))
         await store.says(HERE, "a", "b")
-        await store.write(lambda c: indexing.applied(c, [change]))
+        await store.write(lambda c: pending.applied(c, [change]))
 
         assert [(id_of("b"), True)] == await told(store)
-        assert 1 == await store.read(indexing.pending)
-        assert [id_of("b")] == await store.read(lambda c: indexing.pending_ids(c, 10))
+        assert 1 == await store.read(pending.pending)
+        assert [id_of("b")] == await store.read(lambda c: pending.pending_ids(c, 10))
 
     async def test_numbers_are_never_used_again(self, store: Store) -> None:
         """An applied change's number is not given to a later one."""
         await store.says(HERE, "a")
         await store.embed(a=[1, 0, 0], b=[0, 1, 0])
-        (before,) = await store.read(lambda c: indexing.changes(c, MODEL, 100))
-        await store.write(lambda c: indexing.applied(c, [before]))
+        (before,) = await store.read(lambda c: pending.changes(c, MODEL, 100))
+        await store.write(lambda c: pending.applied(c, [before]))
         await store.says(HERE, "a", "b")
-        (after,) = await store.read(lambda c: indexing.changes(c, MODEL, 100))
+        (after,) = await store.read(lambda c: pending.changes(c, MODEL, 100))
 
         assert before.seq < after.seq
 
@@ -148,15 +149,15 @@ class TestChanges:
         """Whoever was made before a switch gets and notes nothing of the next generation's."""
         await store.says(HERE, "a")
         await store.embed(a=[1, 0, 0])
-        await store.write(lambda c: indexing.rebuild(c, MODEL))
-        before = await store.read(lambda c: indexing.changes(c, MODEL, 100))
-        after = await store.write(lambda c: indexing.rebuild(c, "another"))
-        late = await store.read(lambda c: indexing.changes(c, MODEL, 100))
-        await store.write(lambda c: indexing.applied(c, before, model=MODEL))
+        await store.write(lambda c: pending.rebuild(c, MODEL))
+        before = await store.read(lambda c: pending.changes(c, MODEL, 100))
+        after = await store.write(lambda c: pending.rebuild(c, "another"))
+        late = await store.read(lambda c: pending.changes(c, MODEL, 100))
+        await store.write(lambda c: pending.applied(c, before, model=MODEL))
 
         assert (1, 0) == (len(before), len(late))
-        assert after == await store.read(indexing.state)
-        assert 1 == await store.read(indexing.pending)
+        assert after == await store.read(pending.state)
+        assert 1 == await store.read(pending.pending)
 
     async def test_limit(self, store: Store) -> None:
         """No more is told at once than asked for."""
@@ -192,7 +193,7 @@ class TestDamage:
                 ).rowcount
             )
         )
-        searched = await store.read(lambda c: indexing.matrix(c, MODEL))
+        searched = await store.read(lambda c: pending.matrix(c, MODEL))
         first = await told(store)
         await apply_all(store)
         missing = await store.read(lambda c: embeddings.unembedded(c, MODEL, 10))
@@ -208,17 +209,17 @@ class TestDamage:
 class TestRebuild:
     async def test_first(self, store: Store) -> None:
         """Before the first generation there is no state; it gets the number 1."""
-        before = await store.read(indexing.state)
-        made = await store.write(lambda c: indexing.rebuild(c, MODEL))
+        before = await store.read(pending.state)
+        made = await store.write(lambda c: pending.rebuild(c, MODEL))
 
         assert before is None
-        assert State(1, MODEL, 0, made.token) == made == await store.read(indexing.state)
+        assert State(1, MODEL, 0, made.token) == made == await store.read(pending.state)
 
     async def test_folder(self, store: Store) -> None:
         """Generations of one number in two ledgers have different folders."""
-        made = await store.write(lambda c: indexing.rebuild(c, MODEL))
+        made = await store.write(lambda c: pending.rebuild(c, MODEL))
         await store.write(lambda c: c.exec_driver_sql("DELETE FROM index_state").rowcount)
-        other = await store.write(lambda c: indexing.rebuild(c, MODEL))
+        other = await store.write(lambda c: pending.rebuild(c, MODEL))
 
         assert made.generation == other.generation
         assert made.folder != other.folder
@@ -229,12 +230,12 @@ class TestRebuild:
         await store.says(HERE, "a", "b")
         await store.embed(a=[1, 0, 0], b=[0, 1, 0])
         await apply_all(store)
-        first = await store.write(lambda c: indexing.rebuild(c, MODEL))
-        second = await store.write(lambda c: indexing.rebuild(c, MODEL))
+        first = await store.write(lambda c: pending.rebuild(c, MODEL))
+        second = await store.write(lambda c: pending.rebuild(c, MODEL))
 
         assert (1, 2) == (first.generation, second.generation)
         assert {(id_of("a"), True), (id_of("b"), True)} == set(await told(store))
-        assert 2 == await store.read(indexing.pending)
+        assert 2 == await store.read(pending.pending)
         assert 0 == await store.read(lambda c: embeddings.count_unembedded(c, MODEL))
 
     async def test_what_it_must_hold(self, store: Store) -> None:
@@ -243,11 +244,11 @@ class TestRebuild:
         await store.embed(a=[1, 0, 0], b=[0, 1, 0])
         await apply_all(store)
         await store.says(HERE, "a", "b", "new")
-        counts = [await store.read(indexing.told)]
+        counts = [await store.read(pending.told)]
         await store.write(lambda c: insights.silence(c, HERE, EPOCH))
-        counts.append(await store.read(indexing.told))
-        await store.write(lambda c: indexing.rebuild(c, MODEL))
-        counts.append(await store.read(indexing.told))
+        counts.append(await store.read(pending.told))
+        await store.write(lambda c: pending.rebuild(c, MODEL))
+        counts.append(await store.read(pending.told))
 
         assert [2, 0, 0] == counts
 
@@ -257,7 +258,7 @@ class TestMatrix:
         """The matrix has one row for each active insight that has a vector, by id."""
         await store.says(HERE, "a", "b", "c")
         await store.embed(a=[1, 0, 0], b=[0, 1, 0])
-        ids, rows = await store.read(lambda c: indexing.matrix(c, MODEL))
+        ids, rows = await store.read(lambda c: pending.matrix(c, MODEL))
 
         assert sorted([id_of("a"), id_of("b")]) == ids
         assert (2, 3) == rows.shape
@@ -267,8 +268,8 @@ class TestMatrix:
         """Only the ids asked for are there; nothing is an empty matrix."""
         await store.says(HERE, "a", "b")
         await store.embed(a=[1, 0, 0], b=[0, 1, 0])
-        one = await store.read(lambda c: indexing.matrix(c, MODEL, [id_of("a")]))
-        none = await store.read(lambda c: indexing.matrix(c, MODEL, []))
+        one = await store.read(lambda c: pending.matrix(c, MODEL, [id_of("a")]))
+        none = await store.read(lambda c: pending.matrix(c, MODEL, []))
 
         assert [id_of("a")] == one[0]
         assert [] == none[0]

@@ -10,8 +10,7 @@ import pytest
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import IndexDown
-from cortex_actors.storage.generations import Place
-from cortex_actors.storage.indexlife import IndexLife
+from cortex_actors.storage.index.life import IndexLife, Place
 from tests.kills.standing import Calm
 from tests.simulation.index import Shelf
 

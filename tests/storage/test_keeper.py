@@ -12,9 +12,9 @@ from cortex_actors.errors import (
     IndexDown,
     LedgerDown,
 )
-from cortex_actors.storage import generations, indexing, vectors
-from cortex_actors.storage.endings import PAUSES, REST
-from cortex_actors.storage.keeper import FILLING, USUAL
+from cortex_actors.storage.index import life, pending, vectors
+from cortex_actors.storage.index.life import PAUSES, REST
+from cortex_actors.storage.index.vectors import FILLING, USUAL
 from cortex_actors.testing import eventually
 from tests.process.branch import INSIGHTS
 from tests.storage.fragile import HERE, TEXTS, world
@@ -164,22 +164,22 @@ class TestRenewal:
     async def test_begun_once(self, store: Store) -> None:
         """A generation that is given up twice, because an answer was lost, is replaced once."""
         await store.says(HERE, *TEXTS)
-        broken = await store.write(lambda c: generations.renewed(c, "test/3", None))
-        first = await store.write(lambda c: generations.renewed(c, "test/3", broken))
-        second = await store.write(lambda c: generations.renewed(c, "test/3", broken))
+        broken = await store.write(lambda c: life.renewed(c, "test/3", None))
+        first = await store.write(lambda c: life.renewed(c, "test/3", broken))
+        second = await store.write(lambda c: life.renewed(c, "test/3", broken))
 
         assert (2, first) == (first.generation, second)
-        assert 4 == await store.read(indexing.pending)
+        assert 4 == await store.read(pending.pending)
 
     async def test_answer_lost(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         """When the ledger commits the new generation and its answer is lost, there is but one."""
         async with world(store) as here:
             await here.branch.ready()
-            write, lost = store.records.write, list[indexing.State]()
+            write, lost = store.records.write, list[pending.State]()
 
             async def losing(unit: Any, **how: Any) -> Any:
                 answer = await write(unit, **how)
-                if isinstance(answer, indexing.State) and not lost:
+                if isinstance(answer, pending.State) and not lost:
                     lost.append(answer)
                     raise LedgerDown("the answer is lost")
                 return answer

@@ -9,11 +9,12 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.dialects import sqlite
 
-from cortex_actors.storage import contradictions, insight_evidence, insight_records, neighbours
+from cortex_actors.storage import contradictions, insight_evidence, insight_records
 from cortex_actors.storage import insights as facing
 from cortex_actors.storage import insights as merging
 from cortex_actors.storage import insights as sources
 from cortex_actors.storage.schema import insights
+from cortex_actors.storage.search import matrix
 
 if TYPE_CHECKING:
     from tests.storage.things import Tables
@@ -36,8 +37,8 @@ ASKED = {
     "private": sources._PRIVATE,
     "otherwise": sources._OTHERWISE,
     "first place": facing._FIRST,
-    "merged": neighbours._MERGED,
-    "vectors": neighbours._OF_IDS,
+    "merged": matrix._MERGED,
+    "vectors": matrix._OF_IDS,
     "sharing": insight_evidence._SHARING,
     "forget": insight_evidence._FORGET,
 }

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from cortex_actors.storage.heldrows import Part
-from cortex_actors.storage.matrix import VectorMatrix
+from cortex_actors.storage.search.matrix import Part, VectorMatrix
 from tests.storage.vectored import DIMENSION, MODEL, PRIVATE, VILLAGE, Vectored, digest
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from cortex_actors.storage.heldrows import View
+    from cortex_actors.storage.search.matrix import View
 
 #: What repeats the random walks.
 SEEDS = (1, 2, 3)

@@ -9,8 +9,7 @@ import pytest
 
 from cortex_actors.domain.project import Project
 from cortex_actors.storage import embeddings, insights, projects
-from cortex_actors.storage.matrix import VectorMatrix
-from cortex_actors.storage.neighbours import Near, Neighbours, cosine
+from cortex_actors.storage.search.matrix import Near, Neighbours, VectorMatrix, cosine
 from tests.pipeline.histories import DIMENSION, MODEL, ids, said, unit
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.storage import indexing, passages
+from cortex_actors.storage import passages
+from cortex_actors.storage.index import pending
 from cortex_actors.storage.ledger import connection as opening
 from cortex_actors.storage.ledger.migrate import migrate
 from cortex_actors.storage.migrations.versions import v0001, v0002
@@ -112,8 +113,8 @@ class TestPassages:
         give(path, "test/1", b=b"\0\0\x80?", a=b"\0\0\x80?")
         migrate(engine, path)
         with engine.begin() as connection:
-            changes = indexing.changes(connection, "test/1", 10)
-            held = indexing.held(connection, "cortex_insights")
+            changes = pending.changes(connection, "test/1", 10)
+            held = pending.held(connection, "cortex_insights")
 
         told = [(each.seq, each.item_id, each.vector is not None) for each in changes]
         assert [(41, *named("b"), True), (42, *named("d"), False)] == told

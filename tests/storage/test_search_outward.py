@@ -9,9 +9,9 @@ import pytest
 from cortex_actors.clock import ulid
 from cortex_actors.domain.memory import Crumb, Layer, Realm
 from cortex_actors.storage import agent_records
-from cortex_actors.storage.search import tagged as search_tagged
+from cortex_actors.storage.search import hits as search_tagged
+from cortex_actors.storage.search.hits import tagged
 from cortex_actors.storage.search.query import Past, Where
-from cortex_actors.storage.search.tagged import tagged
 from cortex_actors.testing import EPOCH
 from tests.storage.room import Room
 from tests.storage.support import HARBOR

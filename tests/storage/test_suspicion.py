@@ -9,10 +9,9 @@ import pytest
 
 from cortex_actors.errors import ConfigurationError
 from cortex_actors.sections import StorageSettings
-from cortex_actors.storage.generations import MARKER, Generations
-from cortex_actors.storage.indexing import State
-from cortex_actors.storage.server import Server
-from cortex_actors.storage.suspicion import FLOOR, suspicion
+from cortex_actors.storage.index.chroma import Server
+from cortex_actors.storage.index.life import FLOOR, MARKER, Generations, suspicion
+from cortex_actors.storage.index.pending import State
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,7 +18,6 @@ from cortex_actors.storage import (
     agent_records,
     documents,
     embeddings,
-    indexing,
     insight_records,
     memory_records,
 )
@@ -26,6 +25,7 @@ from cortex_actors.storage import passages as passage_rows
 from cortex_actors.storage.health import believed
 from cortex_actors.storage.health import passages as health_of_passages
 from cortex_actors.storage.health import vectors as health_of_vectors
+from cortex_actors.storage.index import pending
 from cortex_actors.storage.schema import embedding_models, passages, vectors
 from cortex_actors.storage.schema import insights as insight_rows
 from cortex_actors.storage.schema import memories as memory_rows
@@ -138,7 +138,7 @@ def _index(_opened: Connection, _model: str) -> list[str]:
 
 def _reindex(connection: Connection, model: str, _one: Sequence[str]) -> None:
     """Begin a new generation of the index, which is told everything from the stored vectors."""
-    indexing.rebuild(connection, model)
+    pending.rebuild(connection, model)
 
 
 #: What mends what, in the order in which that has to be done.
@@ -158,7 +158,7 @@ MENDS: Mapping[Repair, Mend] = {
 def _note(connection: Connection, places: Iterable[Any]) -> None:
     """Write passages into the list of what the index has to be told."""
     for collection, item_id, place in places:
-        indexing.note(connection, index_of(collection, Place(place)), put=[item_id])
+        pending.note(connection, index_of(collection, Place(place)), put=[item_id])
 
 
 def _grouped(items: Sequence[tuple[str, str]]) -> dict[str, list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.hit import Diagnosis, Repair, Severity
-from cortex_actors.storage import indexing
+from cortex_actors.storage.index import pending as indexing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

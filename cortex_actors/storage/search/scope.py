@@ -3,6 +3,13 @@
 Conditions are met before anything is ranked, so a filter can never leave fewer hits than there
 are, and what an agent may not read has no place in its lists; nor has what is not everybody's in an
 answer that leaves for another program (`Where.outward`).
+
+Presence: the condition that a memory has that much attention at a moment, for the ledger.
+
+Attention falls with age and with nothing else, so a least attention is a greatest age for each
+layer and number of accesses (`rules/attention.window`). The ages are worked out once a search, and
+the ledger compares whole microseconds: what it selects has that attention by the formula itself,
+to the last one.
 """
 
 from __future__ import annotations
@@ -16,15 +23,18 @@ from sqlalchemy import (
     CompoundSelect,
     Connection,
     Select,
+    and_,
+    case,
     exists,
     false,
     func,
+    or_,
     select,
     union_all,
 )
 
-from cortex_actors.domain.memory import Place
-from cortex_actors.rules.decay import DECAYS
+from cortex_actors.domain.memory import Layer, Place
+from cortex_actors.rules.decay import COUNTED, DECAYS, WHOLE, fresh_for, window
 from cortex_actors.storage import (
     agent_records,
     documents,
@@ -37,12 +47,13 @@ from cortex_actors.storage.schema import crumbs as crumb_rows
 from cortex_actors.storage.schema import (
     insight_sources,
     knowledge_chunks,
+    memories,
+    memory_attention,
     memory_tags,
     passages,
 )
 from cortex_actors.storage.schema import insights as insight_rows
 from cortex_actors.storage.schema import memories as memory_rows
-from cortex_actors.storage.search.presence import present
 from cortex_actors.storage.search.query import Where
 
 if TYPE_CHECKING:
@@ -50,8 +61,68 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cortex_actors.domain.memory import Layer
     from cortex_actors.rules.decay import Decay
+
+
+#: Later than any memory was ever touched.
+_NEVER = 2**62
+
+
+def present(least: float, now: int, decays: Mapping[Layer, Decay]) -> ColumnElement[bool]:
+    """Return the condition on a row of `memories` that its attention is at least that now."""
+    counted = func.min(func.coalesce(_read(memory_attention.c.access_count), 0), COUNTED)
+    known = [(layer, count) for layer in Layer for count in range(COUNTED + 1)]
+    ages = {each: window(*each, least, decays) for each in known}
+    pinned = memories.c.pinned_at.is_not(None) if least <= WHOLE else false()
+    if not any(age is not None for age in ages.values()):
+        return pinned
+    since = case(
+        *(
+            (and_(memories.c.layer == layer, counted == count), now - age)
+            for (layer, count), age in ages.items()
+            if age is not None
+        ),
+        else_=_NEVER,
+    )
+    # What is pinned has its 1 and no more, however often it was read.
+    return or_(pinned, and_(memories.c.pinned_at.is_(None), _touched() >= since))
+
+
+def faded(before: int, decays: Mapping[Layer, Decay]) -> ColumnElement[bool]:
+    """Return the condition on a row of `memories` that it had faded at a time already.
+
+    It has then as little attention as it ever will. What is pinned or lies in the cortex never has.
+    """
+    counted = func.min(func.coalesce(_read(memory_attention.c.access_count), 0), COUNTED)
+    ages = {
+        (layer, count): fresh_for(layer, count, decays)
+        for layer in decays
+        for count in range(COUNTED + 1)
+    }
+    until = case(
+        *(
+            (
+                and_(memories.c.layer == layer, counted == count),
+                before if age is None else before - age - 1,
+            )
+            for (layer, count), age in ages.items()
+        ),
+        else_=-_NEVER,
+    )
+    return and_(memories.c.pinned_at.is_(None), _touched() <= until)
+
+
+def _touched() -> ColumnElement[int]:
+    """Return when a memory was last said, read or promoted."""
+    read = func.coalesce(_read(memory_attention.c.accessed_at), 0)
+    return func.max(memories.c.created_at, read, func.coalesce(memories.c.promoted_at, 0))
+
+
+def _read(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    """Return what changes when a memory is read."""
+    query = select(column).where(memory_attention.c.memory_id == memories.c.id)
+    return query.correlate(memories).scalar_subquery()
+
 
 #: Selects `passages.id`.
 Ids: TypeAlias = "Select[tuple[int]] | CompoundSelect[tuple[int]]"

@@ -16,12 +16,11 @@ from cortex_actors.errors import CortexError, WordsDamaged
 from cortex_actors.rules import sameness
 from cortex_actors.rules.fusion import DENSE_ALONE, DENSE_PAIRED, WORDS_ALONE, WORDS_PAIRED
 from cortex_actors.storage import embeddings, memory_records, passages, principles
-from cortex_actors.storage.matrix import VectorMatrix
-from cortex_actors.storage.search import distilled, past, words
+from cortex_actors.storage.search import scans, words
 from cortex_actors.storage.search.dense import Dense
 from cortex_actors.storage.search.hits import shown
-from cortex_actors.storage.search.query import Found
-from cortex_actors.storage.search.ranking import Lists, profile_of
+from cortex_actors.storage.search.matrix import VectorMatrix
+from cortex_actors.storage.search.query import Found, Lists, profile_of
 from cortex_actors.storage.search.scope import COLLECTIONS, count, numbers, scope
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from cortex_actors.memorysections import MemorySettings
     from cortex_actors.rules.fusion import Fused, Plan
     from cortex_actors.storage.ledger.actor import Records
-    from cortex_actors.storage.search.dense import Asked, Neighbours
+    from cortex_actors.storage.search.dense import Asked, DenseNeighbours
     from cortex_actors.storage.search.query import Query
     from cortex_actors.storage.search.scope import Scope
     from cortex_actors.text.terms import Term
@@ -57,7 +56,7 @@ class Search:
     def __init__(
         self,
         records: Records,
-        neighbours: Neighbours,
+        neighbours: DenseNeighbours,
         *,
         model: str,
         settings: MemorySettings,
@@ -170,7 +169,7 @@ class Search:
     ) -> tuple[Plan | None, list[Term], int | None]:
         """Ask every list of a look back, or of one among principles."""
         vector = None if asked is None else asked.vector
-        looked = distilled.looked if run.query.past is None else past.looked
+        looked = scans.search_principles if run.query.past is None else scans.search_past
         back = looked(connection, run.query, vector=vector, most=self._most, depth=run.depth)
         lists.said |= {name: back.lists[name] for name in self._takes(*back.lists)}
         if back.late:

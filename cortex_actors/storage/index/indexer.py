@@ -6,6 +6,13 @@ asks    ledger, cache (vectors of texts that have none yet), vectors
 keeps   whether it is to look, and when again; since when changes wait; which texts were refused
         (lost on a crash: it looks when it starts, and what is still to be done are rows of the
         ledger)
+
+The backlog of the indexer: texts without a vector, and changes that give way to others.
+
+The index is told changes in their order, and one whose text has no vector ends the list, so that
+`applied_seq` never passes something that was not applied. A text that no model takes would so end
+it for ever. Its change is written down anew, behind all others: nothing is lost or passed over, and
+the order of the others stays.
 """
 
 from __future__ import annotations
@@ -17,22 +24,80 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+from sqlalchemy import delete, select
+from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.errors import CortexError, EmbedderDown, IndexDown, Unembeddable
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
-from cortex_actors.storage import backlog, embeddings, indexing
+from cortex_actors.storage import embeddings
+from cortex_actors.storage.embeddings import INDEX
+from cortex_actors.storage.index import pending
+from cortex_actors.storage.schema import index_ops, passages
+from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Awaitable, Collection, Sequence
+
+    from sqlalchemy import Connection
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
     from cortex_actors.sections import StorageSettings
     from cortex_actors.storage.embeddings import Matrix
-    from cortex_actors.storage.indexing import Change
+    from cortex_actors.storage.index.pending import Change
     from cortex_actors.storage.ledger.actor import Records
+
+
+#: SQLite remembers it for AUTOINCREMENT, when the change itself has long been told.
+_NEWEST = "SELECT seq FROM sqlite_sequence WHERE name = 'index_ops'"
+
+
+def texts(
+    connection: Connection, model: str, *, limit: int, complete: int
+) -> tuple[int, list[tuple[str, str, bytes]]]:
+    """Return the newest change there ever was, and what `indexing.unembedded` gives.
+
+    Whatever has no vector came with a change. So nothing is looked for again (14 ms when 50,000
+    changes wait) when `complete` is that change: then every text had its vector already.
+    """
+    found = connection.exec_driver_sql(_NEWEST).scalar()
+    newest = int(found or 0)
+    return newest, [] if newest == complete else embeddings.unembedded(connection, model, limit)
+
+
+def defer(connection: Connection, hashes: Collection[bytes]) -> int:
+    """Move the changes of texts behind all others; return how many others went past them.
+
+    0 says that nothing else waits behind them, and then nothing was moved.
+    """
+    seqs = _seqs(connection, hashes)
+    if not seqs:
+        return 0
+    query = select(index_ops.c.seq).where(index_ops.c.seq > seqs[0])
+    passed = len(set(connection.execute(query).scalars()) - set(seqs))
+    if passed:
+        for some in chunks(seqs):
+            columns = [index_ops.c.collection, index_ops.c.item_id, index_ops.c.op]
+            again = select(*columns).where(index_ops.c.seq.in_(some)).order_by(index_ops.c.seq)
+            connection.execute(insert(index_ops).from_select([c.name for c in columns], again))
+            connection.execute(delete(index_ops).where(index_ops.c.seq.in_(some)))
+    return passed
+
+
+def _seqs(connection: Connection, hashes: Collection[bytes]) -> list[int]:
+    """Return the changes of passages with those texts, in order."""
+    found: set[int] = set()
+    for some in chunks(hashes):
+        query = (
+            select(index_ops.c.seq)
+            .join(passages, passages.c.item_id == index_ops.c.item_id)
+            .where(passages.c.text_hash.in_(some), index_ops.c.collection == INDEX)
+        )
+        found.update(connection.execute(query).scalars())
+    return sorted(found)
+
 
 log = logging.getLogger("cortex.indexer")
 
@@ -215,7 +280,7 @@ class Indexer(AsyncioActor):
         model, now = self._model, self._clock.monotonic()
         self._refused = {each: until for each, until in self._refused.items() if until > now}
         how = {"limit": BACKLOG + len(self._refused), "complete": self._complete}
-        newest, found = await self._records.read(lambda c: backlog.texts(c, model, **how))
+        newest, found = await self._records.read(lambda c: texts(c, model, **how))
         self._complete = self._complete if found else newest
         if not (todo := [each for each in found if each[2] not in self._refused][:BACKLOG]):
             return False
@@ -239,17 +304,17 @@ class Indexer(AsyncioActor):
     async def _index_some(self) -> bool:
         """Tell the index the next changes, if it is time."""
         model, limit = self._model, self._settings.index_batch
-        changes = await self._records.read(lambda c: indexing.changes(c, model, limit))
+        changes = await self._records.read(lambda c: pending.changes(c, model, limit))
         if not changes:
             self._since = None
             # What waits behind texts that were refused goes past them.
-            give_way = partial(backlog.defer, hashes=list(self._refused))
+            give_way = partial(defer, hashes=list(self._refused))
             return bool(self._refused) and await self._records.write(give_way) > 0
         if not self._is_time(len(changes)):
             return False
         for (collection, gone), group in itertools.groupby(changes, key=_kind):
             await self._tell(collection, list(group), gone=gone)
-        await self._records.write(lambda c: indexing.applied(c, changes, model=model))
+        await self._records.write(lambda c: pending.applied(c, changes, model=model))
         self._since = None
         self._told, self._goes = self._told + len(changes), self._goes + 1
         return True

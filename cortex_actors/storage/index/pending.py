@@ -5,6 +5,8 @@ predecessor's in `<collection>_paired`, and the id there is the item's. A row of
 written in the transaction that changes a passage. The indexer applies the rows in order and then
 moves `applied_seq`; the rows behind it may be dropped. When the index is lost, a new generation
 starts from `rebuild`, without embedding anything again.
+
+Holdings: what a collection of the index must hold, as the ledger has it.
 """
 
 from __future__ import annotations
@@ -34,41 +36,15 @@ from cortex_actors.storage import embeddings
 from cortex_actors.storage.embeddings import (
     INDEX,
     Matrix,
-    count_unembedded,
-    embedded_text,
-    keep_vectors,
     remake,
-    stored_vectors,
-    unembedded,
 )
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.schema import index_ops, index_state, passages, vectors
+from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
-__all__ = [
-    "Change",
-    "Matrix",
-    "State",
-    "applied",
-    "changes",
-    "count_unembedded",
-    "embedded_text",
-    "held",
-    "keep_vectors",
-    "matrix",
-    "note",
-    "pending",
-    "pending_ids",
-    "rebuild",
-    "remake",
-    "state",
-    "stored_vectors",
-    "told",
-    "unembedded",
-    "unsure",
-]
 
 _FORGET = (
     "DELETE FROM index_ops WHERE collection = ? AND item_id IN (SELECT value FROM json_each(?))"
@@ -269,3 +245,53 @@ def _waits() -> ColumnElement[bool]:
 def _settled(collection: str) -> ColumnElement[bool]:
     """Return the condition that a passage lies in a collection and no change of it waits."""
     return and_(literal(collection) == INDEX, ~exists().where(_waits()))
+
+
+#: Bytes of a vector where the ledger has none yet: 384 numbers.
+USUAL_BYTES = 1_536
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """The items that a collection must hold, and those of which a change is on its way."""
+
+    #: In the order in which they came, and as a set.
+    order: tuple[str, ...]
+    sure: frozenset[str]
+    unsure: frozenset[str]
+
+
+def holding(connection: Connection, collection: str) -> Holding:
+    """Return what a collection of the index must hold."""
+    order = tuple(held(connection, collection))
+    return Holding(order, frozenset(order), frozenset(unsure(connection, collection)))
+
+
+def rows_of(
+    connection: Connection, model: str, collection: str, *, ids: Collection[str]
+) -> dict[str, Matrix]:
+    """Return the vectors that items have in a collection, by id; damaged ones are left out."""
+    of_text = and_(vectors.c.text_hash == passages.c.text_hash, vectors.c.model == model)
+    query = (
+        select(passages.c.item_id, vectors.c.vector)
+        .join(vectors, of_text)
+        .where(literal(collection) == INDEX)
+    )
+    found: dict[str, bytes] = {}
+    for some in chunks(list(ids)):
+        rows = connection.execute(query.where(passages.c.item_id.in_(some)))
+        found.update((item_id, blob) for item_id, blob in rows)
+    usual = embeddings.usual_length(found.values())
+    return {
+        item_id: np.frombuffer(blob, np.float32)
+        for item_id, blob in found.items()
+        if embeddings.is_sound(blob, usual)
+    }
+
+
+def size(connection: Connection, model: str) -> tuple[int, int]:
+    """Return how many vectors the whole index may hold, and the bytes of one."""
+    count = select(func.count()).select_from(passages)
+    length = select(func.length(vectors.c.vector)).where(vectors.c.model == model).limit(1)
+    rows = int(connection.execute(count).scalar_one())
+    return rows, int(connection.execute(length).scalar() or USUAL_BYTES)

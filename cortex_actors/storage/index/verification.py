@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from cortex_actors.storage import holdings
+from cortex_actors.storage.index import pending
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -134,7 +134,7 @@ class Verification:
 
     async def _tally(self, name: str) -> Tally:
         """Look at one collection."""
-        before = await self._read(partial(holdings.holding, collection=name))
+        before = await self._read(partial(pending.holding, collection=name))
         found, doubtful = await self._pages(name)
         doubtful |= (before.sure - found) | (found - before.sure - before.unsure)
         missing, extra, differing = await self._again(name, doubtful)
@@ -165,7 +165,7 @@ class Verification:
     async def _differing(self, name: str, ids: Sequence[str], rows: Matrix) -> set[str]:
         """Return the items whose row is not the ledger's."""
         known = await self._read(
-            partial(holdings.rows_of, model=self._model, collection=name, ids=ids)
+            partial(pending.rows_of, model=self._model, collection=name, ids=ids)
         )
         pairs = [
             (each, row, known[each]) for each, row in zip(ids, rows, strict=True) if each in known
@@ -184,14 +184,14 @@ class Verification:
         ids = sorted(doubtful)
         for start in range(0, len(ids), ROWS):
             some = set(ids[start : start + ROWS])
-            before = await self._read(partial(holdings.holding, collection=name))
+            before = await self._read(partial(pending.holding, collection=name))
             wanted = {"collection": name, "ids": sorted(some), "rows": self._deep}
             answer, body = await self._ask("get", wanted)
             held = answer["ids"]
             wrong = set[str]()
             if self._deep and held:
                 wrong = await self._differing(name, held, _matrix(answer, body))
-            after = await self._read(partial(holdings.holding, collection=name))
+            after = await self._read(partial(pending.holding, collection=name))
             some -= before.unsure | after.unsure
             sure = before.sure & after.sure
             missing += len((some & sure) - set(held))
@@ -222,7 +222,7 @@ class Verification:
         for start in range(0, len(ids), QUESTIONS):
             rows = await self._read(
                 partial(
-                    holdings.rows_of,
+                    pending.rows_of,
                     model=self._model,
                     collection=name,
                     ids=ids[start : start + QUESTIONS],

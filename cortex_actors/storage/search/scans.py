@@ -1,4 +1,9 @@
-"""Distilled: principles as answers, searched whole when somebody asks for them by name.
+"""Past: memories of another time, searched without an index: there is none for what is no more.
+
+What is selected is read and compared whole (`whole`). A memory stands alone here: what came before
+it then is not looked for.
+
+Distilled: principles as answers, searched whole when somebody asks for them by name.
 
 They have no passages. The insight that says the same would be found twice by them, and their words
 would weigh in every other search; there are few of them, so their rows are read instead (`whole`).
@@ -9,28 +14,80 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, exists, select
+from sqlalchemy import ColumnElement, Connection, and_, exists, select
 
 from cortex_actors.clock import iso
 from cortex_actors.domain.hit import Hit
+from cortex_actors.domain.insight import Decider
+from cortex_actors.domain.memory import ChangeKind
 from cortex_actors.domain.project import SourceKind
-from cortex_actors.storage import principle_decay, principle_lists, principles
+from cortex_actors.storage import memory_records, principle_decay, principle_lists, principles
 from cortex_actors.storage.principles import COLLECTION
-from cortex_actors.storage.schema import principles as rows
-from cortex_actors.storage.schema import revocations, vectors
-from cortex_actors.storage.search.scope import listed
-from cortex_actors.storage.search.whole import READ, Kept, Looked
+from cortex_actors.storage.schema import memories as memory_table
+from cortex_actors.storage.schema import memory_changes, revocations, vectors
+from cortex_actors.storage.schema import principles as principle_table
+from cortex_actors.storage.search.scope import listed, memory_conditions
+from cortex_actors.storage.search.words import READ, Kept, Looked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sqlalchemy import ColumnElement, Connection
-
     from cortex_actors.storage.embeddings import Matrix
-    from cortex_actors.storage.search.query import Query, Where
+    from cortex_actors.storage.search.query import Past, Query, Where
 
 
-def looked(
+def search_past(
+    connection: Connection, query: Query, *, vector: Matrix | None, most: int, depth: int
+) -> Looked:
+    """Return the lists of a look back (in a read transaction, on its thread).
+
+    `vector` is the question's, None to look for words alone; `most` words of it are searched, and
+    each list has `depth` places. Ties go by id. Raises `BadInput` for text that is not valid
+    Unicode.
+    """
+    kept = Kept()
+    for some in connection.execute(_selected_memories(query)).partitions(READ):
+        kept.add(some, [(memory_records.COLLECTIONS[row.realm], row.id) for row in some], vector)
+    lists, found = kept.lists(query.text, is_compared=vector is not None, most=most, depth=depth)
+    return Looked(lists, found, len(kept.items), len(kept.near))
+
+
+def _selected_memories(query: Query) -> Any:
+    """Return the query for the memories that are looked at, in the order of their ids."""
+    past = query.past
+    embedded = and_(vectors.c.text_hash == memory_table.c.text_hash, vectors.c.model == query.model)
+    found = select(memory_table.c.id, memory_table.c.realm, memory_table.c.text, vectors.c.vector)
+    found = found.outerjoin(vectors, embedded).order_by(memory_table.c.id)
+    found = found.where(*memory_conditions(query.where, query.now, query.decays))
+    if query.collections:
+        realms = [
+            realm for realm, name in memory_records.COLLECTIONS.items() if name in query.collections
+        ]
+        found = found.where(memory_table.c.realm.in_(realms))
+    return found.where(*_of(past)) if past else found
+
+
+def _of(past: Past) -> list[ColumnElement[bool]]:
+    """Return the conditions on the memories of another time."""
+    found: list[ColumnElement[bool]] = []
+    if past.original:
+        parts = memory_table.alias("parts")
+        # What a person made part of another one left the words of that one as they were.
+        made = exists().where(
+            parts.c.merged_into == memory_table.c.id, parts.c.merged_by != Decider.PERSON
+        )
+        # What was taken apart again has no parts any more, and was made of them all the same.
+        change = memory_changes.c
+        once = exists().where(
+            change.memory_id == memory_table.c.id, change.kind == ChangeKind.MERGE
+        )
+        found += [~made, ~once]
+    if past.as_of is not None:
+        found.append(memory_records.held_at(past.as_of))
+    return found
+
+
+def search_principles(
     connection: Connection, query: Query, *, vector: Matrix | None, most: int, depth: int
 ) -> Looked:
     """Return the lists of a search among principles (in a read transaction, on its thread).
@@ -41,7 +98,7 @@ def looked(
     """
     kept = Kept()
     if not _is_unmet(query.where):
-        for some in connection.execute(_selected(query)).partitions(READ):
+        for some in connection.execute(_selected_principles(query)).partitions(READ):
             mine = _met(connection, some, query.where)
             kept.add(mine, [(COLLECTION, row.id) for row in mine], vector)
     lists, found = kept.lists(query.text, is_compared=vector is not None, most=most, depth=depth)
@@ -88,20 +145,22 @@ def _is_unmet(where: Where) -> bool:
     return where.of_insights or where.of_memories or where.of_knowledge
 
 
-def _selected(query: Query) -> Any:
+def _selected_principles(query: Query) -> Any:
     """Return the query for the principles that are looked at, in the order of their ids."""
-    embedded = and_(vectors.c.text_hash == rows.c.text_hash, vectors.c.model == query.model)
-    found = select(rows.c.id, rows.c.content.label("text"), vectors.c.vector)
-    found = found.outerjoin(vectors, embedded).order_by(rows.c.id)
-    found = found.where(rows.c.status.in_(sorted(principle_lists.GIVEN)), ~_taken_back())
-    return found.where(*(listed(rows.c.tags, tag) for tag in query.where.tags))
+    embedded = and_(
+        vectors.c.text_hash == principle_table.c.text_hash, vectors.c.model == query.model
+    )
+    found = select(principle_table.c.id, principle_table.c.content.label("text"), vectors.c.vector)
+    found = found.outerjoin(vectors, embedded).order_by(principle_table.c.id)
+    found = found.where(principle_table.c.status.in_(sorted(principle_lists.GIVEN)), ~_taken_back())
+    return found.where(*(listed(principle_table.c.tags, tag) for tag in query.where.tags))
 
 
 def _taken_back() -> ColumnElement[bool]:
     """Return the condition that a person has taken a principle back."""
     return exists().where(
         revocations.c.kind == str(SourceKind.PRINCIPLE),
-        revocations.c.key == rows.c.id,
+        revocations.c.key == principle_table.c.id,
         revocations.c.ended_at.is_(None),
     )
 

@@ -1,4 +1,4 @@
-"""The child process that Chroma lives in: `python -m cortex_actors.storage.vectors_child`.
+"""The child process that Chroma lives in: `python -m cortex_actors.storage.index.child`.
 
 Chroma rewrites its files in place without fsync, and a flipped byte in them is a segmentation
 fault. So it has a process of its own, which may die, on a folder of its own, which may be deleted.
@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from cortex_actors.runtime import child
-from cortex_actors.storage import chroma
+from cortex_actors.storage.index import chroma
 
 #: What an op is given and gives: JSON values and raw bytes.
 Params: TypeAlias = dict[str, Any]
