@@ -18,7 +18,7 @@ from cortex_actors.checkup.visit import Visit
 from cortex_actors.errors import ActorAway, IndexDown
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import memory_delete
-from cortex_actors.storage.health.reader import Reader
+from cortex_actors.storage.health.file import Reader
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.index.life import Generations
 from cortex_actors.storage.index.vectors import COLLECTIONS, Vectors

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.checkup.patient import Patient
     from cortex_actors.domain.project import Project
-    from cortex_actors.storage.health.learned import Learned
+    from cortex_actors.storage.health.rows import Learned
     from cortex_actors.storage.projects import FileState
 
 #: Seconds beyond two sweeps after which a change should have been read.

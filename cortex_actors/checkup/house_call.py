@@ -16,7 +16,7 @@ from cortex_actors.domain.hit import Diagnosis, Severity
 from cortex_actors.errors import ConfigurationError
 from cortex_actors.settings import Settings, load
 from cortex_actors.storage.events import store
-from cortex_actors.storage.health.reader import Reader
+from cortex_actors.storage.health.file import Reader
 from cortex_actors.storage.ledger import backups, offline
 from cortex_actors.storage.ledger.files import Halt
 from cortex_actors.topics import FILE_CHANGED

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.checkup.patient import Patient
     from cortex_actors.modelsections import EmbeddingSettings
-    from cortex_actors.storage.health.scope import Scope
+    from cortex_actors.storage.health.file import Scope
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.models import Chosen
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cortex_actors.storage.health.scope import Scope
+from cortex_actors.storage.health.file import Scope
 
 if TYPE_CHECKING:
     from cortex_actors.clock import Clock

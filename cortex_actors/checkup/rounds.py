@@ -13,18 +13,9 @@ from typing import TYPE_CHECKING
 from cortex_actors.checkup import files, keeping, models
 from cortex_actors.domain.hit import Diagnosis, Severity
 from cortex_actors.errors import CortexError, DeadlineExceeded, DiskFault
-from cortex_actors.storage.health import (
-    believed,
-    orders,
-    ownership,
-    pages,
-    passages,
-    texts,
-    vectors,
-    words,
-)
-from cortex_actors.storage.health.learned import learned
-from cortex_actors.storage.health.reader import LIMIT, NO_LIMIT, Reader
+from cortex_actors.storage.health import file, passages, rows
+from cortex_actors.storage.health.file import LIMIT, NO_LIMIT, Reader
+from cortex_actors.storage.health.rows import learned
 from cortex_actors.storage.index.pending import state
 from cortex_actors.storage.ledger import faults
 from cortex_actors.storage.models import active
@@ -34,26 +25,26 @@ if TYPE_CHECKING:
 
     from cortex_actors.checkup.files import Seen
     from cortex_actors.checkup.patient import Patient
-    from cortex_actors.storage.health.scope import Check
+    from cortex_actors.storage.health.file import Check
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.ledger.files import Halt
 
 #: Checks of what the ledger holds; each sees one moment of it.
 LEDGER: tuple[tuple[str, Check], ...] = (
-    ("pages", pages.pages),
-    ("relations", pages.relations),
-    ("texts", texts.texts),
-    ("owner", ownership.owned),
-    ("leases", ownership.leased),
-    ("beliefs", believed.beliefs),
-    ("lineage", believed.lineages),
+    ("pages", file.pages),
+    ("relations", file.relations),
+    ("texts", passages.texts),
+    ("owner", rows.owned),
+    ("leases", rows.leased),
+    ("beliefs", rows.beliefs),
+    ("lineage", rows.lineages),
     ("passages", passages.passages),
-    ("words", words.words),
+    ("words", passages.words),
     ("model", models.answering),
-    ("embedding", vectors.waiting),
-    ("vectors", vectors.sound),
-    ("orphans", vectors.orphaned),
-    ("index", orders.ordered),
+    ("embedding", passages.waiting),
+    ("vectors", passages.sound),
+    ("orphans", passages.orphaned),
+    ("index", rows.ordered),
 )
 
 #: Checks of the home around it.
@@ -93,7 +84,7 @@ def look(patient: Patient, halt: Halt) -> Look:
         return Look((*guarded("ledger", partial(_missing, patient)), *_of_home(patient)))
     found: list[Diagnosis] = []
     with Reader(patient.home.ledger, patient.clock, halt) as reader:
-        found += guarded("ledger", lambda: reader.ask(partial(_all, pages.version, patient)), halt)
+        found += guarded("ledger", lambda: reader.ask(partial(_all, file.version, patient)), halt)
         if any(each.severity is not Severity.OK for each in found):
             return Look(tuple(_marked([*found, *_of_home(patient)], patient)))
         model = _answer(reader, halt)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from cortex_actors.domain.event import FileChanged
 from cortex_actors.domain.hit import Repair
 from cortex_actors.domain.project import innermost
-from cortex_actors.storage.health.mends import MENDS, Mend
+from cortex_actors.storage.health.repairs import MENDS, Mend
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

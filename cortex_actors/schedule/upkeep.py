@@ -12,9 +12,8 @@ from cortex_actors.errors import LedgerDown, StorageFull, StorageReadOnly
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.schedule.jobs import Done
 from cortex_actors.storage import memory_delete, passages, projects
-from cortex_actors.storage.health import words
-from cortex_actors.storage.health.reader import NO_LIMIT, Reader
-from cortex_actors.storage.health.scope import Scope
+from cortex_actors.storage.health import passages as words
+from cortex_actors.storage.health.file import NO_LIMIT, Reader, Scope
 from cortex_actors.storage.ledger import backups, faults, retention
 from cortex_actors.storage.ledger.files import Halt
 

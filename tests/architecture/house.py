@@ -73,13 +73,13 @@ _DIALECT = re.compile(
 #: Today's count of what breaks a rule. A number may only fall; at the rule's goal its line goes.
 OPEN: dict[str, int] = {
     "top": 104,
-    "fragments": 189,
-    "annexes": 58,
+    "fragments": 180,
+    "annexes": 55,
     "folders": 6,
     "namesakes": 133,
     "rings": 23,
     "folder rings": 4,
-    "sqlite": 40,
+    "sqlite": 39,
     "mixins": 30,
     "lone protocols": 13,
     "wrapped functions": 6,

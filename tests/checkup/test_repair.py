@@ -12,8 +12,8 @@ from cortex_actors.checkup import rounds, treatment
 from cortex_actors.checkup.patient import Patient
 from cortex_actors.checkup.treatment import Ward
 from cortex_actors.domain.hit import Repair
-from cortex_actors.storage.health.mends import MENDS
-from cortex_actors.storage.health.reader import Reader
+from cortex_actors.storage.health.file import Reader
+from cortex_actors.storage.health.repairs import MENDS
 from cortex_actors.storage.ledger import offline
 from cortex_actors.storage.ledger.files import Halt
 from tests.checkup.support import noticed

@@ -12,7 +12,8 @@ from sqlalchemy import select
 
 from cortex_actors.domain.memory import MemoryStatus
 from cortex_actors.storage import memory_history, memory_records
-from cortex_actors.storage.health import believed, passages
+from cortex_actors.storage.health import passages
+from cortex_actors.storage.health import rows as believed
 from cortex_actors.storage.schema import memories as rows
 from tests.storage.lives import Lives
 from tests.storage.things import in_memory

@@ -1,17 +1,50 @@
-"""Whether everything that may be found has its passages, and nothing else has any."""
+"""Whether everything that may be found has its passages, and nothing else has any.
+
+Whether the words (FTS5) are those of the passages.
+
+FTS5's own check is a command, so it needs a connection that writes, and it would hold up the ledger
+for as long as it reads every text. So it is given the words in a copy, in memory, and compares that
+with the passages where they are, both as of one moment.
+
+Vectors: which texts wait for one, which vectors are damaged, and which nobody needs.
+
+Whether stored texts are those that their hashes were made of.
+
+SQLite keeps no checksums: a bit that flips inside a text leaves a ledger that its own check calls
+sound. But each text by which something is found, or of which an id is made, has its SHA-256 beside
+it. Which of the two has changed nobody can say.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
+import numpy as np
+
+from cortex_actors.clock import SECOND, iso
 from cortex_actors.domain.hit import Diagnosis, Repair, Severity
+from cortex_actors.domain.insight import Granularity, section_hash, statement_hash
+from cortex_actors.domain.project import Chunk
+from cortex_actors.storage.embeddings import embedded_text
+from cortex_actors.storage.ledger.connection import STEPS, driver_of
+from cortex_actors.storage.tables.columns import given_text
+from cortex_actors.storage.tables.system import WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection
 
-    from cortex_actors.storage.health.scope import Scope
+    from cortex_actors.storage.health.file import Scope
+
 
 #: What may be found, kind by kind: collection, id and the hash of the item's own text.
 KINDS: Mapping[str, str] = {
@@ -95,3 +128,354 @@ def passages(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
 def _of(items: list[tuple[str, str]]) -> str:
     """Return what kinds of items these are, in words."""
     return "items of " + ", ".join(sorted({collection for collection, _ in items}))
+
+
+# ruff: noqa: S608 - the names are the schema's own.
+
+#: The tables in which FTS5 keeps a list; the content is the passages.
+_SHADOWS = ("data", "idx", "docsize", "config")
+
+#: Passages whose words are counted and that are not there, or the other way round.
+_UNEVEN = (
+    "SELECT count(*) FROM {view} AS p "
+    "FULL JOIN {name}_docsize AS d ON d.id = p.id WHERE p.id IS NULL OR d.id IS NULL"
+)
+
+#: The same for SQLite before 3.39, which has no full join.
+_UNEVEN_OLD = (
+    "SELECT (SELECT count(*) FROM {view} WHERE id NOT IN (SELECT id FROM {name}_docsize)) + "
+    "(SELECT count(*) FROM {name}_docsize WHERE id NOT IN (SELECT id FROM {view}))"
+)
+
+
+def words(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
+    """Compare both lists with the passages: first whose words there are, then which."""
+    for name in WORDS:
+        wrong = _uneven(opened, name) or _unlike(opened, name, scope)
+        if wrong:
+            yield Diagnosis(
+                "words", f"{name}: {wrong}", Severity.ERROR, "cortex doctor --repair", Repair.WORDS
+            )
+            continue
+        counted = opened.exec_driver_sql(f"SELECT count(*) FROM {name}_docsize").scalar_one()
+        yield Diagnosis("words", f"{name}: those of {counted:,} passages")
+
+
+def _uneven(opened: Connection, name: str) -> str:
+    """Return that passages lack their words, or words their passage; "" when neither."""
+    query = _UNEVEN if sqlite3.sqlite_version_info >= (3, 39) else _UNEVEN_OLD
+    found = opened.exec_driver_sql(query.format(name=name, view=WORDS[name])).scalar_one()
+    return f"{found} passages lack their words, or are gone and still have some" if found else ""
+
+
+def _unlike(opened: Connection, name: str, scope: Scope) -> str:
+    """Return that the words are not those of the passages; "" when they are."""
+    query = "SELECT sql FROM sqlite_schema WHERE name = ?"
+    declared = str(opened.exec_driver_sql(query, (name,)).scalar_one())
+    with closing(_beside(scope)) as memory:
+        memory.set_progress_handler(opened.info.get("over"), STEPS)
+        try:
+            _copy(memory, name, declared)
+            memory.execute(f"INSERT INTO {name} ({name}, rank) VALUES ('integrity-check', 1)")
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorname.startswith(("SQLITE_CORRUPT", "SQLITE_ERROR")):
+                return "they are not the words of the passages"
+            raise
+    return ""
+
+
+def _beside(scope: Scope) -> sqlite3.Connection:
+    """Return a database in memory that sees the ledger as `ledger`, and cannot write it."""
+    memory = sqlite3.connect("file::memory:", uri=True, isolation_level=None)
+    memory.execute("PRAGMA temp_store = MEMORY")
+    address = f"file:{quote(os.fsencode(scope.path))}?mode=ro"
+    memory.execute("ATTACH ? AS ledger", (address,))
+    return memory
+
+
+def _copy(memory: sqlite3.Connection, name: str, declared: str) -> None:
+    """Make a list of words as the ledger has it, over the ledger's passages."""
+    _, _, definition = declared.partition(" USING ")
+    memory.execute("BEGIN")
+    memory.execute(f"CREATE TEMP VIEW {WORDS[name]} AS SELECT id, text FROM ledger.{WORDS[name]}")
+    memory.execute(f"CREATE VIRTUAL TABLE temp.{name} USING {definition}")
+    for shadow in _SHADOWS:
+        table = f"{name}_{shadow}"
+        memory.execute(f"DELETE FROM temp.{table}")
+        memory.execute(f"INSERT INTO temp.{table} SELECT * FROM ledger.{table}")
+
+
+# ruff: noqa: S608 - built of the constants here, and of question marks.
+
+#: Vectors that are looked at together: 8 MB of 384 numbers.
+SLICE = 5_000
+
+#: How far from 1 the length of a unit vector of float32 may be: what rounding makes is below 1e-6.
+SLACK = 1e-3
+
+#: Microseconds a text may wait before somebody should know: the model has loaded by then.
+LONG = 600 * SECOND
+
+#: Bytes of one number.
+_FLOAT = 4
+
+_WAITING = (
+    "SELECT DISTINCT p.text_hash, p.item_id FROM passages AS p WHERE NOT EXISTS "
+    "(SELECT 1 FROM vectors AS v WHERE v.model = ? AND v.text_hash = p.text_hash)"
+)
+
+#: When the first of them came; knowledge is read when it comes.
+_SINCE = (
+    "SELECT min(at) FROM (SELECT id, first_seen_at AS at FROM insights UNION ALL "
+    "SELECT id, created_at FROM memories UNION ALL SELECT id, read_at FROM knowledge_chunks) "
+    f"WHERE id IN (SELECT item_id FROM ({_WAITING}))"
+)
+
+#: Who waits and is in nobody's list, so that nobody embeds it.
+_FORGOTTEN = (
+    "SELECT p.collection, p.item_id, p.place FROM passages AS p WHERE NOT EXISTS "
+    "(SELECT 1 FROM vectors AS v WHERE v.model = ? AND v.text_hash = p.text_hash) "
+    "AND p.item_id NOT IN (SELECT item_id FROM index_ops)"
+)
+
+#: Of texts that nobody has any more, or of a model that the ledger has never heard of. What a
+#: retired model made is kept, for a way back, until somebody has it forgotten; and so are texts
+#: for which another one stands, because they may have to stand for themselves again. Sentences that
+#: a model wrote for principles have no passage, and are compared; memories of every state can
+#: come back, and are asked for as of a date.
+_ORPHANS = (
+    "FROM vectors AS v WHERE (NOT EXISTS (SELECT 1 FROM passages AS p "
+    "WHERE p.text_hash = v.text_hash) AND v.text_hash NOT IN "
+    "(SELECT text_hash FROM insights WHERE superseded_by IS NOT NULL) AND v.text_hash NOT IN "
+    "(SELECT text_hash FROM principles) AND v.text_hash NOT IN (SELECT text_hash FROM memories)) "
+    "OR (v.model <> ? AND v.model NOT IN (SELECT id FROM embedding_models))"
+)
+
+
+@dataclass(slots=True)
+class Unsound:
+    """What a look at every vector of a model found."""
+
+    looked: int = 0
+    #: Why -> hashes of texts whose vector is so.
+    found: dict[str, list[bytes]] = field(default_factory=dict)
+
+    @property
+    def hashes(self) -> list[bytes]:
+        """The texts whose vectors are damaged, whatever is wrong with them."""
+        return [each for hashes in self.found.values() for each in hashes]
+
+
+def waiting(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
+    """Count the texts that have no vector of the model that answers, and since when."""
+    total = opened.exec_driver_sql(
+        "SELECT count(DISTINCT text_hash) FROM (" + _WAITING + ")", (scope.model,)
+    ).scalar_one()
+    if not total:
+        yield Diagnosis("embedding", "every passage has its vector")
+        return
+    since = opened.exec_driver_sql(_SINCE, (scope.model,)).scalar_one()
+    late = scope.online and since is not None and scope.now - since > LONG
+    yield Diagnosis(
+        "embedding",
+        f"{total:,} texts wait for a vector{f', the first since {iso(since)}' if since else ''}",
+        Severity.WARNING if late else Severity.NOTE,
+        "cortex status says how the model is" if scope.online else "a daemon embeds: cortex start",
+    )
+    if lost := forgotten(opened, scope.model):
+        yield Diagnosis(
+            "embedding",
+            f"{len(lost):,} of them are in no list, so that nobody would embed them",
+            Severity.ERROR,
+            "cortex doctor --repair",
+            Repair.FORGOTTEN,
+        )
+
+
+def forgotten(
+    opened: Connection, model: str, among: Sequence[str] | None = None
+) -> list[tuple[str, str, str]]:
+    """Return (collection, item, place) of passages without a vector that wait in no list.
+
+    With `among`, only of those items.
+    """
+    query = _FORGOTTEN
+    if among is not None:
+        query += f" AND p.item_id IN ({_marks(among)})"
+    values = (model, *(among or ()))
+    return [(row[0], row[1], row[2]) for row in opened.exec_driver_sql(query, values)]
+
+
+def sound(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
+    """Look at every vector of the model that answers: its length, its numbers, its norm."""
+    unsound = examine(opened, scope.model)
+    if not unsound.found:
+        yield Diagnosis("vectors", f"{unsound.looked:,} of {scope.model or 'no model'}, all sound")
+    for why, hashes in unsound.found.items():
+        yield Diagnosis(
+            "vectors",
+            f"{len(hashes):,} of {unsound.looked:,} {why}",
+            Severity.ERROR,
+            "cortex doctor --repair drops them, and they are embedded again",
+            Repair.DAMAGED,
+        )
+
+
+def examine(opened: Connection, model: str, among: Sequence[bytes] | None = None) -> Unsound:
+    """Return which vectors of a model cannot be used; with `among`, only of those texts."""
+    dimension = _dimension(opened, model)
+    unsound, last = Unsound(), 0
+    # In the order of the table: by the model's key each slice would sort all that is left.
+    which = "+model = ?" if among is None else f"model = ? AND text_hash IN ({_marks(among)})"
+    query = (
+        f"SELECT seq, text_hash, vector FROM vectors WHERE seq > ? AND {which} "
+        f"ORDER BY seq LIMIT {SLICE}"
+    )
+    while rows := opened.exec_driver_sql(query, (last, model, *(among or ()))).all():
+        last = rows[-1][0]
+        unsound.looked += len(rows)
+        size = dimension * _FLOAT
+        cut = [row[1] for row in rows if len(row[2]) != size]
+        _add(unsound, "are not as long as the others", cut)
+        _weigh(unsound, [row for row in rows if len(row[2]) == size])
+    return unsound
+
+
+def orphaned(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
+    """Count vectors of texts that nobody has any more, and of models that nobody knows."""
+    number, size = opened.exec_driver_sql(
+        "SELECT count(*), coalesce(sum(length(v.vector)), 0) " + _ORPHANS, (scope.model,)
+    ).one()
+    if not number:
+        yield Diagnosis("orphans", "no vector is without use")
+        return
+    yield Diagnosis(
+        "orphans",
+        f"{number:,} vectors ({size / 1_000_000:.1f} MB) are of texts that are gone, or of models "
+        "that the ledger does not know",
+        Severity.NOTE,
+        "they do no harm; cortex doctor --repair drops them",
+        Repair.ORPHANS,
+    )
+
+
+def orphans(opened: Connection, model: str) -> list[int]:
+    """Return the numbers of the vectors without use."""
+    return [row[0] for row in opened.exec_driver_sql("SELECT v.seq " + _ORPHANS, (model,))]
+
+
+def _dimension(opened: Connection, model: str) -> int:
+    """Return how many numbers a model's vectors have: as it says, else as most of them do."""
+    query = "SELECT dimension FROM embedding_models WHERE id = ?"
+    said = opened.exec_driver_sql(query, (model,)).scalar_one_or_none()
+    if said:
+        return int(said)
+    counted = "SELECT length(vector), count(*) FROM vectors WHERE model = ? GROUP BY 1"
+    lengths = Counter({row[0]: row[1] for row in opened.exec_driver_sql(counted, (model,))})
+    return lengths.most_common(1)[0][0] // _FLOAT if lengths else 0
+
+
+def _weigh(unsound: Unsound, rows: Sequence[tuple[int, bytes, bytes]]) -> None:
+    """Note which of some vectors of the right length hold no numbers, or are no unit vectors."""
+    if not rows:
+        return
+    matrix = np.frombuffer(b"".join(row[2] for row in rows), np.float32).reshape(len(rows), -1)
+    with np.errstate(all="ignore"):
+        norms = np.einsum("ij,ij->i", matrix, matrix)
+    finite = np.isfinite(norms)
+    unit = np.abs(norms - 1.0) <= SLACK
+    _add(
+        unsound,
+        "hold something that is no number",
+        [row[1] for row, good in zip(rows, finite, strict=True) if not good],
+    )
+    _add(
+        unsound,
+        "are not of length 1",
+        [row[1] for row, bad in zip(rows, finite & ~unit, strict=True) if bad],
+    )
+
+
+def _marks(values: Sequence[object]) -> str:
+    """Return a question mark for each value."""
+    return ", ".join("?" * len(values))
+
+
+def _add(unsound: Unsound, why: str, hashes: list[bytes]) -> None:
+    """Note damaged vectors, if there are any."""
+    if hashes:
+        unsound.found.setdefault(why, []).extend(hashes)
+
+
+#: Rows that are named; of more only the number is told.
+_NAMED = 3
+
+_MEND = "a backup from before may have it: cortex backup --list, cortex restore NAME"
+
+
+def texts(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
+    """Compare every text that has a hash with it: 200,000 of 250 letters take 1 s of CPU."""
+    looked, is_sound = 0, True
+    for table, (query, is_as_stored) in _TEXTS.items():
+        wrong = []
+        for key, *values in driver_of(opened).execute(query):
+            looked += 1
+            if not is_as_stored(*values):
+                wrong.append(str(key))
+        if wrong:
+            is_sound = False
+            more = f" and {len(wrong) - _NAMED:,} more" if len(wrong) > _NAMED else ""
+            said = f"{len(wrong):,} of {table} are not as they were stored, or their hashes are not"
+            found = f"{said}: {', '.join(wrong[:_NAMED])}{more}"
+            yield Diagnosis("texts", found, Severity.ERROR, _MEND)
+    if is_sound:
+        yield Diagnosis("texts", f"{looked:,} texts, each as it was stored")
+
+
+def _plain(text: str | bytes, digest: bytes) -> bool:
+    """Tell whether a text is the one of a hash."""
+    whole = given_text(text) or ""
+    return sha256(whole.encode("utf-8", "surrogatepass")).digest() == digest
+
+
+def _insight(
+    content: str | bytes, heading: str | bytes | None, granularity: str, own: str, embedded: bytes
+) -> bool:
+    """Tell whether an insight's content is that of its id, and of what is embedded of it."""
+    text = given_text(content) or ""
+    if granularity == Granularity.STATEMENT:
+        return statement_hash(text) == own and _plain(text, embedded)
+    return section_hash(text) == own and _plain(embedded_text(given_text(heading), text), embedded)
+
+
+def _principle(content: str | bytes, own: str) -> bool:
+    """Tell whether a principle's content is that of its id: a section's, or a statement's."""
+    text = given_text(content) or ""
+    return own in (section_hash(text), statement_hash(text))
+
+
+def _chunk(title: str | bytes, headings: str, text: str | bytes, digest: bytes) -> bool:
+    """Tell whether a piece of a document, with what it stands under, is the one of its hash."""
+    try:
+        under = tuple(json.loads(headings))
+        said = given_text(text) or ""
+        whole = Chunk("", "", 0, "", given_text(title) or "", said, 0, headings=under).searched
+    except (ValueError, TypeError):
+        return False
+    return _plain(whole, digest)
+
+
+#: Table -> what is read of each row, its name first, and what tells whether the rest is as it was.
+_TEXTS: Mapping[str, tuple[str, Callable[..., bool]]] = {
+    "insights": (
+        "SELECT id, content, heading, granularity, content_hash, text_hash FROM insights",
+        _insight,
+    ),
+    "principles": ("SELECT id, content, content_hash FROM principles", _principle),
+    "memories": ("SELECT id, text, text_hash FROM memories", _plain),
+    "knowledge_chunks": (
+        "SELECT id, title, headings, text, text_hash FROM knowledge_chunks",
+        _chunk,
+    ),
+    "passages": ("SELECT item_id, text, text_hash FROM passages", _plain),
+}

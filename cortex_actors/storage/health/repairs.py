@@ -22,9 +22,9 @@ from cortex_actors.storage import (
     memory_records,
 )
 from cortex_actors.storage import passages as passage_rows
-from cortex_actors.storage.health import believed
 from cortex_actors.storage.health import passages as health_of_passages
-from cortex_actors.storage.health import vectors as health_of_vectors
+from cortex_actors.storage.health import passages as health_of_vectors
+from cortex_actors.storage.health import rows
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.schema import embedding_models, passages, vectors
 from cortex_actors.storage.schema import insights as insight_rows
@@ -65,12 +65,12 @@ class Mend:
 
 def _disagreeing(opened: Connection, _model: str) -> list[str]:
     """Return the memories whose beliefs are not as they should be."""
-    return believed.disagreeing(opened)
+    return rows.disagreeing(opened)
 
 
 def _believe(connection: Connection, _model: str, ids: Sequence[str]) -> None:
     """Make the beliefs of some memories agree with their states."""
-    believed.mend(connection, ids)
+    rows.mend(connection, ids)
 
 
 def _ill(opened: Connection, _model: str) -> list[tuple[str, str]]:

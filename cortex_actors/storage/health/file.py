@@ -1,0 +1,163 @@
+"""The ledger's file itself: its version, its pages, and whether rows belong to rows there are.
+
+A way into the ledger for checks: read-only, on connections of its own, ended at any moment.
+
+The daemon's two reading connections stay free for those who wait for an answer, and its writer is
+never asked.
+
+What a check may want to know beside the ledger it looks at.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
+
+from sqlalchemy.exc import DBAPIError
+
+from cortex_actors.domain.hit import Diagnosis, Severity
+from cortex_actors.errors import DeadlineExceeded, LedgerDown
+from cortex_actors.storage.ledger import connection, faults
+from cortex_actors.storage.ledger.files import SCHEMA_VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
+    from cortex_actors.clock import Clock
+    from cortex_actors.storage.ledger.files import Halt
+
+
+#: Rows without their counterpart that are told apart; of more only the number is.
+_NAMED = 3
+
+
+def version(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
+    """Look whether this program knows the ledger's tables; if not, nothing else can be checked."""
+    found = int(opened.exec_driver_sql("PRAGMA user_version").scalar_one())
+    if found == SCHEMA_VERSION:
+        yield Diagnosis("ledger", f"schema version {found}")
+    elif found > SCHEMA_VERSION:
+        yield Diagnosis(
+            "ledger",
+            f"schema version {found}, this program knows {SCHEMA_VERSION}",
+            Severity.ERROR,
+            "install the newer cortex-actors, or use another home",
+        )
+    else:
+        yield Diagnosis(
+            "ledger",
+            f"schema version {found}, this program writes {SCHEMA_VERSION}; nothing else of it "
+            "is checked",
+            Severity.NOTE,
+            "a start brings it up to date: cortex start",
+        )
+
+
+def pages(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
+    """Read every page (`quick_check`); thoroughly, compare every index with its table, too."""
+    how = "integrity_check" if scope.thorough else "quick_check"
+    found = [row[0] for row in opened.exec_driver_sql(f"PRAGMA {how}(1)")]
+    if found == ["ok"]:
+        yield Diagnosis("pages", f"{how}: ok")
+        return
+    yield Diagnosis(
+        "pages",
+        " ".join(str(found[0]).split()),
+        Severity.ERROR,
+        "the next start recovers it (docs/recovery.md): cortex restart",
+        damaged=True,
+    )
+
+
+def relations(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
+    """Look for rows that belong to a row which is not there: somebody wrote by hand."""
+    found = opened.exec_driver_sql("PRAGMA foreign_key_check").all()
+    if not found:
+        yield Diagnosis("relations", "every row belongs to one that is there")
+        return
+    shown = ", ".join(f"{row[0]} row {row[1]} (no {row[2]})" for row in found[:_NAMED])
+    yield Diagnosis(
+        "relations",
+        f"{len(found)} rows belong to rows that are not there: {shown}",
+        Severity.WARNING,
+        "a backup from before has them: cortex restore",
+    )
+
+
+T = TypeVar("T")
+
+#: Seconds one check may take: a hundred thousand passages take less than five.
+LIMIT = 30.0
+
+#: The same when the user wants everything looked at: a day.
+NO_LIMIT = 86_400.0
+
+
+class Reader:
+    """Runs queries on a ledger's file; each sees one moment of it. Blocks: for a thread."""
+
+    def __init__(self, path: Path, clock: Clock, halt: Halt) -> None:
+        """Open nothing yet; `halt` breaks off what runs."""
+        self._path = path
+        self._clock = clock
+        self._halt = halt
+        self._engine = connection.reading(path, self._is_over)
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the file."""
+        self._engine.dispose()
+
+    def ask(self, query: Callable[[Connection], T], *, within: float = LIMIT) -> T:
+        """Return what a query finds.
+
+        Raises `DeadlineExceeded` after so many seconds, `DiskFault` for a damaged file, else
+        `LedgerDown`.
+        """
+        self._halt.check()
+        try:
+            with self._engine.begin() as opened:
+                opened.info["until"] = self._clock.monotonic() + within
+                opened.info["over"] = partial(self._is_over, opened.info)
+                return query(opened)
+        except (DBAPIError, sqlite3.Error) as error:
+            self._halt.check()
+            if faults.name_of(error) == "SQLITE_INTERRUPT":
+                raise DeadlineExceeded(f"it was broken off after {within:g} s") from error
+            found = faults.of(error, self._path, doing="read")
+            if found is not None:
+                raise found from error
+            cause = error.orig if isinstance(error, DBAPIError) else error
+            raise LedgerDown(f"cannot read the ledger {self._path}: {cause}") from error
+
+    def _is_over(self, info: dict[str, Any]) -> bool:
+        """Tell whether the query that runs must end."""
+        return self._halt.asked or self._clock.monotonic() > info.get("until", 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The circumstances of one checkup."""
+
+    #: The ledger's file.
+    path: Path
+    #: UTC microseconds.
+    now: int
+    #: The vector space that answers; empty while the ledger names none.
+    model: str
+    #: Whether a daemon runs, so that what waits is being worked on.
+    online: bool
+    #: Whether a check may take as long as it needs.
+    thorough: bool = False
+
+
+#: One check of the ledger: yields what there is to say, in one read transaction.
+Check: TypeAlias = "Callable[[Connection, Scope], Iterable[Diagnosis]]"

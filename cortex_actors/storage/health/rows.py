@@ -1,0 +1,251 @@
+"""Whether what is noted of the past agrees with the present: beliefs with states, and wholes.
+
+Passages are compared with states in `passages.py`; what belongs to rows that are gone, in
+`pages.py`.
+
+What the ledger says of files: whose they are, what was read, and what waits to be read.
+
+Who may write the ledger, as the ledger says it, and leases that nobody let go of.
+
+What the vector index has been told, as the ledger says it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlalchemy import func, select
+
+from cortex_actors.clock import iso
+from cortex_actors.domain.hit import Diagnosis, Repair, Severity
+from cortex_actors.storage import projects, reviews
+from cortex_actors.storage.index import pending as indexing
+from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.schema import deliveries, events, insight_sources, leases, owner
+from cortex_actors.topics import FILE_CHANGED, SCAN_REQUESTED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from sqlalchemy import Connection
+
+    from cortex_actors.domain.project import Project, Revocation
+    from cortex_actors.storage.health.file import Scope
+    from cortex_actors.storage.projects import FileState
+
+
+#: Active memories that are believed since nobody knows when.
+_LACKING = (
+    "SELECT id FROM memories AS m WHERE m.status = 'active' AND NOT EXISTS"
+    " (SELECT 1 FROM beliefs AS b WHERE b.memory_id = m.id AND b.ended_at IS NULL)"
+)
+
+#: Memories that are still believed and are not active any more.
+_LASTING = (
+    "SELECT m.id FROM beliefs AS b JOIN memories AS m ON m.id = b.memory_id"
+    " WHERE b.ended_at IS NULL AND m.status <> 'active'"
+)
+
+_OPEN = (
+    "INSERT INTO beliefs (memory_id, began_at)"  # noqa: S608 - ours
+    " SELECT m.id, coalesce((SELECT max(b.ended_at) FROM beliefs AS b WHERE b.memory_id = m.id),"
+    " m.created_at) FROM memories AS m WHERE m.id IN (SELECT value FROM json_each(?))"
+    f" AND m.id IN ({_LACKING})"
+    " ON CONFLICT (memory_id, began_at) DO UPDATE SET ended_at = NULL"
+)
+_CLOSE = (
+    "UPDATE beliefs SET ended_at = max(began_at, (SELECT coalesce(m.merged_at, m.replaced_at,"  # noqa: S608 - ours
+    " m.archived_at, m.layer_since) FROM memories AS m WHERE m.id = beliefs.memory_id))"
+    f" WHERE ended_at IS NULL AND memory_id IN ({_LASTING})"
+    " AND memory_id IN (SELECT value FROM json_each(?))"
+)
+
+
+def beliefs(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
+    """Compare since when until when memories were believed with the states they are in."""
+    wrong = disagreeing(opened)
+    if wrong:
+        yield Diagnosis(
+            "beliefs",
+            f"{len(wrong):,} memories are believed and not active, or the other way round",
+            Severity.ERROR,
+            "cortex doctor --repair",
+            Repair.BELIEFS,
+        )
+        return
+    total = opened.exec_driver_sql("SELECT count(*) FROM beliefs").scalar_one()
+    yield Diagnosis("beliefs", f"{total:,} stretches of time, as the memories are")
+
+
+def lineages(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
+    """Look for memories that are part of one another."""
+    merged = "SELECT count(*) FROM memories WHERE merged_into IS NOT NULL"
+    total = opened.exec_driver_sql(merged).scalar_one()
+    rings = _rings(opened)
+    if rings:
+        yield Diagnosis(
+            "lineage",
+            f"{rings:,} memories are part of themselves: nobody finds them",
+            Severity.ERROR,
+            "take one of them apart: cortex memory split",
+        )
+        return
+    yield Diagnosis("lineage", f"{total:,} memories are part of others")
+
+
+def disagreeing(opened: Connection) -> list[str]:
+    """Return the memories whose beliefs do not agree with the state that each is in."""
+    queries = (_LACKING, _LASTING)
+    found = {row[0] for query in queries for row in opened.exec_driver_sql(query)}
+    return sorted(found)
+
+
+def mend(connection: Connection, ids: Sequence[str]) -> None:
+    """Make the beliefs of memories agree with their states, as well as rows tell of it."""
+    driver, some = driver_of(connection), json.dumps(list(ids))
+    driver.execute(_CLOSE, (some,))
+    driver.execute(_OPEN, (some,))
+
+
+def _rings(opened: Connection) -> int:
+    """Return how many memories are part of themselves, by whatever way: each pointer once."""
+    rows = opened.exec_driver_sql(
+        "SELECT id, merged_into FROM memories WHERE merged_into IS NOT NULL"
+    )
+    whole: dict[str, str] = {row[0]: row[1] for row in rows}
+    done: set[str] = set()
+    found = 0
+    for start in whole:
+        way: dict[str, int] = {}
+        each: str | None = start
+        while each is not None and each not in done and each not in way:
+            way[each] = len(way)
+            each = whole.get(each)
+        if each in way:
+            found += len(way) - way[each]
+        done.update(way)
+    return found
+
+
+#: Who reads files.
+_READER = "accumulator"
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """The ledger's view of every followed project's files, at one moment."""
+
+    projects: tuple[Project, ...]
+    #: By path, whatever project they were read for.
+    files: Mapping[str, FileState]
+    #: Paths that something known is said to stand at.
+    spoken: frozenset[str]
+    #: Paths that wait to be read, and whether all of them do.
+    waiting: frozenset[str]
+    scan: bool
+    #: What was taken back: its files are not read.
+    revoked: tuple[Revocation, ...] = ()
+
+    def is_revoked(self, project_id: str, path: str) -> bool:
+        """Tell whether a file was taken back."""
+        return any(each.covers(project_id, path) for each in self.revoked)
+
+
+def learned(opened: Connection, _model: str = "") -> Learned:
+    """Return what the ledger knows of files."""
+    followed = projects.followed(opened)
+    states = {
+        path: state for each in followed for path, state in projects.files(opened, each.id).items()
+    }
+    said = select(insight_sources.c.path).distinct().where(insight_sources.c.withdrawn_at.is_(None))
+    changed = (
+        select(deliveries.c.key)
+        .join(events, events.c.seq == deliveries.c.seq)
+        .where(deliveries.c.consumer == _READER, events.c.topic == FILE_CHANGED)
+    )
+    scans = (
+        select(deliveries.c.seq)
+        .join(events, events.c.seq == deliveries.c.seq)
+        .where(events.c.topic == SCAN_REQUESTED)
+        .limit(1)
+    )
+    return Learned(
+        projects=tuple(followed),
+        files=states,
+        spoken=frozenset(opened.execute(said).scalars()),
+        waiting=frozenset(opened.execute(changed).scalars()),
+        scan=opened.execute(scans).first() is not None,
+        revoked=tuple(reviews.standing(opened)),
+    )
+
+
+def owned(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
+    """Look whether the owner that the ledger names is whoever has it open."""
+    row = opened.execute(select(owner.c.epoch, owner.c.pid, owner.c.started_at)).one_or_none()
+    if row is None:
+        yield Diagnosis(
+            "owner",
+            "the ledger names no owner",
+            Severity.WARNING if scope.online else Severity.NOTE,
+            "a start writes one: cortex restart",
+        )
+    elif scope.online and row.pid != os.getpid():
+        yield Diagnosis(
+            "owner",
+            f"the ledger names pid {row.pid}, and pid {os.getpid()} has it open",
+            Severity.ERROR,
+            "two daemons cannot share a ledger: cortex restart",
+        )
+    else:
+        since = f"pid {row.pid} since {iso(row.started_at)}"
+        yield Diagnosis("owner", f"epoch {row.epoch}, {'' if scope.online else 'last '}{since}")
+
+
+def leased(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
+    """Look for leases that ran out and were neither renewed nor let go of."""
+    held = opened.execute(select(func.count()).select_from(leases)).scalar_one()
+    over = opened.execute(
+        select(leases.c.name, leases.c.holder, leases.c.until).where(leases.c.until < scope.now)
+    ).all()
+    if not over:
+        yield Diagnosis("leases", f"{held} held" if held else "none")
+        return
+    shown = ", ".join(f"{row.name} of {row.holder}, until {iso(row.until)}" for row in over)
+    yield Diagnosis(
+        "leases",
+        f"{len(over)} of {held} ran out: {shown}",
+        Severity.NOTE,
+        "whoever needs one takes it over",
+    )
+
+
+def ordered(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
+    """Look which generation is in use, whose vectors it holds, and what it has still to be told."""
+    state, pending = indexing.state(opened), indexing.pending(opened)
+    if state is None:
+        yield Diagnosis(
+            "index",
+            "there is no generation of it yet",
+            Severity.WARNING if scope.online else Severity.NOTE,
+            "the daemon begins one: cortex start",
+        )
+        return
+    if scope.model and state.model != scope.model:
+        yield Diagnosis(
+            "index",
+            f"generation {state.generation} holds vectors of {state.model}, and {scope.model} "
+            "answers",
+            Severity.ERROR,
+            "cortex doctor --repair begins another from the stored vectors",
+            Repair.INDEX,
+        )
+        return
+    waits = f", {pending:,} changes wait to be told to it" if pending else ""
+    yield Diagnosis(
+        "index",
+        f"generation {state.generation} of {state.model}{waits}",
+        Severity.NOTE if pending else Severity.OK,
+    )
