@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.statements import statements
-from cortex_actors.embedding import calibration, torch_export, trial
+from cortex_actors.embedding import calibration, torch_build
+from cortex_actors.embedding.compiled import Runner
 from cortex_actors.embedding.manifest import ONNX, TOKENIZER
 from cortex_actors.embedding.models import locate
-from cortex_actors.embedding.rowwise import by_row
-from cortex_actors.embedding.session import Runner
+from cortex_actors.embedding.torch_build import by_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,13 +48,13 @@ def main() -> int:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         model, draft, forms = made(options.model, Path(folder))
-        texts = trial.cut(
+        texts = calibration.cut(
             Path(folder) / TOKENIZER, calibration.texts(), max_tokens=draft.max_tokens
         )
         table("calibration texts", texts, model=model, draft=draft, forms=forms)
         if options.data:
             found = statements(options.data, options.texts)
-            texts = trial.cut(Path(folder) / TOKENIZER, found, max_tokens=draft.max_tokens)
+            texts = calibration.cut(Path(folder) / TOKENIZER, found, max_tokens=draft.max_tokens)
             table("statements", texts, model=model, draft=draft, forms=forms)
     return 0
 
@@ -63,16 +63,16 @@ def made(name: str, folder: Path) -> tuple[SentenceTransformer, Manifest, dict[s
     """Return the loaded float model, how it is fed, and the folders of its forms."""
     from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - seconds
 
-    with torch_export.silence():
+    with torch_build.silence():
         eager = {"attn_implementation": "eager"}
         model = SentenceTransformer(str(locate(name).folder), device="cpu", model_kwargs=eager)
-        draft = torch_export.draft_of(model)
+        draft = torch_build.draft_of(model)
         forms = {each: folder / each for each in ("fp32", "per matrix", "per channel", "by row")}
-        torch_export.save_tokenizer(model, to=folder / TOKENIZER)
+        torch_build.save_tokenizer(model, to=folder / TOKENIZER)
         for place in forms.values():
             place.mkdir()
             (place / TOKENIZER).symlink_to(folder / TOKENIZER)
-        _timed("export", torch_export.export, model, draft, to=forms["fp32"] / ONNX)
+        _timed("export", torch_build.export, model, draft, to=forms["fp32"] / ONNX)
         for form, per_channel in (("per matrix", False), ("per channel", True)):
             _timed(f"int8 {form}", _quantised, forms["fp32"], forms[form], per_channel=per_channel)
         _timed("by row", by_row, forms["per channel"] / ONNX, forms["by row"] / ONNX)
@@ -93,7 +93,7 @@ def table(
     print(f"\n{len(texts)} {title}; the float model took {time.perf_counter() - before:.1f} s")
     print("form          MB   mean cosine  worst    Spearman  overlap  alone/batch  passes")
     for name, form in forms.items():
-        rows = trial.rows(form, draft, texts)
+        rows = calibration.rows(form, draft, texts)
         gates = calibration.measure(floats, rows)
         cells = (
             f"{name:12}",

@@ -68,8 +68,10 @@ class Compiled:
     def __init__(self, folder: str, threads: int = 0, batch_tokens: int = 0) -> None:
         from cortex_actors.clock import SystemClock  # noqa: PLC0415 - after the time is taken
         from cortex_actors.embedding import manifest  # noqa: PLC0415
-        from cortex_actors.embedding.compiled import CompiledProvider  # noqa: PLC0415
-        from cortex_actors.embedding.session import BATCH_TOKENS  # noqa: PLC0415
+        from cortex_actors.embedding.compiled import (  # noqa: PLC0415
+            BATCH_TOKENS,
+            CompiledProvider,
+        )
 
         self._clock = SystemClock()
         self.provider = CompiledProvider(

@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.insight import Granularity
 from cortex_actors.domain.project import Project
-from cortex_actors.embedding.choose import provider_for
 from cortex_actors.embedding.compiler import compile_model
+from cortex_actors.embedding.factory import provider_for
 from cortex_actors.embedding.models import locate
 from cortex_actors.home import Home
 from cortex_actors.logs import LogStream

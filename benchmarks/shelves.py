@@ -14,10 +14,10 @@ from cortex_actors.clock import SystemClock, ulid
 from cortex_actors.domain.memory import Memory, Realm
 from cortex_actors.domain.project import Chunk, chunk_id
 from cortex_actors.embedding import manifest
-from cortex_actors.embedding.choose import provider_for
 from cortex_actors.embedding.compiler import compile_model
+from cortex_actors.embedding.factory import provider_for
 from cortex_actors.embedding.models import locate
-from cortex_actors.embedding.texts import digest
+from cortex_actors.embedding.provider import digest
 from cortex_actors.errors import IndexDown
 from cortex_actors.home import Home
 from cortex_actors.modelsections import EmbeddingSettings

@@ -16,8 +16,8 @@ from cortex_actors.bus.consumer import Wake
 from cortex_actors.cortex import FrontDesk
 from cortex_actors.deskparts import Parts
 from cortex_actors.embedding.cache import Cache
+from cortex_actors.embedding.factory import report
 from cortex_actors.embedding.pool import Pool
-from cortex_actors.embedding.report import report
 from cortex_actors.errors import ActorAway, CortexError, MailboxFull, ModelChanged
 from cortex_actors.federation.federation import Federation
 from cortex_actors.gateways.gateway import Http

@@ -12,13 +12,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cortex_actors.embedding.absent import AbsentProvider
-from cortex_actors.embedding.choose import is_hashing, no_hashing
 from cortex_actors.embedding.compiler import compile_model
+from cortex_actors.embedding.factory import (
+    AbsentProvider,
+    is_compiled,
+    is_hashing,
+    no_hashing,
+    source_of,
+)
+from cortex_actors.embedding.manifest import refused
 from cortex_actors.embedding.models import PACKAGED, PUBLISHER, locate
 from cortex_actors.embedding.provider import State
-from cortex_actors.embedding.refusals import refused
-from cortex_actors.embedding.seat import is_compiled, source_of
 from cortex_actors.errors import ModelMissing, NotCompilable
 from cortex_actors.reload import MODEL
 from cortex_actors.storage.models import Chosen

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cortex_actors.embedding.seat import Doing, is_compiled, source_of
+from cortex_actors.embedding.factory import Doing, is_compiled, source_of
 from cortex_actors.storage import models
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
 
-    from cortex_actors.embedding.seat import Info
+    from cortex_actors.embedding.factory import Info
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.models import Chosen
 

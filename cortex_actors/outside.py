@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from cortex_actors.embedding.choose import provider_for
+from cortex_actors.embedding.factory import provider_for
 from cortex_actors.federation.vault import Vault
 from cortex_actors.judging.choose import layers_for
 from cortex_actors.runtime.child import ChildProcess

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cortex_actors.embedding.counting import Counter
+from cortex_actors.embedding.tokens import Counter
 from cortex_actors.pipeline.accumulator import Accumulator
 from cortex_actors.pipeline.opinion import SecondOpinion
 from cortex_actors.pipeline.organiser import Organiser

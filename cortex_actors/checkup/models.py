@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.domain.hit import Diagnosis, Severity
 from cortex_actors.embedding import manifest
-from cortex_actors.embedding.choose import is_hashing
+from cortex_actors.embedding.factory import is_hashing
 from cortex_actors.embedding.models import PUBLISHER
 from cortex_actors.storage.models import active, chosen, coming
 

@@ -48,8 +48,11 @@ def make(home: Home, *, say: Callable[[str], None]) -> Answer:
     So is the model that is on its way, if there is one; it is `coming` in the answer. Raises
     `CompileFailed`, `ModelMissing`.
     """
-    from cortex_actors.embedding.report import COMPILES  # noqa: PLC0415 - seldom needed
-    from cortex_actors.embedding.seat import is_compiled, source_of  # noqa: PLC0415 - likewise
+    from cortex_actors.embedding.factory import (  # noqa: PLC0415 - likewise
+        COMPILES,
+        is_compiled,
+        source_of,
+    )
     from cortex_actors.storage.models import chosen  # noqa: PLC0415 - SQLAlchemy
 
     found, next_ = in_use(home), chosen(home.ledger, state="coming")
@@ -70,7 +73,7 @@ def make(home: Home, *, say: Callable[[str], None]) -> Answer:
 def _made(home: Home, source: str, known: Chosen | None, *, say: Callable[[str], None]) -> Answer:
     """Return the report of a float model after compiling it, if that had not been done."""
     from cortex_actors.embedding.compiler import compile_model  # noqa: PLC0415 - seldom needed
-    from cortex_actors.embedding.report import COMPILES, report  # noqa: PLC0415 - likewise
+    from cortex_actors.embedding.factory import COMPILES, report  # noqa: PLC0415 - likewise
 
     clock = SystemClock()
     begun, model = clock.monotonic(), _float_model(home, source, known)
@@ -88,7 +91,7 @@ def _made(home: Home, source: str, known: Chosen | None, *, say: Callable[[str],
 
 def check(home: Home) -> Answer:
     """Return whether the compiled model's files are whole and it still passes its gates."""
-    from cortex_actors.embedding import calibration, manifest, trial  # noqa: PLC0415 - numpy
+    from cortex_actors.embedding import calibration, manifest  # noqa: PLC0415 - numpy
 
     found = in_use(home)
     wrong = [f"{name}: {why}" for name, why in found["damaged"].items()]
@@ -98,7 +101,7 @@ def check(home: Home) -> Answer:
         try:
             read = manifest.read(folder)
             files = [f"{name}, sha256 {digest}" for name, digest in read.hashes.items()]
-            gates = trial.again(folder, read)
+            gates = calibration.again(folder, read)
             missed = calibration.missed(gates, calibration.LEAST_OF[read.kind])
         except (CortexError, OSError, ValueError) as error:
             # The last one is of files that are what was written and hold no model all the same.
@@ -138,7 +141,7 @@ def _wanted(home: Home) -> bool:
 def _from_files(home: Home) -> Answer:
     """Return what is known of the model of a home whose daemon does not answer."""
     from cortex_actors import settings  # noqa: PLC0415 - pydantic
-    from cortex_actors.embedding.report import report  # noqa: PLC0415 - with the ledger's rows
+    from cortex_actors.embedding.factory import report  # noqa: PLC0415 - with the ledger's rows
     from cortex_actors.storage.models import chosen  # noqa: PLC0415 - SQLAlchemy
 
     wanted = settings.load(home).embedding
@@ -195,7 +198,7 @@ def _written(home: Home, name: str) -> Answer:
 
 def _note(connection: Connection, *, chosen: Chosen, at: int) -> str:
     """Write a model down as the one that answers, or as the one that comes; return when."""
-    from cortex_actors.embedding.seat import source_of  # noqa: PLC0415 - seldom needed
+    from cortex_actors.embedding.factory import source_of  # noqa: PLC0415 - seldom needed
     from cortex_actors.storage import models  # noqa: PLC0415 - SQLAlchemy
 
     active = models.active(connection)

@@ -5,20 +5,27 @@ says    -
 asks    ledger, pool
 keeps   the vectors used last (lost on a crash; the ledger has the stored ones, the pool makes the
         others again)
+
+A mapping of limited size that forgets what was not used for longest.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from cortex_actors.embedding.lru import Lru
-from cortex_actors.embedding.outcome import rows_of
-from cortex_actors.embedding.provider import Row, Vectors, require_model
-from cortex_actors.embedding.texts import digest, require_texts
+from cortex_actors.embedding.provider import (
+    Row,
+    Vectors,
+    digest,
+    require_model,
+    require_texts,
+    rows_of,
+)
 from cortex_actors.errors import CortexError, ModelChanged
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
@@ -26,8 +33,43 @@ from cortex_actors.runtime.inbox import Overflow
 if TYPE_CHECKING:
     import asyncio
 
-    from cortex_actors.embedding.outcome import Outcome
-    from cortex_actors.embedding.provider import Provider, State
+    from cortex_actors.embedding.provider import Outcome, Provider, State
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Lru(Generic[K, V]):
+    """Holds at most `entries` values; reading one makes it the newest, whatever its age."""
+
+    def __init__(self, entries: int) -> None:
+        self._entries = entries
+        self._values: OrderedDict[K, V] = OrderedDict()
+        #: Values forgotten for want of room.
+        self.evicted = 0
+
+    def get(self, key: K) -> V | None:
+        """Return the value and remember that it was used; None when it is not here."""
+        if key not in self._values:
+            return None
+        self._values.move_to_end(key)
+        return self._values[key]
+
+    def put(self, key: K, value: V) -> None:
+        """Keep a value as the newest one."""
+        self._values[key] = value
+        self._values.move_to_end(key)
+        while len(self._values) > self._entries:
+            self._values.popitem(last=False)
+            self.evicted += 1
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._values
+
+    def __len__(self) -> int:
+        return len(self._values)
+
 
 #: Looks up stored vectors: (model id, SHA-256 of texts) -> those that are stored.
 Stored: TypeAlias = Callable[[str, Sequence[bytes]], Awaitable[Mapping[bytes, Row]]]

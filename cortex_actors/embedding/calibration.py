@@ -3,24 +3,161 @@
 A compiled model is judged by what search does with it: a text's own vector (cosine), the order of
 similarities (Spearman), and who is among the ten nearest (overlap). Measured for all-MiniLM-L6-v2,
 int8 per channel passes each and int8 per tensor none (docs/models.md has the figures).
+
+The folder of compiled models while one is being made: a bench to work on, and the move from it.
+
+What is being made lies beside the finished models under a name that begins with a dot, so that
+moving it into place is one rename. Everything here blocks: it belongs on a thread.
+
+A trial run: a compiled model embeds the calibration texts and is held against the float model.
+
+What is tried is what answers later: the same tokeniser, session and batches. Blocks for seconds:
+for a child process or a command, never on a loop.
 """
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import shutil
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cortex_actors.embedding.manifest import TEXTS, Gates, Kind
+from cortex_actors.embedding import manifest as manifests
+from cortex_actors.embedding.compiled import BATCH_TOKENS, Runner
+from cortex_actors.embedding.manifest import (
+    FILES,
+    ONNX,
+    REFERENCE,
+    TEXTS,
+    Gates,
+    Kind,
+    Manifest,
+    model_id_of,
+)
+from cortex_actors.errors import CompileFailed, CompileNoRoom
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
+    from tokenizers import Encoding
 
     from cortex_actors.embedding.provider import Vectors
+
+
+#: What folders of models are: only their owner reads them.
+MODE = 0o700
+
+#: What the names of folders begin with that hold a model in the making, or one that was replaced.
+MAKING, REPLACED = ".making-", ".replaced-"
+
+#: What the system says when nothing more fits: the disk, the quota, the largest file allowed.
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+def begin(models: Path) -> Path:
+    """Return a new folder to make a model in; what killed makers left is swept away first.
+
+    For whoever holds the lock of `models`. Raises `CompileNoRoom`, `CompileFailed`.
+    """
+    with disk(models):
+        models.mkdir(mode=MODE, parents=True, exist_ok=True)
+        sweep(models)
+        return Path(tempfile.mkdtemp(prefix=MAKING, dir=models))
+
+
+def sweep(models: Path) -> None:
+    """Delete what killed makers left."""
+    for pattern in (f"{MAKING}*", f"{REPLACED}*"):
+        for folder in models.glob(pattern):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def install(
+    bench: Path, facts: Mapping[str, Any], *, source: str, source_hash: str, at: int
+) -> Manifest:
+    """Finish a model that was built on a bench, and move it to its place.
+
+    It is there once this returns, and lasts through a power cut; before, there is nothing, or the
+    damaged one that it replaces. Damaged forms of the same source are deleted, because they would
+    never be read again. Raises `CompileNoRoom`, `CompileFailed`.
+    """
+    with disk(bench.parent):
+        manifest = _manifest(bench, facts, source=source, source_hash=source_hash, at=at)
+        manifests.write(bench, manifest)
+        for path in (*(bench / name for name in (*FILES, manifests.MANIFEST)), bench):
+            _sync(path)
+        _move(bench, bench.parent / manifest.model_id)
+        _sync(bench.parent)
+        for name in manifests.damaged(bench.parent):
+            if name.startswith(f"{source}+"):
+                shutil.rmtree(bench.parent / name, ignore_errors=True)
+    return manifest
+
+
+@contextmanager
+def disk(folder: Path) -> Iterator[None]:
+    """Turn what a disk may refuse into what it means here."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in NO_ROOM:
+            raise CompileNoRoom(
+                f"{folder} has no room for a compiled model ({error.strerror}); it needs about "
+                "the size of the float model's weights and a quarter, for a moment. Make room, "
+                "then: cortex model prepare"
+            ) from error
+        raise CompileFailed(
+            f"cannot write a compiled model into {folder}: {error.strerror or error}; see to the "
+            "folder, then: cortex model prepare"
+        ) from error
+
+
+def _manifest(
+    bench: Path, facts: Mapping[str, Any], *, source: str, source_hash: str, at: int
+) -> Manifest:
+    """Return what is known of a model, and the hashes of its files."""
+    hashes = {name: manifests.hash_of(bench / name) for name in FILES}
+    kind = Kind(facts["kind"])
+    known = Manifest(
+        model_id=model_id_of(source, kind, onnx_hash=hashes[ONNX]),
+        source=source,
+        source_hash=source_hash,
+        hashes=hashes,
+        made_at=at,
+        **facts,
+    )
+    return replace(known, kind=kind, inputs=tuple(known.inputs), gates=Gates(**facts["gates"]))
+
+
+def _move(bench: Path, place: Path) -> None:
+    """Rename a bench; a folder in its place, which is damaged or the same, goes out of the way."""
+    bench.chmod(MODE)
+    aside = bench.with_name(bench.name.replace(MAKING, REPLACED))
+    if place.exists():
+        place.rename(aside)
+    bench.rename(place)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _sync(path: Path) -> None:
+    """Have the disk keep a file's bytes, or a folder's names."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
 
 #: What an int8 form must reach; below any of them the float form is kept.
 LEAST = Gates(mean_cosine=0.99, spearman=0.99, overlap=0.88)
@@ -103,3 +240,49 @@ def _ranks(values: NDArray[np.floating]) -> NDArray[np.float64]:
     _, place, count = np.unique(values, return_inverse=True, return_counts=True)
     ranks: NDArray[np.float64] = (np.cumsum(count) - (count - 1) / 2)[place]
     return ranks
+
+
+def cut(tokenizer: Path, texts: Sequence[str], *, max_tokens: int) -> list[str]:
+    """Return the texts, each cut where the model's window ends.
+
+    How the windows of a longer text are put together is not the model's doing, and not judged.
+    """
+    from tokenizers import Tokenizer  # noqa: PLC0415 - for whoever runs a model
+
+    encode = Tokenizer.from_file(str(tokenizer)).encode
+    return [_cut(encode, text, max_tokens) for text in texts]
+
+
+def rows(folder: Path, manifest: Manifest, texts: Sequence[str]) -> Vectors:
+    """Return the unit vectors that a model makes of texts, on every core."""
+    runner = Runner(folder, manifest)
+    threads = os.cpu_count() or 1
+    begun = runner.begin(texts, budget=BATCH_TOKENS, threads=threads)
+    with ThreadPoolExecutor(threads, thread_name_prefix="trial") as pool:
+        made = list(pool.map(partial(runner.run, begun), begun.batches))
+    return runner.end(begun, made, texts=len(texts))
+
+
+def again(folder: Path, manifest: Manifest) -> Gates:
+    """Return how near a finished model is to the float vectors that were kept when it was made.
+
+    Needs no torch: what can have changed since is this machine and the libraries on it.
+    """
+    reference: Vectors = np.load(folder / REFERENCE, allow_pickle=False)
+    return measure(reference, rows(folder, manifest, kept_texts(folder)))
+
+
+def kept_texts(folder: Path) -> list[str]:
+    """Return the texts that a model was compared on."""
+    lines = (folder / TEXTS).read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def _cut(encode: Callable[[str], Encoding], text: str, max_tokens: int) -> str:
+    """Return as much of a text as fits; one character may be several tokens."""
+    while len((found := encode(text)).ids) > max_tokens:
+        # The last token that fits; what ends a text (its offsets are 0, 0) has to fit behind it.
+        ends = [end for _, end in found.offsets if end]
+        room = max_tokens - (len(found.ids) - len(ends))
+        text = text[: min(ends[room - 1], len(text) - 1)]
+    return text

@@ -1,26 +1,42 @@
-"""The compiled provider: a model as ONNX in this process, computed on a few threads of its own."""
+"""The compiled provider: a model as ONNX in this process, computed on a few threads of its own.
+
+A compiled model in this process: onnxruntime and a tokeniser, no torch.
+
+One session serves all threads: it has no threads of its own and is called from several at once,
+which on two cores was 1.2 to 1.7 times as fast as one call spread over both. Nothing here knows of
+the loop; `compiled.py` says which thread does what.
+
+Threads that take the most urgent work first, and nothing that nobody waits for any more.
+
+`runtime.threads.Threads` was not taken because its queue knows no order but that of arrival.
+
+What a compiled model did: counters for `status`, kept on the loop's thread.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import heapq
 import logging
+import threading
+from collections import deque
+from dataclasses import dataclass, field
 from functools import partial
-from itertools import count
-from typing import TYPE_CHECKING
+from itertools import count, pairwise
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from cortex_actors.embedding import manifest as manifests
-from cortex_actors.embedding.lanes import Lanes
-from cortex_actors.embedding.meter import Meter
-from cortex_actors.embedding.provider import State, refusal
-from cortex_actors.embedding.session import BATCH_TOKENS, Runner
-from cortex_actors.embedding.texts import require_texts
-from cortex_actors.errors import CortexError, EmbedderDown, ModelMissing
+from cortex_actors.embedding.manifest import ONNX, OUTPUT, TOKENIZER
+from cortex_actors.embedding.provider import State, checked, refusal, require_texts
+from cortex_actors.embedding.tokens import Tokens, micro_batches, padding, pooled
+from cortex_actors.errors import BadInput, CortexError, EmbedderDown, ModelMissing
 from cortex_actors.runtime.child import cores
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -28,9 +44,388 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.embedding.manifest import Manifest
     from cortex_actors.embedding.provider import Vectors
-    from cortex_actors.embedding.session import Begun
+    from cortex_actors.embedding.tokens import Piece
+
+
+#: Padded tokens computed at once; the best of docs/embedding.md's table.
+BATCH_TOKENS = 256
+
+#: What the session is told. Waiting threads sleep and do not spin: the daemon is not alone.
+_ENTRIES = {
+    "session.intra_op.allow_spinning": "0",
+    "session.inter_op.allow_spinning": "0",
+}
+
+#: onnxruntime's severity "error": its warnings are about graphs, and no user could mend one.
+_ERRORS_ONLY = 3
+
+#: The inputs that a model may want, by their names.
+_IDS, _MASK = "input_ids", "attention_mask"
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """Texts in pieces, and the pieces in micro-batches, by their numbers."""
+
+    pieces: list[Piece]
+    batches: list[list[int]]
+
+
+class Runner:
+    """A compiled model's files, loaded: texts in, vectors out; each method on any thread.
+
+    Raises `ModelMissing` when the files are no such model, `EmbedderDown` when they cannot be
+    loaded now. Give it up to give its memory back.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        try:
+            self._tokens = Tokens.load(folder / TOKENIZER, manifest.max_tokens)
+        except ImportError as error:
+            raise _not_installed("tokenizers", error) from error
+        except (OSError, ValueError) as error:
+            raise ModelMissing(f"the compiled model in {folder} cannot be used: {error}") from error
+        self._session = _session(folder / ONNX)
+        self._manifest = manifest
+
+    def rows(self, texts: Sequence[str], *, budget: int = BATCH_TOKENS) -> Vectors:
+        """Return one unit row a text, computed on this thread; raises what the port says."""
+        begun = self.begin(texts, budget=budget, threads=1)
+        made = [self.run(begun, batch) for batch in begun.batches]
+        return self.end(begun, made, texts=len(texts))
+
+    def begin(self, texts: Sequence[str], *, budget: int, threads: int) -> Begun:
+        """Cut texts into pieces and lay out the micro-batches; raises `BadInput`."""
+        try:
+            pieces = self._tokens.pieces(texts)
+        except ValueError as error:
+            raise BadInput(f"{error}; change or leave out that text") from error
+        lengths = [len(piece.ids) for piece in pieces]
+        return Begun(pieces, micro_batches(lengths, budget=budget, threads=threads))
+
+    def run(self, begun: Begun, batch: Sequence[int]) -> NDArray[np.float32]:
+        """Return the raw rows of one micro-batch.
+
+        Raises `BadInput` when the model does not take the numbers it was given, and `EmbedderDown`
+        for whatever else goes wrong in it.
+        """
+        ids = [begun.pieces[number].ids for number in batch]
+        wanted = {name: self._input(name, ids) for name in self._manifest.inputs}
+        try:
+            rows: NDArray[np.float32] = self._session.run([OUTPUT], wanted)[0]
+        except Exception as error:  # its classes come from a module made at run time
+            raise _failure(error, self._manifest.model_id) from error
+        return rows
+
+    def end(self, begun: Begun, made: Sequence[NDArray[np.float32]], *, texts: int) -> Vectors:
+        """Return the texts' unit rows from the raw rows of all micro-batches, in their order."""
+        dimension = self._manifest.dimension
+        rows = np.empty((len(begun.pieces), dimension), dtype=np.float32)
+        for batch, some in zip(begun.batches, made, strict=True):
+            if some.shape != (len(batch), dimension):
+                raise EmbedderDown(
+                    f"the compiled model {self._manifest.model_id} answered {len(batch)} texts "
+                    f"with rows of shape {some.shape} where ({len(batch)}, {dimension}) was due; "
+                    "`cortex model verify` says whether its files are whole"
+                )
+            rows[batch] = some
+        owners = [piece.owner for piece in begun.pieces]
+        weights = [piece.weight for piece in begun.pieces]
+        return checked(pooled(rows, owners, weights, texts=texts), texts, dimension=dimension)
+
+    def _input(self, name: str, ids: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+        """Return one of the model's inputs, padded to the longest row."""
+        fill = self._manifest.pad if name == _IDS else 0
+        values = np.full((len(ids), max(map(len, ids))), fill, dtype=np.int64)
+        for row, each in zip(values, ids, strict=True):
+            if name == _IDS:
+                row[: len(each)] = each
+            elif name == _MASK:
+                row[: len(each)] = 1
+        return values
+
+
+def _session(path: Path) -> Any:  # noqa: ANN401 - onnxruntime has no types
+    """Return the session over a file; raises `ModelMissing` or `EmbedderDown`."""
+    try:
+        import onnxruntime  # noqa: PLC0415 - with the model, not with the daemon
+    except ImportError as error:
+        raise _not_installed("onnxruntime", error) from error
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = _ERRORS_ONLY
+    for key, value in _ENTRIES.items():
+        options.add_session_config_entry(key, value)
+    try:
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # as in `run`
+        raise EmbedderDown(f"the compiled model {path} cannot be loaded: {error}") from error
+
+
+def _failure(error: Exception, model_id: str) -> BadInput | EmbedderDown:
+    """Return whose fault it is: the text's when the model refuses its numbers, else the model's."""
+    text = f"the compiled model {model_id} failed: {error}"
+    if type(error).__name__ == "InvalidArgument" or isinstance(error, ValueError | IndexError):
+        return BadInput(f"{text}; change or leave out that text")
+    return EmbedderDown(f"{text}; ask again in a moment")
+
+
+def _not_installed(package: str, error: ImportError) -> ModelMissing:
+    return ModelMissing(
+        f"compiled models need {package}, which cannot be imported ({error}); "
+        f"`pip install {package}`, then start the daemon again"
+    )
+
 
 log = logging.getLogger("cortex.embedder")
+
+R = TypeVar("R")
+
+
+class Lanes:
+    """At most `limit` threads, all of one loop.
+
+    Urgent calls overtake those that wait, and never one that runs; of equal urgency the first to
+    come is the first to go. Calls should be short, because that is how long an urgent one waits.
+    """
+
+    def __init__(self, name: str, limit: int, *, clock: Clock) -> None:
+        self.name = name
+        self.limit = limit
+        self._clock = clock
+        self._loop = asyncio.get_running_loop()
+        self._changed = threading.Condition()
+        self._heap: list[_Job] = []
+        self._numbers: Iterator[int] = count()
+        self._running = 0
+        self._closed = False
+        self._ended = asyncio.Event()
+        self._alive = limit
+        self._threads = [
+            threading.Thread(target=self._work, name=f"{name}-{number}")
+            for number in range(1, limit + 1)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def running(self) -> int:
+        """Return how many calls are in a thread now."""
+        return self._running
+
+    @property
+    def waiting(self) -> int:
+        """Return how many calls wait for a thread."""
+        return len(self._heap)
+
+    async def run(
+        self,
+        calls: Sequence[Callable[[], R]],
+        *,
+        urgent: bool,
+        waited: Callable[[float], None] | None = None,
+    ) -> list[R]:
+        """Run blocking calls in the threads and return their results in order.
+
+        Once one of them fails, or the awaiting task is cancelled, those that have not begun never
+        will; those that run go on to their end, and their results are dropped. Raises what the
+        first one raised that failed, and `EmbedderDown` after `close`. `waited` is told how many
+        seconds each call stood in the queue.
+        """
+        jobs = [
+            _Job(not urgent, next(self._numbers), call, self._loop.create_future(), waited)
+            for call in calls
+        ]
+        self._put(jobs)
+        try:
+            # A list of futures and no `gather` of tasks: cancelling must not reach into a thread.
+            return [await job.answer for job in jobs]
+        finally:
+            self._drop(jobs)
+
+    async def close(self, deadline: float) -> bool:
+        """Take no more calls, fail those that wait, and return whether all threads ended in time.
+
+        A thread that is still in a call after `deadline` seconds ends when that call does.
+        """
+        with self._changed:
+            self._closed = True
+            dropped, self._heap = self._heap, []
+            self._changed.notify_all()
+        for job in dropped:
+            _settle(job.answer, None, self._refusal())
+        try:
+            async with asyncio.timeout(deadline):
+                await self._ended.wait()
+        except TimeoutError:
+            log.warning(
+                "%d of %d threads %r still work after %g s and end when they are done",
+                *(self._alive, self.limit, self.name, deadline),
+            )
+            return False
+        for thread in self._threads:
+            thread.join()  # they have said good-bye: microseconds
+        return True
+
+    def _put(self, jobs: Sequence[_Job]) -> None:
+        with self._changed:
+            if self._closed:
+                raise self._refusal()
+            now = self._clock.monotonic()
+            for job in jobs:
+                job.at = now
+                heapq.heappush(self._heap, job)
+            self._changed.notify(len(jobs))
+
+    def _drop(self, jobs: Sequence[_Job]) -> None:
+        """Forget the jobs that have not begun, and the results of those that have."""
+        for job in jobs:
+            if job.answer.done() and not job.answer.cancelled():
+                job.answer.exception()  # looked at: the first failure stands for all
+            job.answer.cancel()
+        if any(job.answer.cancelled() for job in jobs):
+            gone = {job.number for job in jobs}
+            with self._changed:
+                self._heap = [job for job in self._heap if job.number not in gone]
+                heapq.heapify(self._heap)
+
+    def _work(self) -> None:
+        """Run one call after the other, in a thread, until closed."""
+        while (job := self._take()) is not None:
+            result: Any = None
+            error: Exception | None = None
+            if job.waited is not None:
+                self._tell(job.waited, self._clock.monotonic() - job.at)
+            try:
+                result = job.call()
+            except Exception as raised:  # noqa: BLE001 - the asker's, whatever it is
+                error = raised
+            except BaseException as raised:  # noqa: BLE001 - a panic of a library in Rust is one
+                error = EmbedderDown(f"the embedding model broke off: {raised}")
+                error.__cause__ = raised
+            with self._changed:
+                self._running -= 1
+            self._tell(_settle, job.answer, result, error)
+            del job, result, error  # an idle thread must keep nothing alive
+        self._tell(self._one_ended)
+
+    def _take(self) -> _Job | None:
+        """Return the next job, once there is one; None when there will be none."""
+        with self._changed:
+            while not self._heap and not self._closed:
+                self._changed.wait()
+            if not self._heap:
+                return None
+            self._running += 1
+            return heapq.heappop(self._heap)
+
+    def _tell(self, call: Callable[..., None], *values: Any) -> None:  # noqa: ANN401 - of any call
+        # A loop that has ended has nobody who would want to know.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(call, *values)
+
+    def _one_ended(self) -> None:
+        self._alive -= 1
+        if not self._alive:
+            self._ended.set()
+
+    def _refusal(self) -> EmbedderDown:
+        return EmbedderDown("the embedding model was let go of; ask again when it is back")
+
+
+@dataclass(order=True, slots=True)
+class _Job:
+    """A call in the queue: urgent ones (False sorts first), then by number."""
+
+    patient: bool
+    number: int
+    call: Callable[[], Any] = field(compare=False)
+    answer: asyncio.Future[Any] = field(compare=False)
+    waited: Callable[[float], None] | None = field(compare=False, default=None)
+    #: When it was put into the queue.
+    at: float = field(compare=False, default=0.0)
+
+
+def _settle(answer: asyncio.Future[Any], result: object, error: Exception | None) -> None:
+    """Give the asker what became of its call, if it still waits."""
+    if answer.done():
+        return
+    if error is None:
+        answer.set_result(result)
+    else:
+        answer.set_exception(error)
+
+
+#: Seconds over which tokens are counted for "tokens a second".
+MINUTE = 60.0
+
+#: Queue waits that are remembered for their percentiles.
+WAITS = 1_000
+
+
+class Meter:
+    """Counts texts, tokens and batches, and how long micro-batches stood in the queue."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._texts = self._tokens = self._pieces = self._split = self._batches = 0
+        self._padding = 0
+        #: (when, tokens) of the last minute's requests.
+        self._lately: deque[tuple[float, int]] = deque()
+        self._waits: deque[float] = deque(maxlen=WAITS)
+
+    def embedded(self, begun: Begun) -> None:
+        """Count a request that was answered."""
+        lengths = [len(piece.ids) for piece in begun.pieces]
+        owners = [piece.owner for piece in begun.pieces]
+        self._texts += len(set(owners))
+        self._split += len({a for a, b in pairwise(owners) if a == b})
+        self._pieces += len(owners)
+        self._tokens += sum(lengths)
+        self._batches += len(begun.batches)
+        self._padding += padding(lengths, begun.batches)
+        self._lately.append((self._clock.monotonic(), sum(lengths)))
+        self._forget()
+
+    def waited(self, seconds: float) -> None:
+        """Remember how long a micro-batch stood in the queue."""
+        self._waits.append(seconds)
+
+    @property
+    def counters(self) -> Mapping[str, int]:
+        """Return all of it in whole numbers, under the names that `status` shows.
+
+        `tokens` are those computed, special ones included and padding not; `padding_percent` is
+        padding's share of what was computed; waits are microseconds, of the last 1,000.
+        """
+        self._forget()
+        waits = sorted(self._waits)
+        computed = self._tokens + self._padding
+        return {
+            "texts": self._texts,
+            "tokens": self._tokens,
+            "tokens_per_s": round(sum(tokens for _, tokens in self._lately) / MINUTE),
+            "pieces": self._pieces,
+            "split": self._split,
+            "batches": self._batches,
+            "batch_tokens": round(computed / self._batches) if self._batches else 0,
+            "padding_percent": round(100 * self._padding / computed) if computed else 0,
+            "wait_p50_us": _percentile(waits, 0.50),
+            "wait_p99_us": _percentile(waits, 0.99),
+        }
+
+    def _forget(self) -> None:
+        since = self._clock.monotonic() - MINUTE
+        while self._lately and self._lately[0][0] < since:
+            self._lately.popleft()
+
+
+def _percentile(waits: list[float], part: float) -> int:
+    """Return that percentile of sorted seconds in microseconds; 0 of none."""
+    if not waits:
+        return 0
+    return round(waits[min(len(waits) - 1, int(part * len(waits)))] * 1_000_000)
+
 
 #: Texts of one patient request: enough to fill the threads with texts of like length.
 BULK = 64

@@ -16,7 +16,8 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cortex_actors.embedding import refusals, workshop
+from cortex_actors.embedding import calibration
+from cortex_actors.embedding import manifest as refusals
 from cortex_actors.embedding.manifest import compiled
 from cortex_actors.embedding.torch_child import PROGRESS
 from cortex_actors.errors import (
@@ -109,7 +110,7 @@ async def _found_or_made(
         found = await _finished(compiled, folder, model.model_id)
         if found is not None:
             return found[1]
-        bench = await _finished(workshop.begin, folder)
+        bench = await _finished(calibration.begin, folder)
         try:
             facts = await _built(model, bench, clock=clock, say=say, child=child)
             say("moving the compiled model to its place")
@@ -125,7 +126,7 @@ def _installed(model: Model, bench: Path, facts: dict[str, Any], at: int) -> Man
             f"the files in {model.folder} promise vectors of {model.dimension} numbers and the "
             f"model makes {facts['dimension']}; mend the folder, then: cortex model prepare"
         )
-    manifest = workshop.install(
+    manifest = calibration.install(
         bench,
         {**facts, "versions": refusals.versions()},
         source=model.model_id,
@@ -209,8 +210,8 @@ class _Lock:
     def taken(self) -> bool:
         """Take the lock if it is free, and say whether that was so; on a thread."""
         if self._descriptor < 0:
-            with workshop.disk(self._folder):
-                self._folder.mkdir(mode=workshop.MODE, parents=True, exist_ok=True)
+            with calibration.disk(self._folder):
+                self._folder.mkdir(mode=calibration.MODE, parents=True, exist_ok=True)
                 path = self._folder / LOCK
                 # No child inherits it, as Python's descriptors are.
                 self._descriptor = private(path, os.O_RDWR | os.O_CREAT)

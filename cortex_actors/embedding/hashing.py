@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cortex_actors.embedding.provider import State, checked
-from cortex_actors.embedding.texts import require_texts
+from cortex_actors.embedding.provider import State, checked, require_texts
 from cortex_actors.runtime.threads import Threads
 
 if TYPE_CHECKING:

@@ -1,6 +1,10 @@
 """The provider for any endpoint that speaks OpenAI's protocol: OpenAI, Ollama, TEI, vLLM ...
 
 It sends what is embedded, as it is: what may not leave this machine has to be taken out before.
+
+Asks an endpoint for vectors, and says its trouble in the words of the embedder.
+
+The vectors in an endpoint's answer, read with suspicion. Pure.
 """
 
 from __future__ import annotations
@@ -8,26 +12,173 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from cortex_actors.embedding.provider import State, checked, refusal
-from cortex_actors.embedding.remote import Remote, embeddings_at
-from cortex_actors.embedding.texts import require_texts
-from cortex_actors.embedding.windows import pooled, split_text
-from cortex_actors.endpoint.address import host_of
-from cortex_actors.endpoint.client import Breaker, Position
-from cortex_actors.errors import BadInput, CortexError, EmbedderDown, ModelMissing
+from cortex_actors.embedding.provider import State, checked, refusal, require_texts
+from cortex_actors.embedding.tokens import pooled, split_text
+from cortex_actors.endpoint.address import Use, endpoint, host_of
+from cortex_actors.endpoint.client import Breaker, Client, Position
+from cortex_actors.endpoint.replies import document_of, said, tokens_of
+from cortex_actors.errors import (
+    BadInput,
+    CortexError,
+    EmbedderDown,
+    EndpointDown,
+    EndpointUnusable,
+    ModelMissing,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from cortex_actors.clock import Clock
     from cortex_actors.embedding.provider import Vectors
     from cortex_actors.endpoint.address import Endpoint
+    from cortex_actors.endpoint.replies import Answer
     from cortex_actors.modelsections import EmbeddingSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """What a request brought: one row a text, not yet judged, and the tokens the server counted."""
+
+    rows: Vectors
+    tokens: int
+
+
+def rows_of(answer: Answer, *, texts: int, endpoint: Endpoint) -> Embedded:
+    """Return the vectors of a good answer in the order of the texts.
+
+    Raises `EndpointDown` for what is no list of vectors with the numbers 0 to `texts` - 1, each of
+    them once: then no row can be believed. Numbers that are not finite are left for the port's own
+    check, because they are one text's and not the answer's.
+    """
+    where = f"{endpoint.named} answered {texts} texts"
+    document = document_of(answer, endpoint, where=where)
+    if "data" not in document and "error" in document:
+        raise EndpointDown(f"{where} with an error{said(answer.body, endpoint.key)}")
+    found = document.get("data")
+    if not isinstance(found, list) or len(found) != texts:
+        count = f"{len(found)} vectors" if isinstance(found, list) else "no list of vectors"
+        raise EndpointDown(f"{where} with {count}; nothing of it is used")
+    by_number = {_number(each): each["embedding"] for each in found if _is_item(each)}
+    if set(by_number) != set(range(texts)):
+        raise EndpointDown(
+            f"{where} without saying which vector is whose: it must number them from 0 to "
+            f"{texts - 1}, each once; nothing of it is used"
+        )
+    rows = _matrix([by_number[number] for number in range(texts)], where)
+    return Embedded(rows, tokens_of(document))
+
+
+def _is_item(item: object) -> bool:
+    """Return whether an item is numbered and has a list of numbers."""
+    return isinstance(item, dict) and isinstance(item.get("embedding"), list)
+
+
+def _number(item: Mapping[str, Any]) -> object:
+    """Return an item's number; None for what is none (True is an int in Python)."""
+    number = item.get("index")
+    return number if type(number) is int else None
+
+
+def _matrix(rows: list[list[Any]], where: str) -> Vectors:
+    """Return the rows as float32; what is too large for that becomes infinity."""
+    try:
+        with np.errstate(over="ignore"):
+            matrix = np.array(rows, dtype=np.float64).astype(np.float32)
+    except (ValueError, TypeError, OverflowError):
+        matrix = np.empty(0, dtype=np.float32)
+    if matrix.ndim != 2 or not matrix.size:  # noqa: PLR2004 - a matrix
+        raise EndpointDown(
+            f"{where} with rows that are not lists of equally many numbers; nothing of it is used"
+        )
+    return matrix
+
+
+T = TypeVar("T")
+
+#: What the endpoint is asked for.
+EMBEDDING = Use("embedding", "embedding", "embeddings", "an embeddings API")
+
+#: Bytes an answer may have, for each text and beside them: vectors of 8,192 numbers, 24 characters
+#: each, fit in.
+ROW_BYTES, MORE_BYTES = 200_000, 65_536
+
+
+def embeddings_at(base_url: str, key: str, *, system_store: bool = False) -> Endpoint:
+    """Return the endpoint of the settings; raises `ModelMissing` for one that cannot be used."""
+    with _as_embedder():
+        return endpoint(base_url, key, use=EMBEDDING, system_store=system_store)
+
+
+class Remote:
+    """Asks an endpoint for the vectors of texts; see `Client`."""
+
+    def __init__(
+        self,
+        model: str,
+        clock: Clock,
+        *,
+        endpoint: Endpoint,
+        breaker: Breaker,
+        retries: int,
+        timeout: float,
+        chance: Callable[[], float],
+    ) -> None:
+        self._model = model
+        self._endpoint = endpoint
+        self._client = Client(
+            endpoint, clock, breaker=breaker, retries=retries, timeout=timeout, chance=chance
+        )
+
+    @property
+    def requests(self) -> int:
+        """Requests so far, repetitions included."""
+        return self._client.requests
+
+    @property
+    def retried(self) -> int:
+        """Repetitions so far."""
+        return self._client.retried
+
+    async def ask(self, texts: Sequence[str], *, until: float) -> Embedded:
+        """Return one row a text, not yet judged; by the monotonic time `until` in any case.
+
+        Raises `BadInput` when the server refuses the texts, `ModelMissing` when somebody has to
+        mend something, and `EmbedderDown` when it cannot be asked now.
+        """
+        document = {"model": self._model, "input": list(texts), "encoding_format": "float"}
+        read = partial(rows_of, texts=len(texts), endpoint=self._endpoint)
+        most = MORE_BYTES + len(texts) * ROW_BYTES
+        with _as_embedder():
+            return await self._client.ask(document, read, most=most, until=until)
+
+    async def run(self, call: Callable[[], T]) -> T:
+        """Run a calculation on a thread; raises `EmbedderDown` when closed before its turn."""
+        with _as_embedder():
+            return await self._client.run(call)
+
+    async def close(self) -> None:
+        """Close the connections; who waits for an answer gets `EmbedderDown`."""
+        await self._client.close()
+
+
+@contextmanager
+def _as_embedder() -> Iterator[None]:
+    """Turn an endpoint's trouble into the embedder's; what caused it stays its cause."""
+    try:
+        yield
+    except EndpointUnusable as error:
+        raise ModelMissing(str(error)) from error.__cause__ or error
+    except EndpointDown as error:
+        raise EmbedderDown(str(error)) from error.__cause__ or error
+
 
 log = logging.getLogger("cortex.embedder")
 

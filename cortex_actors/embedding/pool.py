@@ -5,20 +5,25 @@ says    -
 asks    -
 keeps   the texts in hand and who waits for them (lost on a crash; their askers are told, and what
         was not embedded is asked for again), the refused texts of late and counts
+
+Which texts are embedded next: a pure line of texts, told the time by its owner.
+
+Texts that the embedder has refused, remembered for a while: a pure table, told the time.
+
+What the pool counts: batches by size and cause, how long texts waited, how fast it went.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
+from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from enum import StrEnum
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
-from cortex_actors.embedding.batch import Batch, Line
-from cortex_actors.embedding.poison import Poison
-from cortex_actors.embedding.provider import State, refusal, require_model
-from cortex_actors.embedding.tally import Tally
-from cortex_actors.embedding.texts import require_texts
-from cortex_actors.errors import BadInput, CortexError
+from cortex_actors.embedding.provider import State, digest, refusal, require_model, require_texts
+from cortex_actors.errors import BadInput, CortexError, MailboxFull
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import within
@@ -27,8 +32,264 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from cortex_actors.clock import Clock
-    from cortex_actors.embedding.outcome import Outcome
-    from cortex_actors.embedding.provider import Provider
+    from cortex_actors.embedding.provider import Outcome, Provider
+
+
+#: Texts of one request that still wait, in their order.
+Request: TypeAlias = OrderedDict[str, None]
+
+
+class Cause(StrEnum):
+    """Why a batch goes now."""
+
+    #: As many texts were together as were waited for.
+    ITEMS = "items"
+    #: The oldest text has waited long enough.
+    TIME = "time"
+    #: Somebody waits for it.
+    URGENT = "urgent"
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Texts that are embedded together."""
+
+    texts: list[str]
+    cause: Cause
+    #: Seconds that each of them has waited.
+    waited: list[float]
+
+
+class Line:
+    """Texts that wait for the embedder, each of them once.
+
+    Texts that nobody watches wait until `items` are together or the oldest has waited `seconds`;
+    then up to `bulk` of them go at once (never fewer than `items`), one from each request in turn,
+    so that a request of five is not kept waiting by one of five thousand; the texts of a request
+    keep their order. Urgent texts are another lane: they are due at once and go alone with their
+    like, because a batch of twenty costs a waiting person twenty times the time of one. Times are
+    monotonic seconds.
+    """
+
+    def __init__(self, *, items: int, seconds: float, limit: int, bulk: int = 0) -> None:
+        self._items = items
+        self._seconds = seconds
+        self._limit = limit
+        self._bulk = max(items, bulk)
+        # Text -> when it came. OrderedDicts, because their first one is found and taken at once.
+        self._urgent: OrderedDict[str, float] = OrderedDict()
+        self._patient: OrderedDict[str, float] = OrderedDict()
+        # The requests of patient texts, the next one to be served first, and where each text is.
+        self._turns: deque[Request] = deque()
+        self._request_of: dict[str, Request] = {}
+
+    def add(self, texts: Iterable[str], *, urgent: bool, at: float) -> None:
+        """Put the texts of one request at the end of the line, all of them or none.
+
+        A text that waits already keeps its place, or moves up when it has become urgent. Raises
+        `MailboxFull` when they do not fit; the urgent have room of their own, so that no flood of
+        files keeps a person from asking.
+        """
+        lane = self._urgent if urgent else self._patient
+        new = [t for t in dict.fromkeys(texts) if t not in self._urgent and t not in lane]
+        if len(lane) + len(new) > self._limit:
+            raise MailboxFull(
+                f"{len(lane)} texts wait for the embedder and {len(new)} more do not fit into "
+                f"embedding.queue_limit = {self._limit}; wait until some are done, or send fewer"
+            )
+        for text in new if urgent else ():
+            self._forget(text)
+        lane.update(dict.fromkeys(new, at))
+        if new and not urgent:
+            request: Request = OrderedDict.fromkeys(new)
+            self._turns.append(request)
+            self._request_of.update(dict.fromkeys(new, request))
+
+    def take(self, at: float, *, urgent: bool) -> Batch | None:
+        """Return what a lane is to embed now and let go of it; None when nothing is due."""
+        if self.due(at, urgent=urgent) != 0.0:
+            return None
+        lane = self._urgent if urgent else self._patient
+        cause = _cause(urgent=urgent, full=len(lane) >= self._items)
+        if urgent:
+            texts = list(lane)[: self._items]
+        else:
+            texts = [self._next_patient() for _ in range(min(self._bulk, len(lane)))]
+        return Batch(texts, cause, [max(0.0, at - lane.pop(text)) for text in texts])
+
+    def due(self, at: float, *, urgent: bool) -> float | None:
+        """Return the seconds until a batch must go: 0.0 is now, None when no text waits."""
+        if urgent:
+            return 0.0 if self._urgent else None
+        if not self._patient:
+            return None
+        if len(self._patient) >= self._items:
+            return 0.0
+        oldest = next(iter(self._patient.values()))
+        return max(0.0, oldest + self._seconds - at)
+
+    def _next_patient(self) -> str:
+        """Return one text of the request whose turn it is, which is over with that."""
+        while not (request := self._turns[0]):
+            self._turns.popleft()
+        self._turns.rotate(-1)
+        text, _ = request.popitem(last=False)
+        del self._request_of[text]
+        return text
+
+    def _forget(self, text: str) -> None:
+        """Take a text that has become urgent out of the patient lane, if it is there."""
+        if self._patient.pop(text, None) is not None:
+            del self._request_of.pop(text)[text]
+
+    def __contains__(self, text: object) -> bool:
+        return text in self._urgent or text in self._patient
+
+    @property
+    def urgent(self) -> int:
+        """Return how many urgent texts wait."""
+        return len(self._urgent)
+
+    def __len__(self) -> int:
+        return len(self._urgent) + len(self._patient)
+
+
+def _cause(*, urgent: bool, full: bool) -> Cause:
+    """Return why a lane's batch goes."""
+    if urgent:
+        return Cause.URGENT
+    return Cause.ITEMS if full else Cause.TIME
+
+
+#: Seconds for which a text is not tried again after its first refusal: a model that was confused
+#: for a moment must not cost a good text more than that.
+FIRST = 30.0
+
+#: Seconds after which a text is tried again however often it was refused.
+LONGEST = 3_600.0
+
+#: Texts remembered; the oldest is forgotten, and costs its batch some attempts once more.
+ENTRIES = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """A text's last refusal."""
+
+    error: BadInput
+    pause: float
+    until: float
+
+
+class Poison:
+    """Refuses a text that was refused, for 30 s and then twice as long each time, up to an hour.
+
+    Without it a text that stays in somebody's backlog fails its batch with each look at that
+    backlog, and finding it again costs some requests each time. Texts are known by their SHA-256,
+    so that none of them is kept.
+    """
+
+    def __init__(self) -> None:
+        self._refusals: OrderedDict[bytes, _Refusal] = OrderedDict()
+
+    def remember(self, text: str, error: BadInput, at: float) -> None:
+        """Note that the embedder has refused a text."""
+        key = digest(text)
+        before = self._refusals.pop(key, None)
+        pause = FIRST if before is None else min(2 * before.pause, LONGEST)
+        self._refusals[key] = _Refusal(error, pause, at + pause)
+        while len(self._refusals) > ENTRIES:
+            self._refusals.popitem(last=False)
+
+    def forgive(self, text: str) -> None:
+        """Forget a text's refusals, because it has been embedded."""
+        if self._refusals:
+            self._refusals.pop(digest(text), None)
+
+    def refused(self, text: str, at: float) -> BadInput | None:
+        """Return why a text is not worth a try now; None when it is."""
+        if not self._refusals:
+            return None
+        found = self._refusals.get(digest(text))
+        return None if found is None or at >= found.until else found.error
+
+    def __len__(self) -> int:
+        return len(self._refusals)
+
+
+#: Upper ends of the classes in which batch sizes are counted; a larger one counts as the last.
+SIZES = (1, 2, 5, 10, 20, 50, 100, 200)
+
+#: Waits of a lane of which percentiles are told: the last ones, so that yesterday's are forgotten.
+WAITS = 1_000
+
+#: Percentiles of the waits that are told.
+_SHARES = (50, 99)
+
+#: Milliseconds in a second.
+_MS = 1_000
+
+
+class Tally:
+    """Counts of one pool's life; every method takes the monotonic time where it needs one."""
+
+    def __init__(self) -> None:
+        self.batches = self.embedded = self.failed = self.joined = self.spared = 0
+        self._sizes: Counter[int] = Counter()
+        self._causes: Counter[Cause] = Counter()
+        self._waits = {urgent: deque[float](maxlen=WAITS) for urgent in (True, False)}
+        self._running = 0
+        self._since = self._busy = 0.0
+
+    def begin(self, batch: Batch, at: float) -> None:
+        """Note that a batch goes to the provider."""
+        self.batches += 1
+        self._causes[batch.cause] += 1
+        size = next((end for end in SIZES if len(batch.texts) <= end), SIZES[-1])
+        self._sizes[size] += 1
+        self._waits[batch.cause is Cause.URGENT].extend(batch.waited)
+        if self._running == 0:
+            self._since = at
+        self._running += 1
+
+    def end(self, at: float) -> None:
+        """Note that a batch has come back."""
+        self._running -= 1
+        if self._running == 0:
+            self._busy += at - self._since
+
+    def busy(self, at: float) -> float:
+        """Return the seconds in which at least one batch was with the provider."""
+        return self._busy + (at - self._since if self._running else 0.0)
+
+    @property
+    def in_flight(self) -> int:
+        """Return how many batches are with the provider now."""
+        return self._running
+
+    @property
+    def flushes(self) -> Mapping[str, int]:
+        """Return how many batches went for each cause."""
+        return {str(cause): self._causes[cause] for cause in Cause}
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """Return how many batches had how many texts: `20` counts those of 11 to 20."""
+        return {str(end): self._sizes[end] for end in SIZES if self._sizes[end]}
+
+    def waited_ms(self, *, urgent: bool) -> Mapping[str, float]:
+        """Return how long a lane's last texts waited to go, milliseconds; empty before the first.
+
+        The nearest rank, so that every figure is a wait that somebody had.
+        """
+        waits = sorted(self._waits[urgent])
+        return {f"p{share}": round(_nearest(waits, share) * _MS, 3) for share in _SHARES if waits}
+
+
+def _nearest(ordered: Sequence[float], percent: int) -> float:
+    """Return the value at a percentile of a sorted sequence (nearest rank)."""
+    return ordered[math.ceil(percent * len(ordered) / 100) - 1]
+
 
 #: States that end without anybody's help: the owner of a model that is down restarts it.
 ON_ITS_WAY = (State.LOADING, State.DOWN)

@@ -1,8 +1,14 @@
-"""What turns texts into vectors: the port, its states, and the check of what comes out of it."""
+"""What turns texts into vectors: the port, its states, and the check of what comes out of it.
+
+What may be embedded at all, and the name a text has in a cache.
+
+What became of each text of a request: a vector, or why there is none.
+"""
 
 from __future__ import annotations
 
 from enum import StrEnum
+from hashlib import sha256
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
@@ -10,14 +16,17 @@ from numpy.typing import NDArray
 
 from cortex_actors.errors import (
     BadInput,
+    CortexError,
     EmbedderDown,
     EmbedderLoading,
     ModelChanged,
     ModelMissing,
+    Unembeddable,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
 
 #: One row a text, `dimension` columns, every row of length 1.
 Vectors: TypeAlias = NDArray[np.float32]
@@ -145,3 +154,75 @@ def require_model(provider: Provider, model: str | None) -> None:
             f"cannot embed with {model}: this daemon embeds with {provider.model_id} now, and "
             "vectors of two models are never compared; ask again with that one"
         )
+
+
+#: Letters one text may have: as many as the largest instruction file (1 MiB), far more than any
+#: model reads, and too few to fill a frame or keep a tokeniser busy for long.
+MAX_LETTERS = 1_048_576
+
+
+def require_texts(texts: Iterable[object]) -> None:
+    """Refuse what no model could read.
+
+    Raises `Unembeddable`, in the words of the first such text and with the numbers of all: not
+    text, too long, or holding half of a surrogate pair, which has no UTF-8 form (JSON can carry
+    one).
+    """
+    wrong = {place: why for place, text in enumerate(texts) if (why := _refusal(text))}
+    if wrong:
+        first, why = next(iter(wrong.items()))
+        raise Unembeddable(f"text {first + 1} to embed {why}", tuple(wrong))
+
+
+def _refusal(text: object) -> str:
+    """Return why no model could read a text; empty when one can."""
+    if not isinstance(text, str):
+        return f"is {type(text).__name__}; give strings only"
+    if len(text) > MAX_LETTERS:
+        return f"has {len(text)} characters, more than {MAX_LETTERS}; split it, embed the parts"
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return (
+            f"is not valid Unicode at character {error.start + 1}; decode it again from its bytes, "
+            "or take the character out"
+        )
+    return ""
+
+
+def digest(text: str) -> bytes:
+    """Return the SHA-256 of a text's UTF-8 bytes: its key in the cache and in the ledger."""
+    return sha256(text.encode()).digest()
+
+
+#: A vector, or why there is none.
+Outcome: TypeAlias = Row | CortexError
+
+
+def rows_of(texts: Sequence[str], outcomes: Sequence[Outcome]) -> Vectors:
+    """Return one row a text of a request that has at least one.
+
+    Raises, in an exception of this caller's own, what kept it from being answered in full: first
+    an error that is no text's fault, because then asking again may help; else `Unembeddable` with
+    the numbers of the texts that were refused.
+    """
+    errors = {i: each for i, each in enumerate(outcomes) if isinstance(each, CortexError)}
+    for error in errors.values():
+        if not isinstance(error, BadInput):
+            raise type(error)(*error.args) from error
+    if errors:
+        raise _unembeddable(texts, errors)
+    return np.stack([each for each in outcomes if not isinstance(each, CortexError)])
+
+
+def _unembeddable(texts: Sequence[str], errors: dict[int, CortexError]) -> Unembeddable:
+    """Return the error that names the refused texts."""
+    first, why = next(iter(errors.items()))
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    error = Unembeddable(
+        f"text {first + 1} of {len(texts)} ({len(texts[first])} characters){more} cannot be "
+        f"embedded; leave it out or change it. The embedder said: {why}",
+        tuple(errors),
+    )
+    error.__cause__ = why
+    return error

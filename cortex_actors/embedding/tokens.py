@@ -1,18 +1,178 @@
-"""Texts become numbers of tokens, in pieces that the model can read whole."""
+"""Texts become numbers of tokens, in pieces that the model can read whole.
+
+A text longer than a model reads, cut into windows that fit, and its vectors made one again.
+
+Nothing is left out: the windows of a text follow one another without a gap, and every token of the
+text is in exactly one of them. A window ends where a line, a sentence or at least a word ends, as
+long as that costs no more than a quarter of it. Pure: the caller counts the tokens.
+
+Windows do not overlap. Overlap was rejected: it makes the tokens of the seams count twice, and
+costs as much more time as it repeats.
+
+Which pieces are computed together: pure, by their length and a budget of tokens.
+
+A batch is as wide as its longest piece, and the rest of every row is padding that costs as much as
+text: twenty sections in the order in which they come were 2.1 times the tokens they have. So pieces
+are sorted by length before they are put together, and what is put together is limited by tokens and
+not by pieces: small enough to stay in a core's cache, large enough to be worth a call.
+
+How many tokens a text has for whoever reads it, counted before it is written into a file.
+
+No agent's own tokeniser is on this machine, so the shipped embedding model's stands for all of
+them: it cuts English and code into about as many pieces. Where there is none (the hashing provider,
+an installation without the model), four characters are one token, and a character beyond ASCII is
+one by itself.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cortex_actors.embedding.windows import windows
+import numpy as np
+
+from cortex_actors.embedding.models import PACKAGED, locate
+from cortex_actors.embedding.provider import unit
+from cortex_actors.errors import ModelMissing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from numpy.typing import NDArray
     from tokenizers import Encoding, Tokenizer
+
+    from cortex_actors.embedding.provider import Vectors
+
+
+#: Part of a window (one in so many) that may be given up for a better place to end.
+SLACK = 4
+
+#: What a sentence ends with; those of the second kind (Chinese and Japanese) need no space behind.
+_ENDS, _WIDE_ENDS = frozenset(".!?:;…"), frozenset("\u3002\uff01\uff1f\uff1b")
+
+#: How good a place to end is: inside a word, between words, after a sentence, after a line.
+_INSIDE, _WORD, _SENTENCE, _LINE = range(4)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Letters `start` to `end` of a text, and how many of its tokens lie there."""
+
+    start: int
+    end: int
+    tokens: int
+
+
+def windows(text: str, offsets: Sequence[tuple[int, int]], room: int) -> list[Window]:
+    """Cut a text into windows of at most `room` tokens; at least one, together the whole text.
+
+    `offsets` are the letters of each token, in order, without the special tokens. Tokens that share
+    a letter (a byte-level tokeniser cuts `é` in two) stay together.
+    """
+    found: list[Window] = []
+    first = 0
+    while len(offsets) - first > room:
+        last = _end(text, offsets, first, room)
+        found.append(Window(_start(found), offsets[last][0], last - first))
+        first = last
+    found.append(Window(_start(found), len(text), len(offsets) - first))
+    return found
+
+
+def split_text(text: str, limit: int, count: Callable[[str], int]) -> list[str]:
+    """Cut a text into pieces for which `count` says at most `limit`; together they are the text.
+
+    For a tokeniser that tells no offsets, or is only estimated. A piece of a single letter is left
+    as it is, whatever it counts.
+    """
+    pieces: list[str] = []
+    begin = 0
+    while (length := _fitting(text, begin, limit, count)) < len(text) - begin:
+        ends = range(begin + length, begin + max(0, length - length // SLACK - 1), -1)
+        end = max(ends, key=lambda place: _rank(text, place))  # the last one of the best
+        pieces.append(text[begin:end])
+        begin = end
+    return [*pieces, text[begin:]]
+
+
+def pooled(
+    rows: NDArray[np.floating], owners: Sequence[int], weights: Sequence[int], *, texts: int
+) -> Vectors:
+    """Return a vector for each text: the mean of its windows' vectors by their tokens.
+
+    `owners` names each row's text. Rows are scaled to length 1 before, because some models only
+    give such rows and all are to be pooled alike; the result is scaled again. The row of a text
+    with a single window is that row scaled, to the bit, whatever stands beside it.
+    """
+    scaled = unit(rows)
+    owner = np.asarray(owners, dtype=np.intp)
+    out = np.zeros((texts, scaled.shape[1]), dtype=np.float32)
+    out[owner] = scaled
+    counts = np.bincount(owner, minlength=texts)
+    for text in np.flatnonzero(counts > 1):
+        mine = np.flatnonzero(owner == text)
+        weight = np.maximum(1, np.asarray(weights)[mine]).astype(np.float64)
+        mean = (scaled[mine] * weight[:, None]).sum(axis=0, keepdims=True) / weight.sum()
+        out[text] = unit(mean)[0]
+    return out
+
+
+def _fitting(text: str, begin: int, limit: int, count: Callable[[str], int]) -> int:
+    """Return how many letters from `begin` on fit, at least one unless none are left."""
+    left = len(text) - begin
+    low, high = min(1, left), min(left, max(1, limit))
+    while high < left and count(text[begin : begin + high]) <= limit:
+        low, high = high, min(left, high * 2)
+    if count(text[begin : begin + high]) <= limit:
+        return high
+    while high - low > 1:
+        middle = (low + high) // 2
+        fits = count(text[begin : begin + middle]) <= limit
+        low, high = (middle, high) if fits else (low, middle)
+    return low
+
+
+def _start(found: Sequence[Window]) -> int:
+    return found[-1].end if found else 0
+
+
+def _end(text: str, offsets: Sequence[tuple[int, int]], first: int, room: int) -> int:
+    """Return the number of the token before which the window from `first` on ends."""
+    last = first + room
+    begin = max(first + 1, last - room // SLACK)
+    best, rank = 0, -1
+    for token in range(last, first, -1):
+        if offsets[token][0] < offsets[token - 1][1]:
+            continue  # two tokens of one letter
+        here = _rank(text, offsets[token][0])
+        if here > rank:
+            best, rank = token, here
+        if rank == _LINE or (token <= begin and best):
+            break
+    return best or last
+
+
+def _rank(text: str, place: int) -> int:
+    """Return how good a place it is for a window to end."""
+    if place >= len(text):
+        return _LINE
+    left = place
+    while left and text[left - 1].isspace():
+        left -= 1
+    right = place
+    while right < len(text) and text[right].isspace():
+        right += 1
+    gap, before = text[left:right], text[left - 1 : left]
+    if "\n" in gap or "\r" in gap:
+        return _LINE
+    if before in _WIDE_ENDS or (gap and before in _ENDS):
+        return _SENTENCE
+    return _WORD if gap else _INSIDE
+
 
 #: Keeps the tokeniser from starting a thread for each core, which nobody would name or count; it
 #: needs a fiftieth of the model's time, and is called from threads that exist.
@@ -104,3 +264,90 @@ class Tokens:
             return self._tokenizer.encode_batch(list(texts))
         except Exception as error:  # as above
             raise ValueError(f"the tokeniser cannot read a text: {error}") from error
+
+
+def micro_batches(lengths: Sequence[int], *, budget: int, threads: int) -> list[list[int]]:
+    """Return the numbers of the pieces in batches of at most `budget` tokens, padding included.
+
+    A piece that is longer than that is alone. The longest come first, so that no thread begins with
+    a long one when the others are done; and what fills only some rounds of the threads is cut into
+    equal shares, so that none of them idles in the last.
+    """
+    share = _share(sum(lengths), budget, threads)
+    order = sorted(range(len(lengths)), key=lambda number: -lengths[number])
+    batches: list[list[int]] = []
+    width = 0
+    for number in order:
+        if batches and (len(batches[-1]) + 1) * width <= share:
+            batches[-1].append(number)
+        else:
+            batches.append([number])
+            width = lengths[number]
+    return batches
+
+
+def padding(lengths: Sequence[int], batches: Sequence[Sequence[int]]) -> int:
+    """Return the tokens of padding that the batches hold."""
+    return sum(
+        len(batch) * max(lengths[number] for number in batch)
+        - sum(lengths[number] for number in batch)
+        for batch in batches
+    )
+
+
+def _share(tokens: int, budget: int, threads: int) -> int:
+    """Return the tokens of a batch with which every thread gets as many batches."""
+    rounds = -(-tokens // (budget * threads))
+    return min(budget, -(-tokens // max(1, rounds * threads)))
+
+
+#: Characters of English that are one token, as OpenAI's documentation has it.
+CHARACTERS = 4
+
+#: The file of a tokeniser in a model's folder.
+_TOKENISER = "tokenizer.json"
+
+log = logging.getLogger("cortex.resolver")
+
+
+class Counter:
+    """Counts tokens, from any thread; the tokeniser is read when it is first needed."""
+
+    def __init__(self, provider: str) -> None:
+        """Count as suits a home whose vectors come from that provider."""
+        self._lock = threading.Lock()
+        self._tokens: Tokens | None = None
+        self._is_read = provider == "hashing"
+        self._special = 0
+
+    def __call__(self, text: str) -> int:
+        """Return the tokens of a text; marks that a model wants around it do not count."""
+        with self._lock:
+            if not self._is_read:
+                self._is_read = True
+                self._read()
+        if self._tokens is None:
+            return estimate(text)
+        try:
+            return self._tokens.count(text) - self._special
+        except ValueError:  # half a surrogate pair, which no tokeniser takes
+            return estimate(text)
+
+    def _read(self) -> None:
+        """Read the shipped tokeniser, if there is one."""
+        try:
+            self._tokens = Tokens.load(_shipped(), 0)
+            self._special = self._tokens.count("")
+        except (ImportError, OSError, ValueError, ModelMissing) as error:
+            log.warning("tokens are estimated, %d characters each: %s", CHARACTERS, error)
+
+
+def estimate(text: str) -> int:
+    """Return about how many tokens a text has, where no tokeniser tells."""
+    plain = sum(each.isascii() for each in text)
+    return -(-plain // CHARACTERS) + len(text) - plain
+
+
+def _shipped() -> Path:
+    """Return where the tokeniser of the model is that comes with the program."""
+    return locate(next(iter(PACKAGED))).folder / _TOKENISER

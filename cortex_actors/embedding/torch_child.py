@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from sentence_transformers import SentenceTransformer
 
-    from cortex_actors.embedding.torch_pieces import Pieces
+    from cortex_actors.embedding.torch_build import Pieces
 
 #: What a line of progress on standard error begins with; other lines are the libraries'.
 PROGRESS = "compile: "
@@ -64,7 +64,7 @@ class Embedder:
         from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - likewise
         from transformers.utils import logging  # noqa: PLC0415 - likewise
 
-        from cortex_actors.embedding.torch_pieces import Pieces  # noqa: PLC0415 - imports numpy
+        from cortex_actors.embedding.torch_build import Pieces  # noqa: PLC0415 - imports numpy
 
         logging.set_verbosity_error()
         logging.disable_progress_bar()
@@ -82,7 +82,7 @@ class Embedder:
         """Embed texts, those that are longer than a window as the mean of their windows."""
         if self._pieces is None:
             raise BadInput(NOT_LOADED)
-        from cortex_actors.embedding.windows import pooled  # noqa: PLC0415 - imports numpy
+        from cortex_actors.embedding.tokens import pooled  # noqa: PLC0415 - imports numpy
 
         texts = json.loads(body)
         pieces = self._pieces.of(texts)
@@ -100,9 +100,9 @@ class Embedder:
         """Build the model's compiled form in a folder; each step is a line on standard error."""
         os.nice(COMPILING_NICENESS)
         _say("loading the model")
-        from cortex_actors.embedding import torch_build, torch_export  # noqa: PLC0415 - imports torch
+        from cortex_actors.embedding import torch_build  # noqa: PLC0415 - imports torch
 
-        with torch_export.silence():
+        with torch_build.silence():
             from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - likewise
             from transformers.utils import logging  # noqa: PLC0415 - likewise
 

@@ -73,9 +73,9 @@ _DIALECT = re.compile(
 #: Today's count of what breaks a rule. A number may only fall; at the rule's goal its line goes.
 OPEN: dict[str, int] = {
     "top": 104,
-    "fragments": 180,
-    "annexes": 55,
-    "folders": 6,
+    "fragments": 160,
+    "annexes": 48,
+    "folders": 5,
     "namesakes": 133,
     "rings": 23,
     "folder rings": 4,

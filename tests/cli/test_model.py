@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.cli import entry
-from cortex_actors.embedding import refusals
+from cortex_actors.embedding import manifest
 from cortex_actors.home import Home
 from cortex_actors.storage import models
 from cortex_actors.storage.ledger import connection
@@ -133,7 +133,7 @@ class TestStatus:
     def test_refused(self, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
         """A model that has no compiled form says what stands in the way."""
         home.models.mkdir()
-        refusals.remember(home.models, DEFAULT, "its modules LSTM are not among", at=1)
+        manifest.remember(home.models, DEFAULT, "its modules LSTM are not among", at=1)
 
         assert "its modules LSTM are not among" == shown(capsys, "status")["why"]
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cortex_actors.embedding.hashing import HashingProvider
-from cortex_actors.embedding.outcome import rows_of
 from cortex_actors.embedding.pool import Pool
+from cortex_actors.embedding.provider import rows_of
 from tests.embedding.support import until
 
 if TYPE_CHECKING:

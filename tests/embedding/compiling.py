@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.embedding import workshop
+from cortex_actors.embedding import calibration
 from cortex_actors.embedding.manifest import FILES, MANIFEST, ONNX, REFERENCE, TOKENIZER
 
 if TYPE_CHECKING:
@@ -39,10 +39,10 @@ def fill(bench: Path, graph: bytes = b"a graph") -> None:
 
 def put(models: Path, source: str, graph: bytes = b"a graph", *, at: int = 1) -> Manifest:
     """Put a compiled form of a float model in its place."""
-    bench = workshop.begin(models)
+    bench = calibration.begin(models)
     fill(bench, graph)
     facts = {**FACTS, "versions": {"onnx": "1"}}
-    return workshop.install(bench, facts, source=source, source_hash="00", at=at)
+    return calibration.install(bench, facts, source=source, source_hash="00", at=at)
 
 
 def _edited(folder: Path, key: str, value: object) -> None:

@@ -10,8 +10,8 @@ import threading
 from pathlib import Path
 from typing import Any, NoReturn
 
+from cortex_actors.embedding.calibration import disk
 from cortex_actors.embedding.manifest import ONNX
-from cortex_actors.embedding.workshop import disk
 from cortex_actors.errors import NotCompilable
 from cortex_actors.runtime import child
 from tests.embedding.compiling import FACTS, fill

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cortex_actors.clock import SystemClock
-from cortex_actors.embedding.absent import AbsentProvider
+from cortex_actors.embedding.factory import AbsentProvider
 from cortex_actors.embedding.hashing import HashingProvider
 from cortex_actors.embedding.migrator import Migrator
 from cortex_actors.runtime.ref import start_actor
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
     from pathlib import Path
 
+    from cortex_actors.embedding.factory import Info
     from cortex_actors.embedding.provider import Provider, Vectors
-    from cortex_actors.embedding.seat import Info
     from cortex_actors.storage.ledger.actor import Connection
     from tests.storage.support import Store
 

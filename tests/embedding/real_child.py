@@ -44,7 +44,7 @@ class Extras(Real):
 
 def _compiled(folder: Path, name: str) -> dict[str, Any]:
     """Save a small model and compile it; return what its maker says, or its error."""
-    from cortex_actors.embedding.torch_export import silence  # noqa: PLC0415
+    from cortex_actors.embedding.torch_build import silence  # noqa: PLC0415
 
     bench = folder / f"{name}.bench"
     bench.mkdir()

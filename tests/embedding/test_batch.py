@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.embedding.batch import Cause, Line
+from cortex_actors.embedding.pool import Cause, Line
 from cortex_actors.errors import MailboxFull
 
 

@@ -10,8 +10,7 @@ import pytest
 from cortex_actors.embedding.cache import Cache
 from cortex_actors.embedding.hashing import HashingProvider
 from cortex_actors.embedding.pool import Pool
-from cortex_actors.embedding.provider import State
-from cortex_actors.embedding.texts import digest
+from cortex_actors.embedding.provider import State, digest
 from cortex_actors.errors import (
     BadInput,
     EmbedderDown,

@@ -4,12 +4,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.embedding.absent import AbsentProvider
-from cortex_actors.embedding.choose import provider_for
+from cortex_actors.embedding.factory import AbsentProvider, provider_for
 from cortex_actors.embedding.hashing import HashingProvider
 from cortex_actors.embedding.openai import OpenAIProvider
 from cortex_actors.embedding.provider import State
-from cortex_actors.embedding.sentence import SentenceProvider
+from cortex_actors.embedding.torch_provider import SentenceProvider
 from cortex_actors.modelsections import EmbeddingSettings
 from cortex_actors.storage.models import Chosen
 from tests.embedding.support import is_provider

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.embedding.absent import AbsentProvider
+from cortex_actors.embedding.factory import AbsentProvider
 from cortex_actors.errors import CompileFailed, NotCompilable, Refused
 from cortex_actors.storage import models
 from cortex_actors.storage.models import Chosen

@@ -11,8 +11,8 @@ import pytest
 
 from cortex_actors.cli import entry
 from cortex_actors.embedding import calibration
+from cortex_actors.embedding.compiled import Runner
 from cortex_actors.embedding.manifest import ONNX, Gates, Kind, Manifest, read
-from cortex_actors.embedding.session import Runner
 from tests.embedding.real_child import TEXTS
 from tests.embedding.tiny_models import WINDOW
 

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.clock import SystemClock
-from cortex_actors.embedding import compiler, refusals
+from cortex_actors.embedding import compiler, manifest
 from cortex_actors.embedding.compiler import compile_model
-from cortex_actors.embedding.manifest import compiled, damaged
+from cortex_actors.embedding.manifest import compiled, damaged, refused
 from cortex_actors.embedding.models import Model
-from cortex_actors.embedding.refusals import refused
 from cortex_actors.errors import CompileFailed, CompileNoRoom, NotCompilable
 from tests.architecture.source import ROOT
 from tests.embedding.compiling import DAMAGES, put
@@ -221,31 +220,31 @@ class TestKilled:
 class TestRefusals:
     def test_remembered(self, tmp_path: Path) -> None:
         """A refusal is remembered for that model until it is forgotten."""
-        refusals.remember(tmp_path, "bert", "it is odd", at=1)
+        manifest.remember(tmp_path, "bert", "it is odd", at=1)
 
         assert "it is odd" == refused(tmp_path, "bert")
         assert refused(tmp_path, "other") is None
-        refusals.forget(tmp_path, "bert")
+        manifest.forget(tmp_path, "bert")
         assert refused(tmp_path, "bert") is None
 
     def test_versions(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Another version of a library gets another try."""
-        refusals.remember(tmp_path, "bert", "it is odd", at=1)
-        monkeypatch.setattr(refusals, "version", lambda package: "99")
+        manifest.remember(tmp_path, "bert", "it is odd", at=1)
+        monkeypatch.setattr(manifest, "version", lambda package: "99")
 
         assert refused(tmp_path, "bert") is None
 
     @pytest.mark.parametrize("content", ["", "[]", '{"source": 1}', "\x00"])
     def test_damaged(self, tmp_path: Path, content: str) -> None:
         """A damaged note costs another try and nothing else."""
-        refusals.remember(tmp_path, "bert", "it is odd", at=1)
+        manifest.remember(tmp_path, "bert", "it is odd", at=1)
         next(tmp_path.glob(".refused-*")).write_text(content)
 
         assert refused(tmp_path, "bert") is None
 
     def test_no_folder(self, tmp_path: Path) -> None:
         """Where nothing can be written, nothing is remembered and nothing fails."""
-        refusals.remember(tmp_path / "none", "bert", "it is odd", at=1)
+        manifest.remember(tmp_path / "none", "bert", "it is odd", at=1)
 
         assert refused(tmp_path / "none", "bert") is None
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cortex_actors.embedding import counting
-from cortex_actors.embedding.counting import Counter, estimate
+from cortex_actors.embedding import tokens
+from cortex_actors.embedding.tokens import Counter, estimate
 from cortex_actors.errors import ModelMissing
 
 if TYPE_CHECKING:
@@ -46,6 +46,6 @@ class TestCounter:
         def missing(_: str) -> None:
             raise ModelMissing("not here")
 
-        monkeypatch.setattr(counting, "locate", missing)
+        monkeypatch.setattr(tokens, "locate", missing)
 
         assert estimate(RULE) == Counter("sentence-transformers")(RULE)

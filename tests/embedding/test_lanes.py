@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.embedding.lanes import Lanes
+from cortex_actors.embedding.compiled import Lanes
 from cortex_actors.errors import EmbedderDown
 from cortex_actors.testing import eventually
 

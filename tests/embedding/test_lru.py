@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.embedding.lru import Lru
+from cortex_actors.embedding.cache import Lru
 
 
 class TestForgetting:

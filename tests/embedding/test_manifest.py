@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cortex_actors.embedding import calibration
 from cortex_actors.embedding import manifest as manifests
-from cortex_actors.embedding import workshop
 from cortex_actors.embedding.manifest import Gates, Kind, by_id, compiled, damaged, read
 from cortex_actors.errors import CompileFailed, CompileNoRoom, ModelMissing
 from tests.embedding.compiling import DAMAGES, FACTS, fill, put
@@ -113,10 +113,10 @@ class TestInstall:
 
     def test_sweep(self, tmp_path: Path) -> None:
         """What killed makers left is gone once another one begins."""
-        left = workshop.begin(tmp_path)
+        left = calibration.begin(tmp_path)
         fill(left)
         (tmp_path / ".replaced-1").mkdir()
-        bench = workshop.begin(tmp_path)
+        bench = calibration.begin(tmp_path)
 
         assert [bench] == list(tmp_path.iterdir())
 
@@ -132,10 +132,10 @@ class TestInstall:
             raise OSError(number, "no")
 
         monkeypatch.setattr("os.fsync", fails)
-        bench = workshop.begin(tmp_path)
+        bench = calibration.begin(tmp_path)
         fill(bench)
         with pytest.raises(error, match="cortex model prepare") as caught:
-            workshop.install(
+            calibration.install(
                 bench, {**FACTS, "versions": {}}, source="bert", source_hash="00", at=1
             )
 
@@ -146,7 +146,7 @@ class TestInstall:
         """A place where no folder can be made is a typed error, too."""
         (tmp_path / "models").write_text("a file")
         with pytest.raises(CompileFailed, match="see to the folder"):
-            workshop.begin(tmp_path / "models")
+            calibration.begin(tmp_path / "models")
 
     def test_every_file(self, tmp_path: Path) -> None:
         """The manifest vouches for everything that a model is made of."""

@@ -246,7 +246,7 @@ class TestLife:
     def test_import(self) -> None:
         """Neither the command line's quick path nor the provider's module imports httpx."""
         code = (
-            "import sys, cortex_actors.cli.fast, cortex_actors.embedding.choose\n"
+            "import sys, cortex_actors.cli.fast, cortex_actors.embedding.factory\n"
             "sys.exit('httpx' in sys.modules)"
         )
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from cortex_actors.embedding.outcome import rows_of
 from cortex_actors.embedding.pool import Pool
-from cortex_actors.embedding.provider import State
+from cortex_actors.embedding.provider import State, rows_of
 from cortex_actors.errors import BadInput, EmbedderDown, ModelMissing
 from cortex_actors.runtime.ref import start_actor
 from tests.embedding.asking import Asker

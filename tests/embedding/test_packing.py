@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cortex_actors.embedding.packing import micro_batches, padding
+from cortex_actors.embedding.tokens import micro_batches, padding
 
 LENGTHS = st.lists(st.integers(2, 300), max_size=60)
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from cortex_actors.embedding.outcome import rows_of
-from cortex_actors.embedding.poison import ENTRIES, FIRST, LONGEST, Poison
+from cortex_actors.embedding.pool import ENTRIES, FIRST, LONGEST, Poison
+from cortex_actors.embedding.provider import rows_of
 from cortex_actors.errors import BadInput, EmbedderDown, Unembeddable
 from tests.embedding.asking import Asker, expected
 from tests.embedding.support import fails_with_down

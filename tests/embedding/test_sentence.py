@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from cortex_actors.embedding.choose import provider_for
+from cortex_actors.embedding.factory import provider_for
 from cortex_actors.embedding.hashing import HashingProvider
 from cortex_actors.embedding.provider import State
-from cortex_actors.embedding.sentence import PAUSES, SentenceProvider
+from cortex_actors.embedding.torch_provider import PAUSES, SentenceProvider
 from cortex_actors.errors import BadInput, EmbedderDown, EmbedderLoading, ModelMissing
 from cortex_actors.modelsections import EmbeddingSettings
 from tests.embedding.support import is_provider

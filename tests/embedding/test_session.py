@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cortex_actors.embedding import manifest
-from cortex_actors.embedding.session import Begun, Runner
+from cortex_actors.embedding.compiled import Begun, Runner
 from cortex_actors.embedding.tokens import Piece
 from cortex_actors.errors import BadInput, EmbedderDown, ModelMissing
 from tests.embedding.real_child import TEXTS

@@ -3,8 +3,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from cortex_actors.embedding.batch import Batch, Cause
-from cortex_actors.embedding.tally import Tally
+from cortex_actors.embedding.pool import Batch, Cause, Tally
 
 if TYPE_CHECKING:
     from tests.embedding.asking import Asker

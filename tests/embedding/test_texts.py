@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from cortex_actors.embedding.texts import MAX_LETTERS, digest, require_texts
+from cortex_actors.embedding.provider import MAX_LETTERS, digest, require_texts
 from cortex_actors.errors import BadInput, Unembeddable
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.embedding.windows import Window, pooled, split_text, windows
+from cortex_actors.embedding.tokens import Window, pooled, split_text, windows
 
 #: Texts of words, line ends, sentences and letters of several bytes.
 TEXTS = st.text(alphabet="ab é東.。!\n\r\t ", max_size=300)

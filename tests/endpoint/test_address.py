@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from cortex_actors.embedding.remote import EMBEDDING
+from cortex_actors.embedding.openai import EMBEDDING
 from cortex_actors.endpoint import address
 from cortex_actors.endpoint.address import Use, host_of
 from cortex_actors.errors import EndpointUnusable

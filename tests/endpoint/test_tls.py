@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import truststore
 
-from cortex_actors.embedding.remote import EMBEDDING
+from cortex_actors.embedding.openai import EMBEDDING
 from cortex_actors.endpoint.address import endpoint
 from cortex_actors.endpoint.connection import Wire, context
 from cortex_actors.errors import EndpointDown, StoreUnusable

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.embedding.hashing import HashingProvider
-from cortex_actors.embedding.migration import Migration
+from cortex_actors.embedding.migrator import Migration
 from cortex_actors.home import Home
 from cortex_actors.outside import Outside
 from cortex_actors.reload import MODEL

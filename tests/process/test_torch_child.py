@@ -13,7 +13,7 @@ import pytest
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.embedding.provider import State
-from cortex_actors.embedding.sentence import SentenceProvider
+from cortex_actors.embedding.torch_provider import SentenceProvider
 from cortex_actors.errors import EmbedderDown
 
 if TYPE_CHECKING:

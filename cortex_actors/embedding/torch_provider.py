@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cortex_actors.embedding.models import locate
-from cortex_actors.embedding.provider import State, checked, refusal
-from cortex_actors.embedding.texts import require_texts
+from cortex_actors.embedding.provider import State, checked, refusal, require_texts
 from cortex_actors.errors import (
     BadInput,
     ChildProcessDown,

@@ -1,0 +1,340 @@
+"""Which provider stands behind a model: the ledger's choice, or else the settings'.
+
+A model that a home's vectors were made with and that is not on this machine any more.
+
+What a migration needs of the daemon: whose model answers, and how another takes its place.
+
+What `cortex model` says of a home's model: its space, its compiled form, and why there is none.
+
+Read from the files of the home alone, so that it is the same with and without a daemon. Hashes what
+it reads, so it belongs on a thread.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Protocol
+
+from cortex_actors.embedding import manifest as manifests
+from cortex_actors.embedding.compiled import CompiledProvider
+from cortex_actors.embedding.hashing import DIMENSION, HashingProvider
+from cortex_actors.embedding.manifest import read, refused
+from cortex_actors.embedding.openai import OpenAIProvider
+from cortex_actors.embedding.provider import State
+from cortex_actors.embedding.torch_provider import SentenceProvider
+from cortex_actors.errors import ModelMissing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from cortex_actors.clock import Clock
+    from cortex_actors.embedding.manifest import Manifest
+    from cortex_actors.embedding.provider import Provider, Vectors
+    from cortex_actors.modelsections import EmbeddingSettings
+    from cortex_actors.storage.models import Chosen
+
+
+class AbsentProvider:
+    """Stands for the model under its own id, so that its vectors are never compared with others.
+
+    What is stored can still be searched by words; whatever would be embedded waits.
+    """
+
+    def __init__(self, model_id: str, dimension: int, reason: str) -> None:
+        """Be missing for a reason, which names the mend."""
+        self.model_id = model_id
+        self.dimension = dimension
+        self.max_tokens = sys.maxsize
+        self.bulk = 1
+        self.state = State.MISSING
+        self.reason = reason
+        self.counters: Mapping[str, int] = {}
+
+    async def start(self) -> None:
+        """Do nothing: there is nothing to load."""
+
+    async def settled(self) -> State:
+        """Return `missing`."""
+        return self.state
+
+    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
+        """Raise `ModelMissing`."""
+        del texts, urgent
+        raise ModelMissing(self.reason)
+
+    async def close(self) -> None:
+        """Do nothing: there is nothing to let go of."""
+
+
+#: What the id of a compiled model has behind its float model's.
+_COMPILED = re.compile(r"\+(int8|fp32)-[0-9a-f]{8}$")
+
+
+class Doing(StrEnum):
+    """What the migrator is at."""
+
+    IDLE = "idle"
+    COMPILING = "compiling"
+    MIGRATING = "migrating"
+    #: Something keeps it from going on; it tries again by itself.
+    WAITING = "waiting"
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """A compile that is under way: of which float model, since when, and its last step."""
+
+    source: str
+    #: UTC microseconds.
+    since: int
+    step: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """Which models there are and how far the coming one is."""
+
+    state: Doing
+    #: Why it waits, or what failed; empty when all is well.
+    reason: str
+    #: What is worth knowing and no fault: why a model has no compiled form.
+    note: str
+    #: How the settings ask for another model than the one that answers; empty when they do not.
+    differs: str
+    active: Chosen | None
+    coming: Chosen | None
+    #: Distinct texts that may be found, those with a vector of the coming model, and those that it
+    #: cannot embed.
+    total: int
+    done: int
+    failed: int
+    #: Texts a second, and seconds until the switch; None while that is not known.
+    rate: float
+    left_s: float | None
+    making: Making | None = None
+
+
+class Seat(Protocol):
+    """The place of the model that answers."""
+
+    @property
+    def provider(self) -> Provider:
+        """The provider that answers."""
+
+    def make(self, chosen: Chosen | None) -> Provider:
+        """Return a provider of a model, not started; one that is missing says why."""
+
+    def candidate(self, name: str, kind: str | None = None) -> Provider:
+        """Return a provider of the model of that name, not started."""
+
+    def row(self, provider: Provider, name: str, kind: str | None = None) -> Chosen:
+        """Return what the ledger is to keep of a candidate."""
+
+    def first(self) -> Chosen:
+        """Return what the ledger is to keep of the model that the settings ask for."""
+
+    def settle(self, chosen: Chosen) -> None:
+        """Note what the ledger says of the model that answers."""
+
+    def differs(self) -> str:
+        """Return how the settings ask for another model; empty when they do not."""
+
+    async def compiled(self, model: Chosen, on_step: Callable[[str], None]) -> Chosen:
+        """Return a model's compiled form, made if need be; raises `CompileFailed`.
+
+        `on_step` is given a line for each step.
+        """
+
+    async def take(self, chosen: Chosen, provider: Provider) -> None:
+        """Let another model answer, and start anew whoever was handed the one before.
+
+        Returns once the new one answers. The provider before is closed.
+        """
+
+
+def source_of(model_id: str) -> str:
+    """Return the id of a compiled model's float model; any other id is its own."""
+    return _COMPILED.sub("", model_id)
+
+
+def is_compiled(model_id: str) -> bool:
+    """Say whether an id is a compiled model's."""
+    return _COMPILED.search(model_id) is not None
+
+
+#: What a hashing provider's name begins with; the rest is how long its vectors are.
+_HASHING = "hashing-v1-"
+
+#: The word that stands for the hashing model of the usual length.
+_PLAIN = "hashing"
+
+#: The providers there are.
+PROVIDERS = ("sentence-transformers", "openai", "hashing")
+
+#: Numbers in one vector at most: twice the widest model in use, and no vector fills the memory.
+WIDEST = 8_192
+
+
+def provider_for(
+    settings: EmbeddingSettings,
+    clock: Clock,
+    *,
+    models: Path | None = None,
+    chosen: Chosen | None = None,
+    on_line: Callable[[str], None] | None = None,
+) -> Provider:
+    """Return the provider of a model, not started yet.
+
+    A model that is not on this machine is a state of the provider and no error here, so that the
+    daemon starts, keeps what it is told and says what is missing. A compiled model whose folder is
+    lost or damaged is missing, too: the float model it was made of is another vector space. Whether
+    the provider's id is the one that was chosen is for the caller to compare. Reads some small
+    files, and all of a compiled model (20 ms).
+
+    Args:
+        settings: how it works, and which model it has where `chosen` does not say.
+        clock: the time.
+        models: where compiled models are.
+        chosen: the model that the ledger says; decides against the settings.
+        on_line: is given what a model's process writes to its standard error.
+
+    """
+    kind: str = settings.provider
+    name = settings.model
+    if chosen is not None:
+        if models is not None and is_compiled(chosen.model_id):
+            return _compiled(models, chosen, clock, settings=settings)
+        kind, name = chosen.provider, chosen.name or name
+    match kind:
+        case "hashing":
+            return _hashing(name)
+        case "openai":
+            width = 0 if chosen is None else chosen.dimension
+            return OpenAIProvider(name, clock, settings=settings, dimension=width)
+        case _:
+            return SentenceProvider(
+                name, clock, timeout=settings.request_timeout_s, on_line=on_line
+            )
+
+
+def _compiled(
+    models: Path, chosen: Chosen, clock: Clock, *, settings: EmbeddingSettings
+) -> Provider:
+    """Return the provider of a compiled model that its manifest vouches for."""
+    folder = models / chosen.model_id
+    try:
+        manifest = read(folder)
+    except ModelMissing as error:
+        return AbsentProvider(chosen.model_id, chosen.dimension, str(error))
+    return CompiledProvider(
+        folder,
+        manifest,
+        clock,
+        threads=settings.threads,
+        batch_tokens=settings.batch_tokens,
+    )
+
+
+def _hashing(name: str) -> Provider:
+    """Return the hashing provider of that name, which may say how long its vectors are."""
+    width = name.removeprefix(_HASHING)
+    if width == name:
+        return HashingProvider(DIMENSION)
+    if width.isascii() and width.isdecimal() and 1 <= int(width[:9]) <= WIDEST:
+        return HashingProvider(int(width[:9]))
+    return no_hashing(name)
+
+
+def is_hashing(name: str) -> bool:
+    """Say whether a name is one of a hashing model, whatever its bounds."""
+    return name == _PLAIN or name.removeprefix(_HASHING) != name
+
+
+def no_hashing(name: str) -> AbsentProvider:
+    """Return what stands for a hashing model that cannot be."""
+    return AbsentProvider(
+        name,
+        0,
+        f"there is no hashing model {name!r}: a vector has 1 to {WIDEST} numbers; "
+        f"give a name such as {_HASHING}{DIMENSION}",
+    )
+
+
+#: The provider whose models have compiled forms.
+COMPILES = "sentence-transformers"
+
+
+def report(models: Path, model_id: str, *, provider: str, compiles: bool) -> dict[str, Any]:
+    """Return what is known of the model of a vector space; `compiles` is the setting.
+
+    `form` is what makes its vectors: "int8", "fp32" (both compiled), "float" (torch), or the name
+    of another provider. `why` says why there is no compiled form; empty when there is one.
+    """
+    source = source_of(model_id)
+    found, wrong = _compiled_form(models, model_id), _wrong(models, model_id, source)
+    return {
+        "id": model_id,
+        "source": source,
+        "provider": provider,
+        "form": _form(model_id, provider),
+        "compiled": None if found is None else _shape(*found),
+        "why": "" if found else _why(models, source, provider, compiles=compiles, wrong=wrong),
+        "damaged": wrong,
+        "lost": _is_lost(models, model_id),
+    }
+
+
+def _compiled_form(models: Path, model_id: str) -> tuple[Path, Manifest] | None:
+    """Return the compiled form that a space's vectors come from, or could come from."""
+    if is_compiled(model_id):
+        return manifests.by_id(models, model_id)
+    return manifests.compiled(models, model_id)
+
+
+def _wrong(models: Path, model_id: str, source: str) -> dict[str, str]:
+    """Return the forms of a model that cannot be used though they should, and what is wrong."""
+    damaged = manifests.damaged(models)
+    found = {name: why for name, why in damaged.items() if source_of(name) == source}
+    if _is_lost(models, model_id):
+        found[model_id] = (
+            f"the folder {models / model_id} is not there. The daemon makes it again when it "
+            "starts, `cortex model prepare` does so now"
+        )
+    return found
+
+
+def _is_lost(models: Path, model_id: str) -> bool:
+    """Say whether the compiled model that answers has no folder any more."""
+    return is_compiled(model_id) and not (models / model_id).exists()
+
+
+def _form(model_id: str, provider: str) -> str:
+    """Return what makes the vectors of a space."""
+    if is_compiled(model_id):
+        return model_id.rpartition("+")[2].partition("-")[0]
+    return "float" if provider == COMPILES else provider
+
+
+def _why(
+    models: Path, source: str, provider: str, *, compiles: bool, wrong: Mapping[str, str]
+) -> str:
+    """Return why a model has no compiled form that can be used."""
+    if provider != COMPILES:
+        return f"only models of {COMPILES} are compiled"
+    if reason := refused(models, source):
+        return reason
+    if wrong:
+        return "it is damaged or not there, and has to be made again"
+    if not compiles:
+        return "embedding.compile is false"
+    return "not compiled yet: a daemon does it in the background, `cortex model prepare` does now"
+
+
+def _shape(folder: Path, manifest: Manifest) -> dict[str, Any]:
+    """Return a compiled form as a client gets it."""
+    size = sum((folder / name).stat().st_size for name in (*manifest.hashes, manifests.MANIFEST))
+    return {**asdict(manifest), "kind": str(manifest.kind), "folder": str(folder), "size": size}
