@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping, Sequence
 
     from cortex_actors.domain.insight import Judgement
-    from cortex_actors.judging.tally import JudgeInfo
+    from cortex_actors.judging.judge import JudgeInfo
 
 #: Characters of a text that can be judged: the longest statement of 1,002 real files has 4,900.
 LONGEST = 8_000

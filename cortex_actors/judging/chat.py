@@ -2,6 +2,8 @@
 
 What is sent has no secrets in it and is quoted (`quoting`); what comes back has the shape that was
 asked for (`answers`) and names nothing that was made up (`grounds`), or it is no answer.
+
+What a chat completions API is sent, and its answer, read with suspicion. Pure.
 """
 
 from __future__ import annotations
@@ -9,12 +11,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cortex_actors.domain.insight import Decider
 from cortex_actors.endpoint.address import Use, endpoint, host_of
 from cortex_actors.endpoint.client import Breaker, Client, Position
+from cortex_actors.endpoint.replies import document_of, said, tokens_of
 from cortex_actors.errors import (
     BadInput,
     CortexError,
@@ -23,11 +27,9 @@ from cortex_actors.errors import (
     JudgeDown,
     JudgeMissing,
 )
-from cortex_actors.judging import answers, grounds, prompts
-from cortex_actors.judging.completion import FORMATS, completed, request
-from cortex_actors.judging.layer import LayerInfo, State
-from cortex_actors.judging.question import Kind
-from cortex_actors.judging.quoting import quoted
+from cortex_actors.judging import prompts
+from cortex_actors.judging.layer import Kind, LayerInfo, State
+from cortex_actors.judging.prompts import quoted
 from cortex_actors.text.credentials import mask_secrets
 from cortex_actors.text.hazards import visible
 
@@ -37,10 +39,81 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.domain.insight import Judgement
     from cortex_actors.endpoint.address import Endpoint
-    from cortex_actors.judging.completion import Completed
-    from cortex_actors.judging.layer import Answer, Told
-    from cortex_actors.judging.question import Question
+    from cortex_actors.endpoint.replies import Answer as Reply
+    from cortex_actors.judging.layer import Answer, Question, Told
     from cortex_actors.modelsections import JudgingSettings
+
+
+#: The same question has the same answer, as far as the model can.
+TEMPERATURE, SEED = 0, 42
+
+#: How a server is told that JSON is wanted, the strictest first: not every one knows all of them.
+FORMATS = ("json_schema", "json_object", "text")
+
+#: What a model says that it had to stop for, although it was not done.
+_CUT_SHORT = "length"
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A checked answer, and the tokens the server counted: of the question, of the answer."""
+
+    answer: Answer
+    read: int
+    written: int
+
+
+def request(model: str, kind: Kind, content: str, *, form: str, tokens: int) -> dict[str, Any]:
+    """Return the document of one question; `content` is what it quotes."""
+    document: dict[str, Any] = {
+        "model": model,
+        "messages": [
+            {"role": "system", "content": prompts.system(kind)},
+            {"role": "user", "content": content},
+        ],
+        "temperature": TEMPERATURE,
+        "seed": SEED,
+        "max_tokens": tokens,
+    }
+    if form == "json_schema":
+        wanted = {"name": str(kind), "strict": True, "schema": prompts.schema(kind)}
+        document["response_format"] = {"type": form, form: wanted}
+    elif form == "json_object":
+        document["response_format"] = {"type": form}
+    return document
+
+
+def completed(reply: Reply, *, kind: Kind, endpoint: Endpoint) -> Completed:
+    """Return what a good answer of the server holds.
+
+    Raises `EndpointDown` for what is no completion, or none of the shape that was asked for, and
+    `BadInput` where the model would not answer.
+    """
+    where = f"{endpoint.named} answered"
+    document = document_of(reply, endpoint, where=where)
+    if "choices" not in document and "error" in document:
+        raise EndpointDown(f"{where} with an error{said(reply.body, endpoint.key)}")
+    try:
+        choice = document["choices"][0]
+        message = choice["message"]
+        content, refusal = message.get("content"), message.get("refusal")
+    except (KeyError, IndexError, TypeError, AttributeError):
+        raise EndpointDown(
+            f"{where} with no completion; see that {endpoint.use.section}.base_url is "
+            f"{endpoint.use.api}"
+        ) from None
+    if refusal:
+        raise BadInput(f"{where} that it will not say: the model refuses these texts")
+    if choice.get("finish_reason") == _CUT_SHORT:
+        raise EndpointDown(f"{where} with half of an answer; raise judging.answer_tokens")
+    if not isinstance(content, str):
+        raise EndpointDown(f"{where} with a completion without text; nothing of it is used")
+    try:
+        answer = prompts.read(kind, content)
+    except BadInput as error:
+        raise EndpointDown(f"{where}, but {error}; try another judging.model") from error
+    return Completed(answer, tokens_of(document), tokens_of(document, "completion_tokens"))
+
 
 log = logging.getLogger("cortex.judge")
 
@@ -134,11 +207,11 @@ class LanguageLayer:
 
     def accepts(self, kind: Kind, answer: object) -> bool:
         """Return whether an answer has the shape of its kind."""
-        return answers.accepts(kind, answer)
+        return prompts.accepts(kind, answer)
 
     def judged(self, answer: Answer) -> Judgement | None:
         """Return what a comparison says; None when the model is guessing."""
-        return answers.judgement_of(answer)
+        return prompts.judgement_of(answer)
 
     async def _told(self, question: Question) -> Told:
         """Return what the model says to one question, or why it says nothing that can be used."""
@@ -170,7 +243,7 @@ class LanguageLayer:
         self._counts["read"] += told.read
         self._counts["written"] += told.written
         answer = _fitting(question, told.answer)
-        why = "it is too long" if answer is None else grounds.objection(question, answer)
+        why = "it is too long" if answer is None else prompts.objection(question, answer)
         if answer is None or why is not None:
             self._counts["unusable"] += 1
             raise BadInput(f"what {self._name} wrote is not used: {why}")
@@ -230,9 +303,9 @@ def _fitting(question: Question, answer: Answer) -> Answer | None:
     if question.kind is Kind.COMPARE:
         return {
             **answer,
-            "reason": visible(mask_secrets(str(answer["reason"])).text)[: answers.REASON],
+            "reason": visible(mask_secrets(str(answer["reason"])).text)[: prompts.REASON],
         }
     if question.kind is not Kind.SUMMARISE:
         return answer
-    text = grounds.cut(str(answer["text"]), int(question.quoted["most"]))
+    text = prompts.cut(str(answer["text"]), int(question.quoted["most"]))
     return None if text is None else {**answer, "text": text}

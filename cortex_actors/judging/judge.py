@@ -6,22 +6,28 @@ asks    ledger
 keeps   the layers' processes and connections, questions in hand and what each run has used of its
         budget (lost on a crash; answers that were given are in the ledger, and who asked goes on
         without)
+
+What a run may cost: questions to a model that is paid for, and seconds that it waits. Pure.
+
+What became of the questions that a judge was asked, counted since it started.
+
+Which layers the settings ask for.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from cortex_actors.domain.insight import Conflict
 from cortex_actors.errors import CortexError, JudgeDown
-from cortex_actors.judging import answers
-from cortex_actors.judging.budget import Budget
-from cortex_actors.judging.question import Kind, Question
-from cortex_actors.judging.tally import Tally
+from cortex_actors.judging import prompts
+from cortex_actors.judging.chat import LanguageLayer
+from cortex_actors.judging.layer import Kind, Question
+from cortex_actors.judging.nli import EntailmentLayer
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import within
@@ -34,10 +40,89 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.domain.insight import Claim, Judgement
     from cortex_actors.domain.project import Learning
-    from cortex_actors.judging.layer import Answer, Layer, MakeLayers, Told
-    from cortex_actors.judging.tally import JudgeInfo
+    from cortex_actors.judging.layer import Answer, Layer, LayerInfo, MakeLayers, Told
     from cortex_actors.modelsections import JudgingSettings
     from cortex_actors.storage.ledger.actor import Connection, Records
+
+
+N = TypeVar("N", int, float)
+
+#: Runs whose use is remembered: far more than are under way at once.
+RUNS = 64
+
+
+class Budget:
+    """Grants each run so many questions, the first ones that are asked, and so many seconds.
+
+    A run begins when it asks for the first time. A crash forgets what it has used; whoever asks
+    without a name is a run of its own each time.
+    """
+
+    def __init__(self, most: int, seconds: float) -> None:
+        """Grant each run so many questions and seconds."""
+        self._most = most
+        self._seconds = seconds
+        self._used: dict[str, int] = {}
+        self._until: dict[str, float] = {}
+
+    def until(self, run: str, at: float) -> float:
+        """Return when a run that asks at a monotonic time has waited for long enough."""
+        if not run:
+            return at + self._seconds
+        return _latest(self._until, run, self._until.get(run, at + self._seconds))
+
+    def granted(self, run: str, wanted: int) -> int:
+        """Return how many of the wanted questions may be asked, and count them as asked."""
+        used = self._used.get(run, 0)
+        granted = max(0, min(wanted, self._most - used))
+        if run:
+            _latest(self._used, run, used + granted)
+        return granted
+
+
+def _latest(known: dict[str, N], run: str, value: N) -> N:
+    """Note a run's number, and forget the run that was heard of longest ago."""
+    known.pop(run, None)
+    known[run] = value
+    if len(known) > RUNS:
+        del known[next(iter(known))]
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeInfo:
+    """Which layers there are, and what became of the questions since this actor started."""
+
+    layers: tuple[LayerInfo, ...]
+    #: Questions that were put to a layer, one for each layer that saw it.
+    asked: int
+    #: Those that a kept answer spared, that were answered, and that a layer failed at.
+    known: int
+    answered: int
+    failed: int
+    #: Those left out because the run had used its budget, and for being too long.
+    over_budget: int
+    too_long: int
+    #: Requests whose asker had gone before an answer came.
+    late: int
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts; see `JudgeInfo`."""
+
+    asked: int = 0
+    known: int = 0
+    answered: int = 0
+    failed: int = 0
+    over_budget: int = 0
+    too_long: int = 0
+    late: int = 0
+
+    def info(self, layers: tuple[LayerInfo, ...]) -> JudgeInfo:
+        """Return the counts, and how the layers are."""
+        return JudgeInfo(layers, **asdict(self))
+
 
 log = logging.getLogger("cortex.judge")
 
@@ -144,12 +229,12 @@ class Judge(AsyncioActor):
     async def _text(self, question: Question, run: str) -> str | None:
         """Return the text of the first layer that answers."""
         answer = await self._first(question, run)
-        return None if answer is None else answers.text_of(answer)
+        return None if answer is None else prompts.text_of(answer)
 
     async def _learnings(self, question: Question, run: str) -> list[Learning] | None:
         """Return the learnings of the first layer that answers."""
         answer = await self._first(question, run)
-        return None if answer is None else answers.learnings_of(answer)
+        return None if answer is None else prompts.learnings_of(answer)
 
     async def _first(self, question: Question, run: str) -> Answer | None:
         """Return the answer of the first layer that has one."""
@@ -286,3 +371,18 @@ def _placed(judgement: Judgement, left: Claim, right: Claim) -> Judgement:
 def _key(layer: Layer, question: Question) -> bytes:
     """Return the key of a layer's answer to a question."""
     return question.key(layer.decider, layer.model_id, layer.edition)
+
+
+def layers_for(
+    settings: JudgingSettings, clock: Clock, *, on_line: Callable[[str], None]
+) -> tuple[Layer, ...]:
+    """Return the layers beyond the rules, the first to be asked first; none by default.
+
+    A model that is not on this machine is a state of its layer and no error here.
+    """
+    found: list[Layer] = []
+    if settings.cross_encoder:
+        found.append(EntailmentLayer(settings, clock, on_line=on_line))
+    if settings.model:
+        found.append(LanguageLayer(settings, clock))
+    return tuple(found)

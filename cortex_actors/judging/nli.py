@@ -2,36 +2,180 @@
 
 A statement contradicts another whichever is read first, and two are the same claim when each
 follows from the other, so every pair is scored in both directions.
+
+What the probabilities of an entailment model say of two statements. Pure.
+
+Each direction has a row: that the second statement contradicts the first, follows from it, or is
+neither. What must hold whichever is read first is believed as far as the less sure direction.
+
+Where a CrossEncoder's files are, and which of its outputs is which; no network, no torch.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cortex_actors.domain.insight import Decider
+from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
 from cortex_actors.endpoint.client import Breaker, Position
 from cortex_actors.errors import BadInput, CortexError, JudgeDown, JudgeMissing
-from cortex_actors.judging import entailment
-from cortex_actors.judging.layer import LayerInfo, State
-from cortex_actors.judging.models import locate
-from cortex_actors.judging.question import Kind
+from cortex_actors.judging.layer import Kind, LayerInfo, State
+from cortex_actors.modelfiles import fingerprint, weights
 from cortex_actors.runtime.child import ChildError, ChildProcess
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from cortex_actors.clock import Clock
-    from cortex_actors.domain.insight import Judgement
-    from cortex_actors.judging.layer import Answer, Told
-    from cortex_actors.judging.models import EntailmentModel
-    from cortex_actors.judging.question import Question
+    from cortex_actors.judging.layer import Answer, Question, Told
     from cortex_actors.modelsections import JudgingSettings
+
+
+#: Decimal places of a probability that are kept.
+PLACES = 4
+
+#: How far the three probabilities of a row may be from 1 together: rounding.
+SLACK = 0.01
+
+Row = tuple[float, float, float]
+
+
+def rows_of(answer: object) -> tuple[Row, Row] | None:
+    """Return the two rows that an answer holds; None for what is none."""
+    rows = answer.get("rows") if isinstance(answer, dict) else None
+    if not isinstance(rows, list) or len(rows) != 2:  # noqa: PLR2004 - two directions
+        return None
+    forth, back = (_row(row) for row in rows)
+    return None if forth is None or back is None else (forth, back)
+
+
+def judgement_of(rows: tuple[Row, Row], sure: float) -> Judgement | None:
+    """Return the first of these that is at least `sure`, or None."""
+    forth, back = rows
+    least = [min(both) for both in zip(forth, back, strict=True)]
+    findings = (
+        (least[0], Relation.CONTRADICTION, "each contradicts the other"),
+        (least[1], Relation.SAME, "each follows from the other"),
+        (max(forth[1], back[1]), Relation.RELATED, "one follows from the other and says more"),
+        (least[2], Relation.RELATED, "neither follows from the other nor contradicts it"),
+    )
+    for probability, relation, why in findings:
+        if probability >= sure:
+            return Judgement(
+                relation,
+                Decider.NLI,
+                f"{why} (entailment model, {probability:.2f})",
+                conflict=Conflict.DIRECT if relation is Relation.CONTRADICTION else None,
+                confidence=round(probability, PLACES),
+            )
+    return None
+
+
+def _row(row: object) -> Row | None:
+    """Return three probabilities that are one together; None for what is none."""
+    if not isinstance(row, list) or not all(isinstance(each, float | int) for each in row):
+        return None
+    # The last comparison is also false for what is no number.
+    if len(row) != 3 or min(row) < 0 or not abs(sum(row) - 1) <= SLACK:  # noqa: PLR2004 - labels
+        return None
+    return (float(row[0]), float(row[1]), float(row[2]))
+
+
+#: What an entailment model has to tell apart, as its configuration names its outputs.
+LABELS = ("contradiction", "entailment", "neutral")
+
+#: A name on the Hugging Face hub.
+_HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
+
+#: The mend of a model that cannot be used.
+_SET = (
+    "set judging.cross_encoder (variable CORTEX_JUDGING__CROSS_ENCODER) to an entailment model's "
+    "folder or name, such as cross-encoder/nli-deberta-v3-small, or to nothing"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EntailmentModel:
+    """A model folder, and the numbers of its outputs in the order of `LABELS`."""
+
+    model_id: str
+    folder: Path
+    outputs: tuple[int, ...]
+
+
+def locate(
+    name: str, labels: Sequence[str] = (), *, environ: Mapping[str, str] = os.environ
+) -> EntailmentModel:
+    """Return the model of that name: a folder's path, or a name in the cache of Hugging Face's hub.
+
+    `labels` are its outputs where its configuration does not name them. Its id changes with its
+    weights. Raises `JudgeMissing` saying where was looked and how to mend
+    it. Reads some small files.
+    """
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        return _model(folder, folder.resolve().name, labels)
+    cached = _cached(name, environ)
+    if cached is None:
+        raise JudgeMissing(
+            f"the entailment model {name!r} is not on this machine: there is no folder "
+            f"{folder.absolute()} and no such model in {_cache(environ)}. Fetch it (`hf download "
+            f"{name}`), or {_SET}"
+        )
+    return _model(cached, name, labels)
+
+
+def _model(folder: Path, name: str, named: Sequence[str]) -> EntailmentModel:
+    """Return what a folder's files say; raises `JudgeMissing` when they are no such model's."""
+    if not any(weights(folder)):
+        raise JudgeMissing(f"{folder} holds no *.safetensors or pytorch_model.bin; {_SET}")
+    try:
+        config = json.loads((folder / "config.json").read_text("utf-8"))
+        labels = dict(enumerate(named)) or config.get("id2label", {})
+        by_label = {str(label).lower(): int(number) for number, label in labels.items()}
+        outputs = tuple(by_label[label] for label in LABELS)
+        return EntailmentModel(f"{name}@{fingerprint(folder)}", folder.absolute(), outputs)
+    except KeyError as error:
+        raise JudgeMissing(
+            f"the model in {folder} is no entailment model: its configuration names no output "
+            f"{error.args[0]!r}; name its outputs in judging.cross_encoder_labels, or {_SET}"
+        ) from error
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise JudgeMissing(
+            f"the files in {folder} are not a CrossEncoder's ({error}); {_SET}"
+        ) from error
+
+
+def _cached(name: str, environ: Mapping[str, str]) -> Path | None:
+    """Return the folder of a model's newest revision that the hub's cache has."""
+    if not _HUB_NAME.fullmatch(name):
+        return None
+    place = _cache(environ) / f"models--{name.replace('/', '--')}"
+    try:
+        revision = (place / "refs" / "main").read_text("ascii").strip()
+    except (OSError, ValueError):
+        return None
+    folder = place / "snapshots" / revision
+    return folder if folder.is_dir() else None
+
+
+def _cache(environ: Mapping[str, str]) -> Path:
+    """Return where Hugging Face's libraries keep what they have fetched."""
+    if hub := environ.get("HF_HUB_CACHE"):
+        return Path(hub).expanduser()
+    caches = environ.get("XDG_CACHE_HOME") or "~/.cache"
+    home = environ.get("HF_HOME") or f"{caches}/huggingface"
+    return Path(home).expanduser() / "hub"
+
 
 #: What is run to hold the model.
 CHILD = "cortex_actors.judging.nli_child"
@@ -140,13 +284,13 @@ class EntailmentLayer:
 
     def accepts(self, kind: Kind, answer: object) -> bool:
         """Return whether an answer holds a row of probabilities for each direction."""
-        return kind is Kind.COMPARE and entailment.rows_of(answer) is not None
+        return kind is Kind.COMPARE and rows_of(answer) is not None
 
     def judged(self, answer: Answer) -> Judgement | None:
         """Return what the probabilities say, as far as they reach `cross_encoder_sure`."""
-        rows = entailment.rows_of(answer)
+        rows = rows_of(answer)
         sure = self._settings.cross_encoder_sure
-        return None if rows is None else entailment.judgement_of(rows, sure)
+        return None if rows is None else judgement_of(rows, sure)
 
     async def _scored(
         self, model: EntailmentModel, questions: Sequence[Question]
@@ -245,6 +389,4 @@ def _both_ways(question: Question) -> list[tuple[str, str]]:
 
 def _answer(forth: NDArray[np.float64], back: NDArray[np.float64]) -> dict[str, Any]:
     """Return what is kept of a pair's probabilities."""
-    return {
-        "rows": [[round(float(each), entailment.PLACES) for each in row] for row in (forth, back)]
-    }
+    return {"rows": [[round(float(each), PLACES) for each in row] for row in (forth, back)]}

@@ -1,17 +1,247 @@
-"""What a language model is asked, word for word."""
+"""What a language model is asked, word for word.
+
+What is remembered, quoted for a language model: data that cannot end its own quotation. Pure.
+
+A question is one JSON document and nothing else. JSON's own escapes close no string; angle and
+square brackets are escaped, too, because the servers of some models read `<|im_end|>` or `[/INST]`
+in the middle of a message as its end. Secrets are taken out, and what cannot be seen is written
+visibly.
+
+Whether what a language model wrote stands on the texts it was given. Pure.
+
+A model that is wrong is wrong in a plausible way, and what it writes is remembered. So it may not
+name an address, a number or a quoted piece of code that no source has; what replaces its sources
+may not lose one either; and it may hold no secret, nothing that cannot be seen, and nothing that
+reads as if it were meant to take an agent over.
+
+What a language model answers, read with suspicion: one JSON object of the shape that was asked.
+
+The shapes are pydantic models, because one definition then is both the schema that goes out with
+the question and the check of what comes back. What such a model tends to get wrong without meaning
+anything else is forgiven: a fence around the object, its thoughts in front of it, a wrapper
+`{"result": ...}`, a category that does not exist. Anything else is no answer.
+"""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from cortex_actors.domain.insight import Category
-from cortex_actors.domain.project import TAGS
-from cortex_actors.judging import answers
-from cortex_actors.judging.question import Kind
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from cortex_actors.domain.insight import Category, Conflict, Decider, Judgement, Relation
+from cortex_actors.domain.project import TAGS, Learning
+from cortex_actors.errors import BadInput, Refused
+from cortex_actors.judging.layer import Kind
+from cortex_actors.text.credentials import mask_secrets
+from cortex_actors.text.hazards import hidden, suspicion, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from cortex_actors.judging.layer import Answer, Question
+
+
+#: Letters of a reason that are kept.
+REASON = 300
+
+#: Least confidence that a comparison must come with to count; a model that says less is guessing.
+SURE = 0.5
+
+#: What reasoning models write before they answer.
+_THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+
+#: One fence around the whole answer.
+_FENCE = re.compile(r"\A\s*```[a-zA-Z]*\n(.*)\n```\s*\Z", re.DOTALL)
+
+#: Ways to write that there is no domain.
+_NO_DOMAIN = frozenset({"", "null", "none"})
+
+_Shape: TypeAlias = "type[_Answer]"
+
+
+class _Answer(BaseModel):
+    """One JSON object; what it holds beside its fields is not looked at."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Comparison(_Answer):
+    """What two statements are to each other."""
+
+    reason: str
+    relation: Relation
+    conflict: Conflict | None = None
+    confidence: float = Field(ge=0, le=1)
+
+
+class Written(_Answer):
+    """A text."""
+
+    text: str
+
+    @field_validator("text")
+    @classmethod
+    def _filled(cls, text: str) -> str:
+        """Refuse a text of nothing."""
+        if not (one := " ".join(text.split())):
+            message = "the text is empty"
+            raise ValueError(message)
+        return one
+
+
+class Learnt(_Answer):
+    """One learning of a section."""
+
+    content: str
+    category: Category
+    tags: list[str] = []
+    domain: str | None = None
+    source_sections: list[str] = []
+
+    @field_validator("content")
+    @classmethod
+    def _one_line(cls, content: str) -> str:
+        """Keep no line ends."""
+        return " ".join(content.split())
+
+    @field_validator("category", mode="before")
+    @classmethod
+    def _known(cls, category: object) -> object:
+        """Take a category that does not exist for a fact (as Cerno does)."""
+        return category if category in list(Category) else Category.FACT
+
+    @field_validator("tags")
+    @classmethod
+    def _few(cls, tags: list[str]) -> list[str]:
+        """Keep the first five that say something."""
+        return list(dict.fromkeys(tag.strip().lower() for tag in tags if tag.strip()))[:TAGS]
+
+    @field_validator("domain")
+    @classmethod
+    def _named(cls, domain: str | None) -> str | None:
+        """Take the ways of writing nothing for nothing."""
+        plain = (domain or "").strip().lower()
+        return None if plain in _NO_DOMAIN else plain
+
+
+class Learnings(_Answer):
+    """What is worth knowing in a section."""
+
+    learnings: list[Learnt]
+
+
+#: What is asked -> the shape of its answer.
+SHAPES: Mapping[Kind, _Shape] = {
+    Kind.COMPARE: Comparison,
+    Kind.SUMMARISE: Written,
+    Kind.MERGE: Written,
+    Kind.DISTIL: Learnings,
+    Kind.SYNTHESISE: Written,
+}
+
+
+def schema(kind: Kind) -> dict[str, Any]:
+    """Return the JSON schema of an answer, as strict as OpenAI's dialect wants it."""
+    made: dict[str, Any] = _strict(SHAPES[kind].model_json_schema())
+    return made
+
+
+def read(kind: Kind, content: str) -> Answer:
+    """Return the answer that a model's words hold; raises `BadInput` when they hold none."""
+    text = _THOUGHTS.sub("", content, count=1)
+    fenced = _FENCE.match(text)
+    document = _unwrapped(_json(fenced[1] if fenced else text), SHAPES[kind])
+    try:
+        return SHAPES[kind].model_validate(document).model_dump(mode="json")
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the whole"
+        message = f"the model's answer to {kind!r} has another shape: {where}: {first['msg']}"
+        raise BadInput(message) from None  # pydantic's error would repeat the answer
+
+
+def accepts(kind: Kind, answer: object) -> bool:
+    """Return whether something that was kept is an answer of this shape."""
+    try:
+        SHAPES[kind].model_validate(answer)
+    except ValidationError:
+        return False
+    return True
+
+
+def judgement_of(answer: Answer) -> Judgement | None:
+    """Return what a comparison says; None when the model is not sure."""
+    told = Comparison.model_validate(answer)
+    if told.confidence < SURE:
+        return None
+    conflict = told.conflict or Conflict.DIRECT
+    return Judgement(
+        told.relation,
+        Decider.LLM,
+        " ".join(told.reason.split())[:REASON],
+        conflict=conflict if told.relation is Relation.CONTRADICTION else None,
+        confidence=told.confidence,
+    )
+
+
+def text_of(answer: Answer) -> str:
+    """Return the text that was written."""
+    return Written.model_validate(answer).text
+
+
+def learnings_of(answer: Answer) -> list[Learning]:
+    """Return the learnings; those that say nothing are left out."""
+    told = Learnings.model_validate(answer)
+    return [
+        Learning(
+            each.content,
+            each.category,
+            tags=tuple(each.tags),
+            domain=each.domain,
+            sections=tuple(each.source_sections),
+        )
+        for each in told.learnings
+        if each.content
+    ]
+
+
+def _json(text: str) -> object:
+    """Return what a text is in JSON; None for what is none."""
+    try:
+        found: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found
+
+
+def _unwrapped(document: object, shape: _Shape) -> object:
+    """Return an answer without the wrapper that some clients put around it."""
+    if not isinstance(document, dict) or shape.model_fields.keys() & document.keys():
+        return document
+    inner = document.get("result")
+    return _json(inner) if isinstance(inner, str) else inner
+
+
+def _strict(node: Any) -> Any:  # noqa: ANN401 - a JSON schema is any JSON
+    """Return a schema in which every field is there, no other is, and no number has bounds."""
+    if isinstance(node, list):
+        return [_strict(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    left_out = {"title", "description", "default", "minimum", "maximum"}
+    found = {
+        name: {key: _strict(each) for key, each in value.items()}
+        if name in {"properties", "$defs"}
+        else _strict(value)
+        for name, value in node.items()
+        if name not in left_out
+    }
+    if found.get("type") == "object":
+        found |= {"additionalProperties": False, "required": list(found["properties"])}
+    return found
+
 
 #: Part of the key of every answer that is kept: a change of a word below is another edition.
 EDITION = 2
@@ -67,4 +297,139 @@ for the subject or null, `source_sections` are the headings it was taken from.""
 
 def system(kind: Kind) -> str:
     """Return what the model is told before it sees the quoted texts."""
-    return f"{_FRAME}\n\n{_TASKS[kind]}\n\n{_SHAPE}\n{json.dumps(answers.schema(kind))}"
+    return f"{_FRAME}\n\n{_TASKS[kind]}\n\n{_SHAPE}\n{json.dumps(schema(kind))}"
+
+
+#: What begins the marks that a chat is put together with.
+_MARKS = re.compile(r"[<>\[\]]")
+
+
+def quoted(question: Question) -> str:
+    """Return the JSON document that a question's texts are sent as.
+
+    Raises `Refused` for a text that reads as if it were meant for the model: it waits for a person.
+    """
+    for text in _strings(question.quoted):
+        if (why := suspicion(text)) is not None:
+            message = f"a text is not shown to a language model: {why}; see: cortex insights"
+            raise Refused(message)
+    return encoded(question.quoted)
+
+
+def encoded(value: Any) -> str:  # noqa: ANN401 - any JSON
+    """Return a value as JSON whose strings hold no secret, no bracket and nothing hidden."""
+    if isinstance(value, str):
+        plain = json.dumps(visible(mask_secrets(value).text), ensure_ascii=False)
+        return _MARKS.sub(_escaped, plain)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{encoded(k)}: {encoded(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(encoded, value)) + "]"
+    return json.dumps(value)
+
+
+def _strings(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON
+    """Yield every text in a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from _strings(list(value.values()))
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _strings(each)
+
+
+def _escaped(mark: re.Match[str]) -> str:
+    return f"\\u{ord(mark[0]):04x}"
+
+
+#: What must not be made up, and how errors name it.
+_NAMED = (
+    ("the address", re.compile(r"https?://[^\s<>\"')\]]+", re.IGNORECASE)),
+    ("the number", re.compile(r"\d+(?:[.,:]\d+)*")),
+    ("the code", re.compile(r"`([^`\n]+)`")),
+)
+
+#: Something by itself: the number 3 is not named by 3.11.
+_WHOLE = r"(?<!\w)(?<!\d[.,:]){}(?!\w|[.,:]\d)"
+
+#: Ends of sentences, behind which a summary may be cut.
+_ENDS = re.compile(r"[.!?\u3002](?=\s|$)")
+
+
+def objection(question: Question, answer: Answer) -> str | None:
+    """Return why an answer must not be used; None when nothing speaks against it."""
+    sources = _sources(question)
+    for text in _texts(answer):
+        if why := _unfit(text) or _made_up(text, sources):
+            return why
+    if question.kind is Kind.MERGE:
+        return _lost(str(answer["text"]), sources)
+    return None
+
+
+def cut(text: str, most: int) -> str | None:
+    """Return as many whole sentences of a text as fit; None when not even the first does."""
+    if len(text) <= most:
+        return text
+    ends = [match.end() for match in _ENDS.finditer(text) if match.end() <= most]
+    return text[: ends[-1]] if ends else None
+
+
+def _sources(question: Question) -> str:
+    """Return all that the model was shown, as it was shown it."""
+    found: list[str] = []
+    for value in question.quoted.values():
+        found += [value] if isinstance(value, str) else []
+        found += value.values() if isinstance(value, dict) else []
+        found += value if isinstance(value, list) else []
+    return "\n".join(visible(mask_secrets(text).text) for text in found)
+
+
+def _texts(answer: Answer) -> Sequence[str]:
+    """Return what of an answer would be remembered."""
+    if "text" in answer:
+        return [str(answer["text"])]
+    if "learnings" in answer:
+        return [
+            str(text)
+            for each in answer["learnings"]
+            for text in (
+                each["content"],
+                *each["tags"],
+                each["domain"] or "",
+                *each["source_sections"],
+            )
+        ]
+    return []
+
+
+def _unfit(text: str) -> str | None:
+    """Return why nobody should remember a text, whatever it stands on."""
+    if hidden(text):
+        return "it holds letters that cannot be seen"
+    if mask_secrets(text).secrets:
+        return "it holds what looks like a secret"
+    return suspicion(text)
+
+
+def _made_up(text: str, sources: str) -> str | None:
+    """Return what a text names that no source has."""
+    missing = _missing(text, sources)
+    return f"it names {missing}, which no source has" if missing else None
+
+
+def _lost(text: str, sources: str) -> str | None:
+    """Return what a text leaves out that a source names."""
+    missing = _missing(sources, text)
+    return f"it leaves out {missing}" if missing else None
+
+
+def _missing(text: str, there: str) -> str | None:
+    """Return the first thing that a text names and another one does not."""
+    for what, pattern in _NAMED:
+        for each in dict.fromkeys(pattern.findall(text)):
+            plain = re.escape(each.rstrip(".,;:"))
+            if not re.search(_WHOLE.format(plain), there, re.IGNORECASE):
+                return f"{what} {each!r}"
+    return None

@@ -73,8 +73,8 @@ _DIALECT = re.compile(
 #: Today's count of what breaks a rule. A number may only fall; at the rule's goal its line goes.
 OPEN: dict[str, int] = {
     "top": 104,
-    "fragments": 160,
-    "annexes": 48,
+    "fragments": 149,
+    "annexes": 44,
     "folders": 5,
     "namesakes": 133,
     "rings": 23,

@@ -129,7 +129,7 @@ DOORS: dict[str, tuple[str, ...]] = {
         "cortex_actors/modelsections.py",
         "cortex_actors/settings.py",
         "cortex_actors/sections.py",
-        "cortex_actors/judging/answers.py",
+        "cortex_actors/judging/prompts.py",
         "cortex_actors/gateways/bodies.py",
     ),
     "pydantic_settings": ("cortex_actors/settings.py",),

@@ -11,8 +11,7 @@ from cortex_actors.byname import Judge as JudgeByName
 from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
 from cortex_actors.judging.chat import LanguageLayer
 from cortex_actors.judging.judge import Judge
-from cortex_actors.judging.layer import LayerInfo, State
-from cortex_actors.judging.question import Kind
+from cortex_actors.judging.layer import Kind, LayerInfo, State
 from cortex_actors.runtime.ref import start_actor
 from cortex_actors.storage import contradictions
 from tests.storage.support import opened
@@ -22,9 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cortex_actors.clock import Clock
-    from cortex_actors.judging.layer import Answer, Layer, Told
-    from cortex_actors.judging.question import Question
-    from cortex_actors.judging.tally import JudgeInfo
+    from cortex_actors.judging.judge import JudgeInfo
+    from cortex_actors.judging.layer import Answer, Layer, Question, Told
     from cortex_actors.modelsections import JudgingSettings
     from cortex_actors.runtime.ref import ActorHandle
     from tests.embedding.support import ManualClock

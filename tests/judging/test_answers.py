@@ -8,8 +8,8 @@ import pytest
 from cortex_actors.domain.insight import Category, Conflict, Decider, Judgement, Relation
 from cortex_actors.domain.project import Learning
 from cortex_actors.errors import BadInput
-from cortex_actors.judging import answers
-from cortex_actors.judging.question import Kind
+from cortex_actors.judging import prompts
+from cortex_actors.judging.layer import Kind
 
 #: What a careful model says to a comparison.
 SAID = {"reason": "tabs, spaces", "relation": "contradiction", "conflict": None, "confidence": 0.9}
@@ -26,13 +26,13 @@ LEARNT = {
 
 def compared(**changes: Any) -> Judgement | None:
     """Return what is made of a comparison."""
-    return answers.judgement_of(answers.read(Kind.COMPARE, json.dumps({**SAID, **changes})))
+    return prompts.judgement_of(prompts.read(Kind.COMPARE, json.dumps({**SAID, **changes})))
 
 
 def distilled(**changes: Any) -> list[Learning]:
     """Return what is made of one learning."""
     told = json.dumps({"learnings": [{**LEARNT, **changes}]})
-    return answers.learnings_of(answers.read(Kind.DISTIL, told))
+    return prompts.learnings_of(prompts.read(Kind.DISTIL, told))
 
 
 class TestRead:
@@ -49,7 +49,7 @@ class TestRead:
     )
     def test_forgiven(self, content: str) -> None:
         """Fences, thoughts, wrappers and further keys around an answer cost nothing."""
-        assert SAID == answers.read(Kind.COMPARE, content)
+        assert SAID == prompts.read(Kind.COMPARE, content)
 
     @pytest.mark.parametrize(
         "content",
@@ -70,16 +70,16 @@ class TestRead:
     def test_refused(self, content: str) -> None:
         """Anything else is no answer, and the error does not repeat it."""
         with pytest.raises(BadInput, match="another shape") as caught:
-            answers.read(Kind.COMPARE, content)
+            prompts.read(Kind.COMPARE, content)
 
         assert "identical" not in str(caught.value)
         assert len(str(caught.value)) < 200
 
     def test_kept(self) -> None:
         """An answer that was kept is an answer of its kind only."""
-        assert answers.accepts(Kind.COMPARE, SAID)
-        assert not answers.accepts(Kind.DISTIL, SAID)
-        assert not answers.accepts(Kind.COMPARE, None)
+        assert prompts.accepts(Kind.COMPARE, SAID)
+        assert not prompts.accepts(Kind.DISTIL, SAID)
+        assert not prompts.accepts(Kind.COMPARE, None)
 
 
 class TestJudgement:
@@ -109,7 +109,7 @@ class TestJudgement:
         found = compared(reason="why\n" * 1_000)
 
         assert found is not None
-        assert answers.REASON == len(found.reason)
+        assert prompts.REASON == len(found.reason)
         assert "\n" not in found.reason
 
 
@@ -156,8 +156,8 @@ class TestSchema:
                 assert set(node["properties"]) == set(node["required"])
             return (node.get("type") == "object") + sum(map(check, node.values()))
 
-        assert check(answers.schema(kind)) > 0
+        assert check(prompts.schema(kind)) > 0
 
     def test_names(self) -> None:
         """Fields that are called like words of the schema language are fields."""
-        assert {"text"} == set(answers.schema(Kind.MERGE)["properties"])
+        assert {"text"} == set(prompts.schema(Kind.MERGE)["properties"])

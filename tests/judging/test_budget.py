@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from cortex_actors.judging.budget import RUNS, Budget
+from cortex_actors.judging.judge import RUNS, Budget
 
 
 class TestGranted:

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from cortex_actors.endpoint.address import endpoint
 from cortex_actors.endpoint.replies import Answer
 from cortex_actors.errors import BadInput, EndpointDown
-from cortex_actors.judging import answers
-from cortex_actors.judging.chat import CHAT
-from cortex_actors.judging.completion import FORMATS, completed, request
-from cortex_actors.judging.question import Kind
+from cortex_actors.judging import prompts
+from cortex_actors.judging.chat import CHAT, FORMATS, completed, request
+from cortex_actors.judging.layer import Kind
 from tests.judging.support import SAME, says
 
 #: Where the answers come from.
@@ -45,7 +44,7 @@ class TestCompleted:
             found = told(json.dumps(document).encode(), kind)
         except (EndpointDown, BadInput):
             return
-        assert answers.accepts(kind, found.answer)
+        assert prompts.accepts(kind, found.answer)
 
     @settings(max_examples=50)
     @given(ANY, st.sampled_from(Kind))
@@ -55,7 +54,7 @@ class TestCompleted:
             found = told(says(content).body, kind)
         except (EndpointDown, BadInput):
             return
-        assert answers.accepts(kind, found.answer)
+        assert prompts.accepts(kind, found.answer)
 
     def test_tokens(self) -> None:
         """The tokens of question and answer are the server's own count."""

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cortex_actors.domain.insight import Conflict, Decider, Relation
-from cortex_actors.judging.entailment import Row, judgement_of, rows_of
+from cortex_actors.judging.nli import Row, judgement_of, rows_of
 
 #: Rows of a model that is sure: contradiction, entailment, neutral.
 AGAINST, FOLLOWS, NEITHER = (0.9, 0.06, 0.04), (0.05, 0.9, 0.05), (0.02, 0.08, 0.9)

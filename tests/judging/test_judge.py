@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from cortex_actors.judging.layer import Told
-    from cortex_actors.judging.question import Question
+    from cortex_actors.judging.layer import Question, Told
     from tests.embedding.support import ManualClock
     from tests.judging.support import FakeChat
 

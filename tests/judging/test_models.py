@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.errors import JudgeMissing
-from cortex_actors.judging.models import locate
+from cortex_actors.judging.nli import locate
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,9 +10,8 @@ import pytest
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.insight import Claim, Relation
 from cortex_actors.errors import BadInput, JudgeDown, JudgeMissing
-from cortex_actors.judging.layer import State
+from cortex_actors.judging.layer import Kind, Question, State
 from cortex_actors.judging.nli import EntailmentLayer
-from cortex_actors.judging.question import Kind, Question
 from cortex_actors.modelsections import JudgingSettings
 from cortex_actors.testing import eventually
 from tests.judging.real_child import LOGITS

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from cortex_actors.domain.insight import Claim
-from cortex_actors.judging.question import Kind, Question
+from cortex_actors.judging.layer import Kind, Question
 
 TABS = Claim("Indent with tabs.", heading="Style")
 SPACES = Claim("Indent with spaces.", scope="docs/")
