@@ -35,7 +35,7 @@ from cortex_actors.home import Home
 from cortex_actors.logs import LogStream
 from cortex_actors.modelsections import EmbeddingSettings
 from cortex_actors.outside import Outside
-from cortex_actors.pipeline.findings import Reader
+from cortex_actors.pipeline.reading import Reader
 from cortex_actors.settings import Settings
 from cortex_actors.storage import embeddings, events, passages
 from cortex_actors.storage.index import pending

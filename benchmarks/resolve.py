@@ -36,11 +36,11 @@ from cortex_actors.domain.project import Project
 from cortex_actors.files.place import Pace
 from cortex_actors.files.writer import FileWriter
 from cortex_actors.flowsections import OrganisationSettings, ResolutionSettings
-from cortex_actors.pipeline.comparing import Comparing, Tools
-from cortex_actors.pipeline.errands import Errands
+from cortex_actors.pipeline.comparison import Comparing, Tools
 from cortex_actors.pipeline.organiser import Organiser
-from cortex_actors.pipeline.resolving import Resolving
-from cortex_actors.pipeline.ruling import Ruling
+from cortex_actors.pipeline.relations import Ruling
+from cortex_actors.pipeline.resolution import Resolving
+from cortex_actors.pipeline.resolver import Errands
 from cortex_actors.pipeline.section import Maker
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.sections import EventsSettings, ReconciliationSettings

@@ -20,7 +20,7 @@ from cortex_actors.verbs import Verbs
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from cortex_actors.pipeline.ruling import Ruling
+    from cortex_actors.pipeline.relations import Ruling
     from cortex_actors.rules.calibration import Figures, Score
 
 #: Pairs that a client may bring.

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from cortex_actors.knowledgeverbs import LibrarianPort
     from cortex_actors.memorysections import MemorySettings
     from cortex_actors.modelverbs import Look, MigratorPort
-    from cortex_actors.pipeline.ruling import Ruling
-    from cortex_actors.pipeline.supposing import Supposed
+    from cortex_actors.pipeline.relations import Ruling
+    from cortex_actors.pipeline.synthesis import Supposed
     from cortex_actors.rememberverbs import ArchivistPort
     from cortex_actors.resolveverbs import ResolverPort
     from cortex_actors.schedule.jobs import Done

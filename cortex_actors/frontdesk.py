@@ -21,9 +21,9 @@ from cortex_actors.embedding.pool import Pool
 from cortex_actors.errors import ActorAway, CortexError, MailboxFull, ModelChanged
 from cortex_actors.federation.federation import Federation
 from cortex_actors.gateways.gateway import Http
-from cortex_actors.pipeline import presence
+from cortex_actors.pipeline import selection
 from cortex_actors.pipeline.organiser import Organiser
-from cortex_actors.pipeline.ruling import Ruling
+from cortex_actors.pipeline.relations import Ruling
 from cortex_actors.schedule.scheduler import Scheduler
 from cortex_actors.storage import resolutions
 from cortex_actors.storage.index.vectors import Vectors
@@ -120,7 +120,7 @@ def repeated(ask: Callable[P, Awaitable[R]]) -> Callable[P, Coroutine[Any, Any, 
 async def _counts(names: Names, model: Callable[[], str]) -> dict[str, Any]:
     """Return what is counted in the ledger, and how writing it goes."""
     soon = Records(names, timeout=STATUS_TIMEOUT)
-    there = await asyncio.to_thread(presence.sections, await soon.read(resolutions.paths))
+    there = await asyncio.to_thread(selection.sections, await soon.read(resolutions.paths))
     found = await soon.read(partial(lookup.counts, model=model(), sections=there))
     writing = names.method("ledger", Ledger.describe, timeout=STATUS_TIMEOUT)
     return {**found, "writing": await writing()}

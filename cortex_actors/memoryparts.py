@@ -14,7 +14,7 @@ from cortex_actors.memory.phrasing import Phrasing
 from cortex_actors.memory.planner import Planner
 from cortex_actors.memory.trail import Trail
 from cortex_actors.memory.village import Village
-from cortex_actors.pipeline.ruling import Ruling
+from cortex_actors.pipeline.relations import Ruling
 from cortex_actors.storage.index.vectors import Vectors
 from cortex_actors.storage.similar_memories import Vicinity
 

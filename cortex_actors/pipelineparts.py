@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.embedding.tokens import Counter
 from cortex_actors.pipeline.accumulator import Accumulator
-from cortex_actors.pipeline.opinion import SecondOpinion
+from cortex_actors.pipeline.likeness import SecondOpinion
 from cortex_actors.pipeline.organiser import Organiser
 from cortex_actors.pipeline.reconciler import Reconciler
 from cortex_actors.pipeline.resolver import Resolver

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.domain.project import SourceKind
 from cortex_actors.errors import NotFound
-from cortex_actors.pipeline import presence
+from cortex_actors.pipeline import selection
 from cortex_actors.storage import contradictions, insight_lists, insights, principles, reviews
 from cortex_actors.storage.insight_lists import Named, find
 
@@ -123,8 +123,8 @@ def history(connection: Connection, start: Start) -> dict[str, Any]:
 
 async def in_files(bullets: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return those bullets that stand in their files now: people remove sections, too."""
-    there = await asyncio.to_thread(presence.sections, {each["path"] for each in bullets})
-    return [each for each in bullets if presence.says(there, each["path"], each["text"])]
+    there = await asyncio.to_thread(selection.sections, {each["path"] for each in bullets})
+    return [each for each in bullets if selection.says(there, each["path"], each["text"])]
 
 
 async def as_it_is(found: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from cortex_actors.domain.event import (
 )
 from cortex_actors.domain.project import SourceKind, innermost
 from cortex_actors.errors import CortexError, NotFound, UsageError
-from cortex_actors.pipeline import presence
+from cortex_actors.pipeline import selection
 from cortex_actors.rules.admission import noted
 from cortex_actors.storage import projects, resolutions, reviews, revoking
 from cortex_actors.verbs import SOURCE, Verbs
@@ -129,7 +129,7 @@ class TrustVerbs(Verbs):
     async def _sections(self) -> Container[str]:
         """Return the files that have a section of ours now."""
         written = await self._parts.records.read(resolutions.paths)
-        return await asyncio.to_thread(presence.sections, written)
+        return await asyncio.to_thread(selection.sections, written)
 
     async def _as_it_is(self, look: Callable[[Connection], dict[str, Any]]) -> dict[str, Any]:
         """Return where something comes from, with those files alone in which it stands now."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import distilled, whys
-from cortex_actors.pipeline.supposing import Would
+from cortex_actors.pipeline.synthesis import Would
 from cortex_actors.storage import insight_evidence, insight_lists, principle_decay, principles
 
 if TYPE_CHECKING:
     from cortex_actors.domain.insight import Insight
-    from cortex_actors.pipeline.supposing import Supposed
+    from cortex_actors.pipeline.synthesis import Supposed
     from cortex_actors.rules.promotion import Thresholds
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.principle_decay import Scales

@@ -4,6 +4,13 @@ hears   file:changed, scan:requested
 says    accumulation:complete, file:changed, scan:requested
 asks    ledger, cache (vectors)
 keeps   - (a file in hand when it crashes is handed out again)
+
+Job: one instruction file in hand, from its path to the reader of what it says.
+
+Taking in: what a file says becomes the ledger's, unless somebody has taken its source back.
+
+Looked up before, and once more in the transaction that writes: a file is read, and its texts are
+embedded, while a person may revoke it. A text that is revoked is left out of whatever file says it.
 """
 
 from __future__ import annotations
@@ -12,8 +19,9 @@ import asyncio
 import logging
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar, TypeVarTuple, Unpack
 
 from cortex_actors.bus.consumer import Consumer, Desk
@@ -21,31 +29,193 @@ from cortex_actors.bus.journal import Outcome
 from cortex_actors.clock import ulid
 from cortex_actors.domain.event import AccumulationComplete, FileChanged, ScanRequested
 from cortex_actors.domain.insight import Granularity
-from cortex_actors.domain.project import innermost
+from cortex_actors.domain.project import AlertKind, innermost, pruned
 from cortex_actors.errors import BadInput, CortexError
+from cortex_actors.files.ignores import left_out
 from cortex_actors.files.repository import origin
-from cortex_actors.pipeline import reading, taking
-from cortex_actors.pipeline.findings import READ_AS
-from cortex_actors.pipeline.job import Job
-from cortex_actors.pipeline.likeness import Likeness
-from cortex_actors.pipeline.taking import Taking
-from cortex_actors.pipeline.vectors import vectors
+from cortex_actors.pipeline import reading
+from cortex_actors.pipeline.likeness import Likeness, vectors
+from cortex_actors.pipeline.reading import READ_AS, Reader
 from cortex_actors.runtime.inbox import Overflow
-from cortex_actors.storage import insights, projects, reviews
+from cortex_actors.storage import embeddings, insight_records, insights, projects, reviews
+from cortex_actors.text.sections import dialect_of, folder_of
 from cortex_actors.topics import ACCUMULATION_COMPLETE, FILE_CHANGED, SCAN_REQUESTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from cortex_actors.domain.event import Event, Payload
-    from cortex_actors.domain.project import Project
-    from cortex_actors.pipeline.findings import Said
-    from cortex_actors.pipeline.vectors import Embed
+    from cortex_actors.domain.project import Alert, Project
+    from cortex_actors.pipeline.likeness import Embedding
+    from cortex_actors.pipeline.reading import Said
     from cortex_actors.sections import AccumulationSettings
+    from cortex_actors.storage.embeddings import Matrix
+    from cortex_actors.storage.insights import Finding
     from cortex_actors.storage.ledger.actor import Connection, Records
-    from cortex_actors.storage.projects import FileState
+    from cortex_actors.storage.projects import FileState, Run
     from cortex_actors.storage.search.matrix import Neighbours
     from cortex_actors.text.sections import Dialect
+
+
+#: How the names of files end that are one person's own, whatever their dialect.
+PRIVATE = ".local.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One file in hand; `run` is its audit row as far as it is known."""
+
+    project: Project
+    path: str
+    run: Run
+
+    @property
+    def relative(self) -> str:
+        """The file's path from the root of its project."""
+        return os.path.relpath(self.path, self.project.root)
+
+    @property
+    def dialect(self) -> Dialect | None:
+        """How to read the file; None when it is none of ours."""
+        return None if pruned(self.relative) else dialect_of(self.relative)
+
+    @property
+    def is_private(self) -> bool:
+        """Whether the file is one person's own: what it says stays in its project."""
+        return self.path.endswith(PRIVATE)
+
+    def is_left_out(self) -> bool:
+        """Tell whether git ignores the file's folder, or it is the project once more. Blocks."""
+        return left_out(self.project.root, self.path)
+
+    def reader(self, dialect: Dialect, granularity: Granularity) -> Reader:
+        """Return how what the file says is read."""
+        folder = folder_of(self.relative)
+        return Reader(dialect, self.path, self.project.name, granularity, folder)
+
+    def refusal(self) -> str:
+        """Return the text for a file that instructs nobody here."""
+        if pruned(self.relative):
+            return (
+                f"cannot read {self.path}: it lies in a folder of dependencies or of build "
+                "output; move it to one of the project's own"
+            )
+        if self.dialect is not None:
+            return (
+                f"cannot read {self.path}: git ignores its folder, or it lies in a linked "
+                "worktree; take it out of .gitignore, or follow the folder by itself"
+            )
+        return (
+            f"cannot read {self.path}: {Path(self.path).name} is not the name of an instruction "
+            "file there; docs/cli.md lists them"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """What taking a file in is going to change.
+
+    Attributes:
+        changed: insights that it begins or ceases to say, and what says the same.
+        is_new: whether somebody but us has written in the file since it was read: only then is
+            everything that it still says observed once more.
+
+    """
+
+    changed: tuple[str, ...]
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Taking:
+    """A file that was read, as it is written into the ledger.
+
+    Attributes:
+        state: what the file looks like, and whose it is.
+        model: whose vectors are `found`, by the hash of their text.
+        same: for texts that nobody said, a live insight that says the same.
+
+    """
+
+    state: FileState
+    said: Said
+    model: str
+    found: Mapping[bytes, Matrix]
+    same: Mapping[str, str]
+    at: int
+
+    def write(self, connection: Connection) -> Mapping[str, int]:
+        """Make what the file says the ledger's; return numbers for the audit."""
+        path, owner = self.state.path, self.state.project_id
+        if reviews.bars(connection, owner, path) is not None:
+            return silence(connection, path, self.at)
+        findings = allowed(connection, self.said.findings)
+        learned = insights.learn(
+            connection, findings, project_id=owner, path=path, at=self.at, same=self.same
+        )
+        told = _told(self.said, findings)
+        insight_records.note(connection, path, told, project_id=owner, at=self.at)
+        texts = {each.text_hash for each in findings}
+        rows = {text: row for text, row in self.found.items() if text in texts}
+        embeddings.keep_vectors(connection, self.model, rows)
+        projects.saw(connection, self.state, self.at)
+        left_out = len(self.said.findings) - len(findings)
+        return {**learned.counts, "revoked": left_out}
+
+
+def noted(connection: Connection, state: FileState, findings: Sequence[Finding]) -> Noted:
+    """Return what taking in those findings is going to change."""
+    some = allowed(connection, findings)
+    other = insights.difference(connection, state.path, state.project_id, some)
+    revision = next((each.source.file_hash for each in some), "")
+    return Noted(other.changed, not insights.has_seen(connection, state.path, revision))
+
+
+def allowed(connection: Connection, findings: Sequence[Finding]) -> Sequence[Finding]:
+    """Return the findings whose text nobody has taken back."""
+    gone = reviews.insights(connection)
+    return [each for each in findings if each.insight_id not in gone] if gone else findings
+
+
+def silence(connection: Connection, path: str, at: int) -> dict[str, int]:
+    """Withdraw everything a file said, and forget the file; return numbers for the audit.
+
+    It is read again, whatever it looks like, as soon as somebody may.
+    """
+    changed = insights.silence(connection, path, at)
+    insight_records.end(connection, path, at)
+    projects.forget(connection, path)
+    return {"withdrawn": len(changed)}
+
+
+def load_known(
+    connection: Connection, project_id: str | None
+) -> tuple[list[Project], list[FileState]]:
+    """Return a followed project, or all of them, and what their files looked like."""
+    followed = [each for each in projects.followed(connection) if project_id in (None, each.id)]
+    return followed, [
+        state for each in followed for state in projects.files(connection, each.id).values()
+    ]
+
+
+def _told(said: Said, findings: Sequence[Finding]) -> Sequence[Alert]:
+    """Return the alerts of a file without those of texts that were taken back.
+
+    Somebody has looked at these; a secret stays one.
+    """
+    if len(findings) == len(said.findings):
+        return said.alerts
+    kept = {each.source.spot for each in findings}
+    gone = {
+        (each.source.fragment_id, each.source.line_start)
+        for each in said.findings
+        if each.source.spot not in kept
+    }
+    return [
+        each
+        for each in said.alerts
+        if each.kind is AlertKind.SECRET or (each.fragment_id, each.line_start) not in gone
+    ]
 
 
 A = TypeVarTuple("A")
@@ -86,7 +256,7 @@ class Accumulator(Consumer):
         *,
         settings: AccumulationSettings,
         model: str,
-        embed: Embed,
+        embed: Embedding,
         neighbours: Neighbours,
     ) -> None:
         """Remember whom to ask."""
@@ -137,7 +307,7 @@ class Accumulator(Consumer):
         Of which repository a project is a checkout is found out anew, too.
         """
         wanted = event.payload.project_id
-        followed, known = await self._records.read(lambda c: taking.known(c, wanted))
+        followed, known = await self._records.read(lambda c: load_known(c, wanted))
         gone = await self._on_thread(_gone, known)
         origins = await self._on_thread(_origins, followed)
         return Outcome(
@@ -189,7 +359,7 @@ class Accumulator(Consumer):
         found = await vectors(self._embed, findings, model=self._model)
         same = {} if is_private else await self._likeness.same(findings, found)
         # Read beforehand, because events are said in the outcome: the path is in our hand.
-        other = await self._records.read(lambda c: taking.noted(c, state, findings))
+        other = await self._records.read(lambda c: noted(c, state, findings))
         taken = Taking(state, said, self._model, found, same, at=self.desk.clock.now())
         run = replace(job.run, counts={**said.counts, "embedded": len(found)})
         # A new revision is new evidence for everything it still says, so that is weighed, too.
@@ -222,7 +392,7 @@ class Accumulator(Consumer):
         before = await self._records.read(lambda c: insights.difference(c, path, "", ()))
 
         def work(connection: Connection) -> None:
-            taking.silence(connection, path, at)
+            silence(connection, path, at)
 
         return self._outcome(run, work, before.changed, say)
 

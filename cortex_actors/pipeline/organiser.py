@@ -5,11 +5,19 @@ says    organisation:complete
 asks    ledger, cache (sentences that a model wrote), judge (one sentence for a cluster, where there
         is a model for it)
 keeps   - (an event in hand when it crashes is handed out again)
+
+Organisation: what one run found, and how it is written.
+
+Between the look and the commit a file may have been read again, or a person may have spoken. So
+each principle is checked once more: what is not said any more, was turned down or taken back makes
+none, and what it was to take the place of stays. The event of whatever happened meanwhile leads to
+a run of its own.
 """
 
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -17,18 +25,24 @@ from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.bus.journal import Outcome
 from cortex_actors.clock import ulid
 from cortex_actors.domain.event import OrganisationComplete, ReconciliationComplete
+from cortex_actors.domain.project import Decision
 from cortex_actors.errors import CortexError
-from cortex_actors.pipeline import gathering, promoting
-from cortex_actors.pipeline.forming import formed
-from cortex_actors.pipeline.gathering import Tools
-from cortex_actors.pipeline.linking import Linked, Linker
-from cortex_actors.pipeline.organisation import Organisation
-from cortex_actors.pipeline.ruling import Ruling
-from cortex_actors.pipeline.supposing import Supposing
-from cortex_actors.pipeline.synthesising import Synthesising
+from cortex_actors.pipeline import promotion
+from cortex_actors.pipeline.links import Linked, Linker
+from cortex_actors.pipeline.promotion import Tools, formed
+from cortex_actors.pipeline.relations import Ruling
+from cortex_actors.pipeline.synthesis import Supposing, Synthesising
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import Threads
-from cortex_actors.storage import principle_decay, principles, projects
+from cortex_actors.storage import (
+    embeddings,
+    insight_evidence,
+    insights,
+    principle_decay,
+    principles,
+    projects,
+    reviews,
+)
 from cortex_actors.topics import (
     ORGANISATION_COMPLETE,
     ORGANISATION_REQUESTED,
@@ -36,21 +50,107 @@ from cortex_actors.topics import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.flowsections import OrganisationSettings
-    from cortex_actors.pipeline.forming import Formed
-    from cortex_actors.pipeline.gathering import Gathered
-    from cortex_actors.pipeline.promoting import Unit
-    from cortex_actors.pipeline.supposing import Supposed
-    from cortex_actors.pipeline.synthesising import Writer, Written
-    from cortex_actors.pipeline.vectors import Embed
+    from cortex_actors.pipeline.likeness import Embedding
+    from cortex_actors.pipeline.promotion import Formed, Gathered, Unit
+    from cortex_actors.pipeline.synthesis import Supposed, Writer, Written
     from cortex_actors.sections import ReconciliationSettings
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
+    from cortex_actors.storage.principle_decay import Scales
     from cortex_actors.storage.search.matrix import Neighbours
+
+
+@dataclass(frozen=True, slots=True)
+class Organisation:
+    """What one run found.
+
+    Attributes:
+        formed: the principles that were looked at, as they are to be.
+        standing: the insights that files said and that nothing spoke against, of those they come
+            of.
+        gone: principles that are none any more, but those that another one takes the place of.
+        moved: principles whose rank is another one by now.
+        rows: vectors that the ledger has not got yet.
+        model: whose vectors those are.
+
+    """
+
+    formed: Sequence[Formed] = ()
+    standing: Collection[str] = ()
+    gone: Collection[str] = ()
+    moved: Collection[str] = ()
+    linked: Linked = field(default_factory=Linked)
+    rows: Mapping[bytes, Matrix] = field(default_factory=dict)
+    model: str = ""
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def changed(self) -> list[Formed]:
+        """The principles that are to be written."""
+        return [each for each in self.formed if each.is_changed or each.replaces]
+
+    @property
+    def changed_ids(self) -> tuple[str, ...]:
+        """Return the principles that came, went, or stand otherwise, in order."""
+        found = {each.principle.id for each in self.changed}
+        found |= {name for each in self.formed for name in each.replaces}
+        return tuple(sorted({*found, *self.gone, *self.moved, *self.linked.drawn.ends}))
+
+    def write(self, connection: Connection, *, at: int, now: int, scales: Scales) -> None:
+        """Write it, in the transaction that acknowledges what led to it.
+
+        `at` is the time of the run, `now` the time to which ages count.
+        """
+        embeddings.keep_vectors(connection, self.model, self.rows)
+        back = reviews.principles(connection)
+        made = self._holding(connection, back)
+        principles.forget(connection, {*self.gone, *_replaced(made)} - back)
+        principles.add(connection, [each.principle for each in made])
+        principles.derive(connection, [owed for each in made for owed in each.derivations])
+        others = self.linked.write(connection, at=at)
+        looked_at = {each.principle.id for each in self.formed}
+        principle_decay.settle(connection, {*looked_at, *others}, now, scales)
+
+    def _holding(self, connection: Connection, back: Collection[str]) -> list[Formed]:
+        """Return what is to be written and still holds; `back` was taken back, and stays."""
+        some = self.changed
+        members = {owed.insight_id for each in some for owed in each.derivations}
+        barred = reviews.decided(connection, Decision.REJECTED)
+        barred |= reviews.insights(connection, members)
+        barred |= insights.representatives(connection, members).keys()
+        barred |= set(self.standing) - insight_evidence.active_among(connection, members)
+        taken = _taken(connection, some)
+        return [
+            each
+            for each in some
+            if each.principle.id in back
+            or not (each.principle.id in taken or _names(each) & barred)
+        ]
+
+
+def _names(formed: Formed) -> set[str]:
+    """Return the insights that a principle comes of."""
+    return {formed.voice, *(each.insight_id for each in formed.derivations)}
+
+
+def _replaced(made: Iterable[Formed]) -> set[str]:
+    """Return what principles take the place of."""
+    return {name for each in made for name in each.replaces}
+
+
+def _taken(connection: Connection, some: Iterable[Formed]) -> set[str]:
+    """Return which new principles are there already: somebody else's words are the same.
+
+    One that comes of nothing is nobody's, and is taken up.
+    """
+    new = [each.principle.id for each in some if each.is_new]
+    return set(principles.load_derivations(connection, new))
+
 
 log = logging.getLogger("cortex.organiser")
 
@@ -91,7 +191,7 @@ class Organiser(Consumer):
         settings: OrganisationSettings,
         promotion: ReconciliationSettings,
         neighbours: Neighbours,
-        embed: Embed,
+        embed: Embedding,
         writer: Writer | None = None,
         tables: Path | None = None,
     ) -> None:
@@ -120,7 +220,7 @@ class Organiser(Consumer):
         """Look at everything that has earned it, or is a principle already."""
         sure = self._ruling.promotion.confidence
         return await self._organise(
-            await gathering.everything(self._tools.records, confidence=sure), full=True
+            await promotion.everything(self._tools.records, confidence=sure), full=True
         )
 
     async def suppose(self, insight_id: str) -> Supposed:
@@ -156,10 +256,10 @@ class Organiser(Consumer):
         """Return what becomes of insights."""
         tools, ruling = self._tools, self._ruling
         lexicon = ruling.relations().lexicon
-        found = await gathering.gather(tools, ids, dedup=self._settings.dedup)
+        found = await promotion.gather(tools, ids, dedup=self._settings.dedup)
         now = self.desk.clock.now()
-        scales = promoting.scales(found, ruling.promotion, now)
-        planned = await tools.threads.run(promoting.units, found, scales, lexicon=lexicon)
+        scales = promotion.scales(found, ruling.promotion, now)
+        planned = await tools.threads.run(promotion.units, found, scales, lexicon=lexicon)
         units, written = await self._synthesising.write(planned, found, run=run, lexicon=lexicon)
         made = await tools.threads.run(_formed, units, found, now, written)
         gone = await self._gone(found, made, full=full)

@@ -2,27 +2,58 @@
 
 Whatever else can lie at such a path (a folder, a pipe, a link that leads out of the project, a
 file of gigabytes) is told apart before anything is read.
+
+What a file says: its statements, or its sections, as insights, and how many it may have.
+
+Admission: what of a section may be kept as it is, before anything of it is.
+
+Secrets are taken out, and what is left is what everybody sees from then on. Characters that nobody
+sees are written out, and a text that had some waits for a person, as does one that reads as if it
+were meant to take an agent over. Nothing is dropped and nothing is cleaned in silence: there is an
+alert for each.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import stat
+import unicodedata
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import aiofiles.os
 
-from cortex_actors.domain.project import file_hash
+from cortex_actors.domain.insight import (
+    Granularity,
+    InsightSource,
+    insight_id,
+    section_hash,
+    statement_hash,
+)
+from cortex_actors.domain.project import Alert, AlertKind, file_hash
 from cortex_actors.errors import BadInput, FileTooLarge, Refused
+from cortex_actors.render import fence
+from cortex_actors.rules.classification import classify
+from cortex_actors.rules.sameness import says_something
+from cortex_actors.storage.embeddings import embedded_text
+from cortex_actors.storage.insights import FIRST_CONFIDENCE, Finding
 from cortex_actors.storage.projects import FileState
+from cortex_actors.text import hazards
+from cortex_actors.text.credentials import Redacted, mask_secrets
+from cortex_actors.text.hazards import suspicion
+from cortex_actors.text.statements import statements
+from cortex_actors.text.suspicion import is_boilerplate
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from concurrent.futures import Executor
 
-    from cortex_actors.domain.project import Project
+    from cortex_actors.domain.project import Fragment, Project, Statement
+    from cortex_actors.text.sections import Dialect
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,3 +183,254 @@ def _too_large(path: str, size: int, limit: int) -> str:
     return (
         f"cannot read {path}: it has {size} bytes, an instruction file may have {limit}; split it"
     )
+
+
+#: Bytes that are no UTF-8 must come out as they went in.
+_AS_IT_IS = "surrogateescape"
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where a text stands; `fragment_id` is that of its source."""
+
+    path: str
+    fragment_id: str
+    line_start: int
+    line_end: int
+
+    def alert(self, kind: AlertKind, detail: str) -> Alert:
+        """Return an alert for the text."""
+        return Alert(kind, self.path, self.fragment_id, self.line_start, self.line_end, detail)
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """A text as it may be kept.
+
+    Attributes:
+        text: with everything in it to be seen.
+        review: why a person has to look at it first; None for what may be used.
+        alerts: what was met.
+
+    """
+
+    text: str
+    review: str | None = None
+    alerts: tuple[Alert, ...] = ()
+
+
+def without_secrets(fragment: Fragment) -> tuple[Fragment, tuple[Alert, ...]]:
+    """Return a section without its secrets, on the lines on which it was, and what they were.
+
+    Its id is that of what may be kept: no secret could be guessed from it.
+    """
+    whole = mask_secrets(fragment.raw.decode("utf-8", _AS_IT_IS))
+    if not whole.secrets:
+        return fragment, ()
+    clean = replace(
+        fragment,
+        content=mask_secrets(fragment.content).text,
+        heading=None if fragment.heading is None else mask_secrets(fragment.heading).text,
+        raw=whole.text.encode("utf-8", _AS_IT_IS),
+    )
+    return clean, _told(clean, whole)
+
+
+def admit(text: str, where: Where, *, under: str | None) -> Admitted:
+    """Return a text of a section as it may be kept; `under` is the heading it stands under.
+
+    Hidden characters of the heading count as the text's: it is shown and searched with it.
+    """
+    hidden = hazards.hidden(f"{under or ''}\n{text}")
+    shown = hazards.visible(text)
+    if hidden:
+        told = hazards.told(hidden)
+        return Admitted(shown, told, (where.alert(AlertKind.HIDDEN_UNICODE, told),))
+    if reason := suspicion(text):
+        return Admitted(shown, reason, (where.alert(AlertKind.INJECTION, reason),))
+    return Admitted(shown)
+
+
+def unseen(fragment: Fragment) -> tuple[Alert, ...]:
+    """Return the alert for a section with hidden characters where it says nothing, if it has any.
+
+    Such as in a comment: nothing of it is used, and still somebody put them there.
+    """
+    hidden = hazards.hidden(fragment.content)
+    if not hidden:
+        return ()
+    where = Where(fragment.source_path, fragment.id, fragment.line_start, fragment.line_end)
+    return (where.alert(AlertKind.HIDDEN_UNICODE, hazards.told(hidden)),)
+
+
+def _told(fragment: Fragment, found: Redacted) -> tuple[Alert, ...]:
+    """Return an alert for each secret of a section, with the lines it stood on."""
+    # As many lines as before: what was taken out can be counted in what is left.
+    text = fragment.raw.decode("utf-8", _AS_IT_IS)
+    at, alerts = 0, []
+    for each in found.secrets:
+        marker = f"[secret: {each.kind}]"
+        at = text.index(marker, at)
+        first = fragment.line_start + text.count("\n", 0, at)
+        last = first + each.value.count("\n")
+        where = Where(fragment.source_path, fragment.id, first, last)
+        alerts.append(replace(where.alert(AlertKind.SECRET, each.kind), value=each.value))
+        at += len(marker)
+    return tuple(alerts)
+
+
+#: What is made of a file, and the version of whoever makes it: raised when the same bytes say
+#: something else to a new release, so that they are read again.
+READ_AS = {Granularity.STATEMENT: "statement/1", Granularity.SECTION: "section/2"}
+
+#: Sections of one file, and statements: a file of more is data, and would keep the ledger's writer
+#: for seconds.
+SECTIONS, STATEMENTS = 2_000, 5_000
+
+#: What is left of a new insight's confidence if it says what tools write into every file.
+BOILERPLATE = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a file says, what somebody should look at, and how many sections were read."""
+
+    findings: tuple[Finding, ...] = ()
+    alerts: tuple[Alert, ...] = ()
+    fragments: int = 0
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What the audit tells; of what is rare only what there was."""
+        met = Counter(str(each.kind) for each in self.alerts)
+        waiting = sum(each.review is not None for each in self.findings)
+        rare = {"review": waiting, "secrets": met[AlertKind.SECRET]}
+        said = {"fragments": self.fragments, "insights": len(self.findings)}
+        return said | {name: count for name, count in rare.items() if count}
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """How a file is read.
+
+    Attributes:
+        folder: where in the project what it says holds; "" for all of it.
+
+    """
+
+    dialect: Dialect
+    path: str
+    project: str
+    granularity: Granularity
+    folder: str = ""
+
+    def read(self, data: bytes) -> Said:
+        """Return what a file says, without what only names or points to something.
+
+        A large file takes a while: run it on a thread. Raises `BadInput`, naming the path, for what
+        is no text or says too much.
+        """
+        found = self.dialect.parse(data, path=self.path, project=self.project)
+        self._limit(len(found), SECTIONS, "sections")
+        findings: list[Finding] = []
+        alerts: list[Alert] = []
+        read, revision = 0, fence.revision(data)
+        for each in found:
+            if not says_something(each.content):
+                continue
+            read += 1
+            # Of what in it is a human's: what we write ourselves is no new observation.
+            fragment, secrets = without_secrets(replace(each, file_hash=revision))
+            alerts += secrets
+            met: list[Alert] = []
+            for finding, some in self._findings(fragment):
+                findings.append(finding)
+                met += some
+            alerts += met or unseen(fragment)
+            self._limit(len(findings), STATEMENTS, "statements")
+        return Said(tuple(findings), tuple(alerts), read)
+
+    def _findings(self, fragment: Fragment) -> Iterator[tuple[Finding, tuple[Alert, ...]]]:
+        """Yield what a section says, with what was met in it."""
+        scope = self._scope(fragment)
+        if self.granularity is Granularity.SECTION:
+            yield _section(fragment, scope)
+            return
+        for each in statements(fragment):
+            yield _statement(fragment, each, scope)
+
+    def _scope(self, fragment: Fragment) -> str:
+        """Return where in the project a section holds."""
+        globs = fragment.applies_to
+        if not globs:
+            return self.folder
+        return ",".join(f"{self.folder}/{each}" if self.folder else each for each in globs)
+
+    def _limit(self, count: int, most: int, what: str) -> None:
+        """Raise `BadInput` for a file that says too much."""
+        if count > most:
+            message = (
+                f"cannot read {self.path}: it has {count} {what} or more, an instruction file may "
+                f"have {most}; split it"
+            )
+            raise BadInput(message)
+
+
+def _section(fragment: Fragment, scope: str) -> tuple[Finding, tuple[Alert, ...]]:
+    """Return a section as the insight it is, as the document has it."""
+    where = Where(fragment.source_path, fragment.id, fragment.line_start, fragment.line_end)
+    kept = admit(fragment.content, where, under=fragment.heading)
+    heading = None if fragment.heading is None else hazards.visible(fragment.heading)
+    digest = section_hash(kept.text)
+    taken = classify(kept.text, heading)
+    text = embedded_text(heading, kept.text)
+    finding = Finding(
+        insight_id=insight_id(digest),
+        content=kept.text,
+        content_hash=digest,
+        category=str(taken.category),
+        tags=taken.tags,
+        domain=taken.domain,
+        verdict=taken.confidence,
+        text_hash=hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest(),
+        source=replace(
+            InsightSource.of(insight_id(digest), fragment, scope=scope), heading=heading
+        ),
+        review=kept.review,
+    )
+    return finding, kept.alerts
+
+
+def _statement(
+    fragment: Fragment, statement: Statement, scope: str
+) -> tuple[Finding, tuple[Alert, ...]]:
+    """Return one statement of a section as the insight it is.
+
+    Its text is in normal form, as its hash is made of, and is embedded alone.
+    """
+    lines = statement.line_start, statement.line_end
+    kept = admit(
+        statement.text,
+        Where(fragment.source_path, fragment.stance, *lines),
+        under=statement.heading,
+    )
+    text = " ".join(unicodedata.normalize("NFC", kept.text).split())
+    heading = hazards.visible(statement.heading) or None
+    digest = statement_hash(text)
+    taken = classify(text, heading)
+    plain = InsightSource.of_statement(insight_id(digest), fragment, statement, scope=scope)
+    finding = Finding(
+        insight_id=insight_id(digest),
+        content=text,
+        content_hash=digest,
+        category=str(taken.category),
+        tags=taken.tags,
+        domain=taken.domain,
+        verdict=taken.confidence,
+        text_hash=bytes.fromhex(digest),
+        source=replace(plain, heading=heading),
+        granularity=Granularity.STATEMENT,
+        review=kept.review,
+        confidence=FIRST_CONFIDENCE * (BOILERPLATE if is_boilerplate(text) else 1),
+    )
+    return finding, kept.alerts

@@ -20,8 +20,8 @@ from cortex_actors.bus.journal import Outcome
 from cortex_actors.clock import ulid
 from cortex_actors.domain.event import Ids, ReconciliationComplete, ReconciliationRequested
 from cortex_actors.errors import CortexError
-from cortex_actors.pipeline.comparing import Comparing, Tools
-from cortex_actors.pipeline.ruling import Ruling
+from cortex_actors.pipeline.comparison import Comparing, Tools
+from cortex_actors.pipeline.relations import Ruling
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import contradictions, insight_evidence, insights, projects
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cortex_actors.domain.event import AccumulationComplete, Event, Payload
-    from cortex_actors.pipeline.opinion import SecondOpinion
+    from cortex_actors.pipeline.likeness import SecondOpinion
     from cortex_actors.pipeline.reconciliation import Reconciliation
     from cortex_actors.pipeline.relations import Judge
     from cortex_actors.sections import ReconciliationSettings

@@ -4,6 +4,12 @@ Between the look and the commit files may have been read again. So what depends 
 is checked once more: what is not said any more stands for nobody, and who has just begun to count
 for a text that now counts for another one stands alone until its own event has been handled. Those
 events come anyway, and each leads to a run of its own.
+
+Picture: how the texts of a neighbourhood stand once they are reconciled.
+
+A function of the texts that are said and of nothing else: not of what was merged before, nor of
+the order in which files were read. A neighbourhood that holds all there is gives the picture that
+ever smaller changes lead to; a test compares the two.
 """
 
 from __future__ import annotations
@@ -11,15 +17,151 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from cortex_actors.rules import clustering
+from cortex_actors.rules.clustering import pair
 from cortex_actors.storage import contradictions, insight_evidence, insight_records, insights
+from cortex_actors.storage.contradictions import Contradiction, id_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from cortex_actors.pipeline.weighing import Weighed
-    from cortex_actors.rules.clustering import Cluster
-    from cortex_actors.storage.contradictions import Contradiction, Mark
+    from cortex_actors.domain.insight import Judgement
+    from cortex_actors.pipeline.comparison import Neighbourhood
+    from cortex_actors.pipeline.evidence import Weighed
+    from cortex_actors.rules.clustering import Cluster, Pair
+    from cortex_actors.storage.contradictions import Mark
     from cortex_actors.storage.ledger.actor import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Which text stands for which.
+
+    Attributes:
+        leads: text -> the one that stands for it, for all that were visited and are said.
+        followers: one that stands -> all texts that count for it, itself among them, in order.
+
+    """
+
+    leads: Mapping[str, str]
+    followers: Mapping[str, Sequence[str]]
+
+    @property
+    def insights(self) -> Collection[str]:
+        """Those that stand for themselves."""
+        return self.followers.keys()
+
+
+def load_groups(around: Neighbourhood) -> Groups:
+    """Return who stands for whom: what most voices say leads, of those the shortest one.
+
+    Not what most files say: one project may have any number of them, and its wording would speak
+    for another project, with whatever it adds to what that one says.
+    """
+    live = [each for each in around.visited if _is_live(around, each)]
+    order = sorted(live, key=lambda each: _place(around, each))
+    leads = clustering.leaders(order, around.same)
+    followers: dict[str, list[str]] = {}
+    for each in sorted(leads):
+        followers.setdefault(leads[each], []).append(each)
+    return Groups(leads, followers)
+
+
+def clusters(around: Neighbourhood, found: Groups) -> list[Cluster]:
+    """Return the clusters of the insights that were visited."""
+    edges = {
+        pair(one, other): score
+        for one in found.insights
+        for other, score in around.near.get(one, {}).items()
+        if other in found.followers
+    }
+    return clustering.clusters(edges, around.rows)
+
+
+def load_contradictions(
+    around: Neighbourhood,
+    found: Groups,
+    decided: Iterable[Contradiction],
+    *,
+    name: str,
+    at: int,
+) -> list[Contradiction]:
+    """Return the pairs of insights that cannot both hold, at least one of them visited.
+
+    `decided` are pairs about which a person has spoken: whatever texts say the same as theirs, they
+    are not raised again.
+    """
+    closed = {_insights(around, found, each.pair) for each in decided}
+    return [
+        _contradiction(edge, judged, score, name=name, at=at)
+        for edge, (judged, score) in sorted(around.conflicts.items())
+        if all(_stands(around, found, each) for each in edge) and edge not in closed
+    ]
+
+
+def load_contradicted(
+    around: Neighbourhood, found: Groups, current: Iterable[Contradiction]
+) -> set[str]:
+    """Return the insights that something speaks against, as long as the other side is said.
+
+    Two that are one insight by now do not speak against it, whatever a person decided before.
+    """
+    return {
+        insight_of(around, found, side)
+        for each in current
+        for side, other in (each.pair, each.pair[::-1])
+        if each.against(side)
+        and _is_live(around, other)
+        and insight_of(around, found, side) != insight_of(around, found, other)
+    }
+
+
+def insight_of(around: Neighbourhood, found: Groups, text: str) -> str:
+    """Return the insight that a text counts for, visited or not."""
+    if text in found.leads:
+        return found.leads[text]
+    known = around.texts.get(text)
+    return text if known is None or known.superseded_by is None else known.superseded_by
+
+
+def _insights(around: Neighbourhood, found: Groups, texts: Pair) -> Pair:
+    """Return the insights that two texts count for, as a pair."""
+    one, other = (insight_of(around, found, each) for each in texts)
+    return pair(one, other)
+
+
+def _stands(around: Neighbourhood, found: Groups, text: str) -> bool:
+    """Tell whether a text stands for itself and is said."""
+    return _is_live(around, text) and insight_of(around, found, text) == text
+
+
+def _place(around: Neighbourhood, text: str) -> tuple[int, int, int, str]:
+    """Return where a text stands among those that may lead, the first of them first."""
+    found = around.texts[text]
+    return -len(found.voices), len(found.content), -len(found.paths), text
+
+
+def _is_live(around: Neighbourhood, text: str) -> bool:
+    """Tell whether a text is known and said."""
+    return text in around.texts and around.texts[text].is_live
+
+
+def _contradiction(
+    edge: Pair, judged: Judgement, score: float | None, *, name: str, at: int
+) -> Contradiction:
+    """Return a judgement as what the ledger keeps of it."""
+    assert judged.conflict is not None  # noqa: S101 - every contradiction says of which kind it is
+    return Contradiction(
+        id=id_of(*edge),
+        insight_a=edge[0],
+        insight_b=edge[1],
+        type=str(judged.conflict),
+        similarity=score,
+        detected_by=name,
+        decided_by=str(judged.decider),
+        reason=judged.reason,
+        detected_at=at,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,50 +4,335 @@ hears   organisation:complete, resolution:requested
 says    resolution:requested, resolution:complete
 asks    ledger, cache (vectors)
 keeps   - (a file in hand when it crashes is whole; the next life ends the write that was begun)
+
+Errands: from a wish to the files that it is about, and to what came of each of them.
+
+Planning: which files a wish is about, each with the formatter that writes it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import os
+import posixpath
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from weakref import ref
 
 from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.bus.journal import Outcome
+from cortex_actors.clock import ulid
 from cortex_actors.domain.event import OrganisationComplete, ResolutionRequested
-from cortex_actors.domain.principle import Report, Wish
+from cortex_actors.domain.principle import Ending, Report, Unwritten, Wish
 from cortex_actors.domain.project import innermost
 from cortex_actors.errors import BadInput, NotFound, UnknownProject
 from cortex_actors.files.journal import insist
 from cortex_actors.files.place import Pace
-from cortex_actors.files.writer import FileWriter
-from cortex_actors.pipeline import reading
-from cortex_actors.pipeline.errands import Errands
-from cortex_actors.pipeline.resolved import failed, outdated
-from cortex_actors.pipeline.resolving import Resolving
-from cortex_actors.pipeline.ruling import Ruling
+from cortex_actors.files.writer import FileWriter, WriteTarget
+from cortex_actors.pipeline import reading, resolution
+from cortex_actors.pipeline.relations import Ruling
+from cortex_actors.pipeline.resolution import (
+    Assignment,
+    Finished,
+    Resolving,
+    failed,
+    finished,
+    outdated,
+)
 from cortex_actors.pipeline.section import Maker
+from cortex_actors.pipeline.selection import Offer, name_of, offer, present, read
+from cortex_actors.refusals import NotWritten
+from cortex_actors.render import fence, section
+from cortex_actors.render.targets import PLACES, Left, Target, Targets, targets
 from cortex_actors.runtime.inbox import Overflow
-from cortex_actors.storage import projects
+from cortex_actors.storage import projects, resolutions
 from cortex_actors.storage.events import store
 from cortex_actors.storage.projects import Writes
 from cortex_actors.topics import ORGANISATION_COMPLETE, RESOLUTION_COMPLETE, RESOLUTION_REQUESTED
 
 if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from cortex_actors.clock import Clock
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.principle import Resolved
     from cortex_actors.domain.project import Project
     from cortex_actors.files.journal import Entry
     from cortex_actors.flowsections import ResolutionSettings
-    from cortex_actors.pipeline.resolved import Finished
-    from cortex_actors.pipeline.vectors import Embed
+    from cortex_actors.pipeline.likeness import Embedding
+    from cortex_actors.render.section import Formatter
+    from cortex_actors.render.targets import Present
     from cortex_actors.sections import ReconciliationSettings
     from cortex_actors.storage.ledger.actor import Connection, Records
+    from cortex_actors.storage.projects import FileState
+    from cortex_actors.storage.resolutions import Resolution
+
+
+def plan(project: Project, wish: Wish, present: Iterable[Present]) -> Targets:
+    """Return which files of a project are written for a wish, and which are left alone.
+
+    Raises `NotFound` for an agent, and `BadInput` for a file, that nobody writes for.
+    """
+    relative = os.path.relpath(wish.path, project.root)
+    if relative == ".":
+        return targets(present, agent=wish.agent, create=wish.create)
+    named = named_by(project, wish)
+    found = targets(present, agent=named.formatter.name, create=wish.create)
+    mine = tuple(each for each in found.write if each.path == relative)
+    left = tuple(each for each in found.left if each.path == relative)
+    if mine or left:
+        return Targets(mine, () if mine else left)
+    # Another file of the agent's comes first; the one that was named is written all the same.
+    return Targets((named,))
+
+
+def named_by(project: Project, wish: Wish) -> Target:
+    """Return the file that a wish names, as one that is there; raises `NotFound`, `BadInput`."""
+    relative = os.path.relpath(wish.path, project.root)
+    return Target(relative, _formatter(wish.path, relative, wish.agent))
+
+
+def refusal(project: Project, left: Left) -> str:
+    """Return why a file was left alone, as a sentence."""
+    return f"{posixpath.join(project.root, left.path)} {left.reason}"
+
+
+def _formatter(path: str, relative: str, agent: str | None) -> Formatter:
+    """Return who writes a file; raises `NotFound` and `BadInput`."""
+    wanted = None if agent is None else section.find(agent)
+    found = section.of_place(relative)
+    if found is None:
+        message = f"cannot resolve into {path}: {_nobodys(path, relative)}"
+        raise BadInput(message)
+    if wanted is not None and wanted is not found:
+        message = (
+            f"cannot resolve into {path} for {wanted.name}: it is read by {found.name}; leave "
+            "--agent out, or give the project's root"
+        )
+        raise BadInput(message)
+    return found
+
+
+def _nobodys(path: str, relative: str) -> str:
+    """Return why a file is written for nobody, and what to do about it."""
+    if section.of_place(posixpath.basename(relative)) is None:
+        return f"no agent reads it; there are {', '.join(PLACES)}"
+    folder = posixpath.dirname(path)
+    return f"it is not at its project's root; follow its folder by itself: cortex init {folder}"
+
+
+#: Writes down what came of a file.
+Keep: TypeAlias = "Callable[[Finished], Awaitable[None]]"
+
+#: Files in hand at once.
+AT_ONCE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The files that a wish is about, and those that are left alone."""
+
+    jobs: tuple[Assignment, ...] = ()
+    left: tuple[Unwritten, ...] = ()
+
+
+class Errands:
+    """Finds the files of a wish and has each brought up to date.
+
+    One file may be in hand twice at a time; then it is written by one after the other.
+    """
+
+    def __init__(
+        self,
+        records: Records,
+        resolving: Resolving,
+        maker: Maker,
+        *,
+        clock: Clock,
+    ) -> None:
+        """Remember whom to ask."""
+        self._records = records
+        self._resolving = resolving
+        self._maker = maker
+        self._clock = clock
+        self._offer: Callable[[], Offer | None] = lambda: None
+        self.on_thread = resolving.run
+
+    async def offer(self) -> Offer:
+        """Return the principles that files may be given now."""
+        await self.on_thread(self._maker.ruling.read)
+        return await self._records.read(self._offered)
+
+    async def offer_name(self) -> Offer:
+        """Return what files may be given now by its name alone: for `changed`."""
+        await self.on_thread(self._maker.ruling.read)
+        return Offer(name=await self._records.read(lambda c: name_of(c, self._maker.model)))
+
+    async def find(self, project: Project, wish: Wish) -> Found:
+        """Return which files a wish is about; raises `NotFound` and `BadInput`."""
+        there = await self.on_thread(partial(present, project.root))
+        found = plan(project, wish, there)
+        embed = self._resolving.shared()
+        jobs = [Assignment(project, e.formatter, e, wish, there, embed) for e in found.write]
+        if wish.text_only and not jobs:
+            reader = section.find(wish.agent) if wish.agent else named_by(project, wish).formatter
+            return Found((Assignment(project, reader, None, wish, there),))
+        left = [Unwritten(e.path, e.agent, refusal(project, e)) for e in found.left]
+        return Found(tuple(jobs), tuple(left))
+
+    async def changed(self, project: Project, given: Offer) -> list[Assignment]:
+        """Return the files of a project whose section is made of something else by now."""
+        found = await self.find(project, Wish(project.root))
+        known = await self._records.read(lambda c: resolutions.resolved_of_project(c, project.id))
+        return [
+            job
+            for job in found.jobs
+            if await self._differs(job, known.get((job.path, job.formatter.name)), given)
+        ]
+
+    async def grant(self, project: Project, wish: Wish) -> list[Finished]:
+        """Do what is wished in a project; what is named and not written is a failed run.
+
+        Raises `NotFound` and `BadInput`.
+        """
+        found = await self.find(project, wish)
+        if found.jobs:
+            return await self.run_all(found.jobs, await self.offer())
+        return _left_alone(found, project, wish, at=self._clock.now())
+
+    async def run_all(
+        self, jobs: Sequence[Assignment], given: Offer, *, keep: Keep | None = None
+    ) -> list[Finished]:
+        """Bring files up to date, several at once: most of the time each waits for its file.
+
+        Each is handed to `keep` as soon as it is done. What one of them raises is raised when all
+        have ended: what was written of the others is kept.
+        """
+        enough = asyncio.Semaphore(AT_ONCE)
+
+        async def one(job: Assignment) -> Finished:
+            async with enough:
+                done = await self.run(job, given)
+                if keep is not None and not job.wish.text_only:
+                    await keep(done)
+                return done
+
+        ended = await asyncio.gather(*(one(job) for job in jobs), return_exceptions=True)
+        done = [each for each in ended if not isinstance(each, BaseException)]
+        for each in ended:
+            if isinstance(each, BaseException):
+                raise each
+        return done
+
+    async def run(self, job: Assignment, given: Offer) -> Finished:
+        """Bring a file up to date; return what is to be kept of that."""
+        began = self._clock.now()
+        target, known = await self._target(job, began)
+        ours = "" if known is None else known.section
+        done = await self._resolving.resolve(job, given, target=target, ours=ours)
+        inputs = done.section.inputs if done.section else await self._inputs(job, given)
+        times = began, self._clock.now()
+        return finished(job, done, run_id=target.run_id, inputs=inputs, times=times)
+
+    async def undo(self, project: Project, path: str) -> Finished:
+        """Take the newest write into a file back; return what is to be kept of that.
+
+        The section that stands there then is not written over by itself before it would be made of
+        something else. Raises refusals, `Refused` where what was taken back would come back with
+        it, and `BadInput` for a file that nobody writes.
+        """
+        await self._records.read(lambda c: resolution.refuse(c, path))
+        began = self._clock.now()
+        wish = Wish(path)
+        named = named_by(project, wish)
+        job = Assignment(project, named.formatter, named, wish)
+        target, known = await self._target(job, began)
+        there = await self._records.read(lambda c: resolutions.bullets(c, path, target.agent))
+        done = await self._resolving.undo(job, target=target, standing=there)
+        done = replace(done, resolved=await self._with_older(done.resolved))
+        inputs = known.inputs if known is not None else ""
+        times = began, self._clock.now()
+        made = finished(job, done, run_id=target.run_id, inputs=inputs, times=times)
+        if done.is_edited and made.row is not None:
+            # What a human wrote there must not pass for ours: it would be lost as that.
+            ours = known.section if known is not None else ""
+            made = replace(made, row=replace(made.row, section=ours))
+        return made
+
+    async def _with_older(self, found: Resolved) -> Resolved:
+        """Return what came of an undo with the bullets that stood only in the older section."""
+        given = {each.text: each for each in found.bullets}
+        lines = [each for each in found.section.split("\n") if each.startswith(resolution.BULLET)]
+        some = [each for each in lines if each not in given]
+        older = await self._records.read(lambda c: resolution.known(c, some)) if some else []
+        given |= {each.text: each for each in older}
+        return replace(found, bullets=tuple(given[each] for each in lines if each in given))
+
+    def _offered(self, connection: Connection) -> Offer:
+        """Return what files may be given now; what others have in hand is not read again."""
+        known = self._offer()
+        if known is None or known.name != name_of(connection, self._maker.model):
+            known = offer(connection, self._maker.model)
+            # Nobody keeps some MB of it once no file is in hand.
+            self._offer = ref(known)
+        return known
+
+    async def _target(self, job: Assignment, began: int) -> tuple[WriteTarget, Resolution | None]:
+        """Return what is to be written, and how it stood the last time."""
+        path, agent = job.path, job.formatter.name
+
+        def look(connection: Connection) -> tuple[Resolution | None, FileState | None]:
+            return resolutions.find(connection, path, agent), projects.file(connection, path)
+
+        known, state = await self._records.read(look)
+        target = WriteTarget(
+            root=job.project.root,
+            path=path,
+            project_id=job.project.id,
+            agent=agent,
+            run_id=f"run_{ulid(began)}",
+            known=None if state is None else state.size,
+            create=job.is_new,
+        )
+        return target, known
+
+    async def _differs(self, job: Assignment, known: Resolution | None, given: Offer) -> bool:
+        """Tell whether a file has to be looked at again."""
+        if known is None or known.inputs != await self._inputs(job, given):
+            return True
+        return known.ending is not Ending.EDITED and await self.on_thread(partial(_edited, job))
+
+    async def _inputs(self, job: Assignment, given: Offer) -> str:
+        """Return the name of all that a file's section would be made of now."""
+        return await self.on_thread(partial(_inputs, self._maker, job, given))
+
+
+def _inputs(maker: Maker, job: Assignment, given: Offer) -> str:
+    """Return the name of what a section would be made of now. Blocks."""
+    return maker.inputs(job, job.base(read(job.path)), given)
+
+
+def _edited(job: Assignment) -> bool:
+    """Tell whether a human wrote inside our section. Blocks."""
+    try:
+        standing = fence.find(read(job.path) or b"", path=job.path)
+    except (NotWritten, BadInput):
+        return False
+    return standing is not None and not standing.intact
+
+
+def _left_alone(found: Found, project: Project, wish: Wish, *, at: int) -> list[Finished]:
+    """Return failed runs for what was named and is not written."""
+    reason = f"there is no instruction file to write in {project.root}; --create makes one"
+    some = found.left or (Unwritten(wish.path, wish.agent or "", reason),)
+    return [
+        failed(wish.path, each.agent, each.reason, at=at, project_id=project.id) for each in some
+    ]
+
 
 #: Threads that read, compare and write files; a disk that hangs costs nobody else one.
 THREADS = 4
@@ -87,7 +372,7 @@ class Resolver(Consumer):
         settings: ResolutionSettings,
         reconciliation: ReconciliationSettings,
         model: str,
-        embed: Embed,
+        embed: Embedding,
         count: Callable[[str], int],
         tables: Path | None = None,
     ) -> None:

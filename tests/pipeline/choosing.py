@@ -10,8 +10,8 @@ import numpy as np
 
 from cortex_actors.domain.insight import Claim
 from cortex_actors.flowsections import ResolutionSettings
-from cortex_actors.pipeline.choosing import Choice, Chooser, Offer
-from cortex_actors.pipeline.page import Line, Page, Placed
+from cortex_actors.pipeline.section import Line, Page, Placed
+from cortex_actors.pipeline.selection import Choice, Chooser, Offer
 from cortex_actors.rules.contradiction import Limits
 from tests.storage.distilled import principle
 

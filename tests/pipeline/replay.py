@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from cortex_actors.domain.event import FileChanged
 from cortex_actors.domain.insight import Granularity
 from cortex_actors.domain.project import file_hash
-from cortex_actors.pipeline.findings import Reader
+from cortex_actors.pipeline.reading import Reader
 from cortex_actors.testing import eventually
 from cortex_actors.text.sections import dialect_of, folder_of
 from cortex_actors.topics import FILE_CHANGED

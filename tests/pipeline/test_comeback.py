@@ -7,7 +7,7 @@ import pytest
 from cortex_actors.domain.project import SourceKind
 from cortex_actors.errors import Refused
 from cortex_actors.files.journal import Entry, State
-from cortex_actors.pipeline import comeback
+from cortex_actors.pipeline import resolution
 from cortex_actors.render import fence
 from cortex_actors.storage import projects
 from cortex_actors.storage.reviews import begin
@@ -34,7 +34,7 @@ def undo(*bullets: str) -> None:
         projects.end(tables.connection, noted.seq, State.DONE, at=2)
         assert [owner] == projects.ever(tables.connection)
         begin(tables.connection, SourceKind.PATH, "/two/CLAUDE.md", at=3)
-        comeback.refuse(tables.connection, FILE)
+        resolution.refuse(tables.connection, FILE)
 
 
 class TestRefuse:

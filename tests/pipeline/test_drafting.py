@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cortex_actors.domain.principle import Edits
-from cortex_actors.pipeline.drafting import difference, drafted, edited
+from cortex_actors.pipeline.resolution import difference, drafted, edited
 from cortex_actors.refusals import EditedSection, UnfencedSection
 from cortex_actors.render import fence
 

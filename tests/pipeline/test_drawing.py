@@ -10,7 +10,7 @@ import pytest
 
 from cortex_actors.domain.insight import Claim
 from cortex_actors.domain.principle import LinkType
-from cortex_actors.pipeline.drawing import Survey, affected, drawn
+from cortex_actors.pipeline.links import Survey, affected, drawn
 from cortex_actors.rules.linking import Subject, Thresholds
 from cortex_actors.storage.principle_lists import Node, Shelf
 from cortex_actors.text.lexicon import standard

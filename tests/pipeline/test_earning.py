@@ -10,8 +10,8 @@ import pytest
 from cortex_actors.clock import DAY
 from cortex_actors.domain.insight import Granularity
 from cortex_actors.domain.project import Decision, StatementKind
-from cortex_actors.pipeline.earning import TOGETHER, Pool, agree, pools
-from cortex_actors.pipeline.weighing import Scales, has_earned
+from cortex_actors.pipeline.evidence import Scales, has_earned
+from cortex_actors.pipeline.promotion import TOGETHER, Pool, agree, load_pools
 from cortex_actors.rules.promotion import Thresholds
 from cortex_actors.storage.insight_evidence import Spoken
 
@@ -53,7 +53,7 @@ def pooled(*others: Spoken, cosine: float = TOGETHER) -> list[Pool]:
     near = np.array([cosine, (1 - cosine**2) ** 0.5], np.float32)
     rows |= {each.id: near for each in others}
     texts = {each.id: [each] for each in some}
-    return pools([(SMALL.id, [each.id for each in some])], texts, SCALES, rows=rows)
+    return load_pools([(SMALL.id, [each.id for each in some])], texts, SCALES, rows=rows)
 
 
 class TestAgree:
@@ -103,7 +103,7 @@ class TestPools:
         rows = {each: np.array([1.0, 0.0], np.float32) for each in ("a", "x", "y", "z")}
         texts = {each.id: [each] for each in (SMALL, *some)}
 
-        found = pools([("x", ["a", "x", "y", "z"])], texts, SCALES, rows=rows)
+        found = load_pools([("x", ["a", "x", "y", "z"])], texts, SCALES, rows=rows)
         assert ["a"] == [each.voice for each in found]
 
     def test_far(self) -> None:

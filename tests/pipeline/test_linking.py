@@ -8,7 +8,7 @@ import pytest
 
 from cortex_actors.domain.principle import LinkType
 from cortex_actors.flowsections import OrganisationSettings
-from cortex_actors.pipeline.linking import Linked, Linker
+from cortex_actors.pipeline.links import Linked, Linker
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import contradictions, embeddings, principles
 from cortex_actors.storage.contradictions import Contradiction

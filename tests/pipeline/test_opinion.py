@@ -15,7 +15,7 @@ from cortex_actors.domain.insight import (
     statement_hash,
 )
 from cortex_actors.errors import EmbedderDown
-from cortex_actors.pipeline.opinion import SecondOpinion
+from cortex_actors.pipeline.likeness import SecondOpinion
 from cortex_actors.rules import classification
 from cortex_actors.storage import embeddings, insight_lists, insights, projects
 from cortex_actors.storage.insights import Finding

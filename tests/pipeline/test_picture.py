@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.pipeline import picture
-from cortex_actors.pipeline.neighbourhood import Neighbourhood
+from cortex_actors.pipeline import reconciliation
+from cortex_actors.pipeline.comparison import Neighbourhood
 from cortex_actors.pipeline.relations import Relations
 from cortex_actors.storage.contradictions import Contradiction
 from tests.pipeline.test_beyond import row
@@ -40,19 +40,23 @@ class TestGroups:
         around.texts = {each.id: each for each in (plain, longer)}
         around.visited = set(around.texts)
         around.same = {plain.id: {longer.id}, longer.id: {plain.id}}
-        assert {plain.id} == set(picture.groups(around).followers)
+        assert {plain.id} == set(reconciliation.load_groups(around).followers)
 
         longer.voices = {"evil", "other"}
-        assert {longer.id} == set(picture.groups(around).followers)
+        assert {longer.id} == set(reconciliation.load_groups(around).followers)
 
 
 class TestContradicted:
     def test_lost(self, around: Neighbourhood) -> None:
         """What a person decided against is spoken against as long as the other is said."""
-        assert {"b"} == picture.contradicted(around, picture.groups(around), decided())
+        assert {"b"} == reconciliation.load_contradicted(
+            around, reconciliation.load_groups(around), decided()
+        )
 
     def test_one(self, around: Neighbourhood) -> None:
         """Two that count as one by now do not speak against it."""
         around.same = {"a": {"b"}, "b": {"a"}}
 
-        assert set() == picture.contradicted(around, picture.groups(around), decided())
+        assert set() == reconciliation.load_contradicted(
+            around, reconciliation.load_groups(around), decided()
+        )

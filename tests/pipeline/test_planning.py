@@ -10,8 +10,8 @@ import pytest
 from cortex_actors.domain.principle import Wish
 from cortex_actors.domain.project import Project
 from cortex_actors.errors import BadInput, NotFound
-from cortex_actors.pipeline.planning import plan, refusal
-from cortex_actors.pipeline.presence import present, read
+from cortex_actors.pipeline.resolver import plan, refusal
+from cortex_actors.pipeline.selection import present, read
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ import pytest
 
 from cortex_actors.domain.principle import Ending
 from cortex_actors.errors import BadInput, EmbedderDown
-from cortex_actors.pipeline.sharing import Shared
+from cortex_actors.pipeline.selection import Shared
 from cortex_actors.render import fence
 from tests.pipeline.resolving import HUMAN, PYTEST, TABS, Resolving
 from tests.pipeline.support import MODEL, Embedder
@@ -78,7 +78,7 @@ class TestContradicted:
 
     async def test_unreadable(self, desk: Resolving, monkeypatch: pytest.MonkeyPatch) -> None:
         """A file that says too much to be read holds up none but itself."""
-        monkeypatch.setattr("cortex_actors.pipeline.findings.STATEMENTS", 3)
+        monkeypatch.setattr("cortex_actors.pipeline.reading.STATEMENTS", 3)
         much = "".join(f"- Keep rule {n} in mind.\n" for n in range(4))
         path, other = await both(desk, claude=HUMAN + much)
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.domain.principle import Edits, Ending
-from cortex_actors.pipeline import offers
-from cortex_actors.pipeline.errands import Errands
-from cortex_actors.pipeline.presence import present
+from cortex_actors.pipeline import selection
+from cortex_actors.pipeline.resolver import Errands
+from cortex_actors.pipeline.selection import present
 from cortex_actors.render import fence
 from cortex_actors.storage import resolutions
 from cortex_actors.testing import eventually
@@ -18,9 +18,8 @@ from tests.pipeline.resolving import EVAL, HUMAN, PYTEST, Resolving
 from tests.pipeline.support import MODEL
 
 if TYPE_CHECKING:
-    from cortex_actors.pipeline.assignment import Assignment
-    from cortex_actors.pipeline.choosing import Offer
-    from cortex_actors.pipeline.resolved import Finished
+    from cortex_actors.pipeline.resolution import Assignment, Finished
+    from cortex_actors.pipeline.selection import Offer
     from tests.pipeline.support import Embedder, Office
 
 
@@ -108,13 +107,13 @@ class TestUndone:
 class TestOffer:
     async def test_name(self, desk: Resolving, office: Office) -> None:
         """The name of an offer is known without reading it, and is another for another offer."""
-        before = await office.read(lambda c: offers.name_of(c, MODEL))
-        assert before == (await office.read(lambda c: offers.offer(c, MODEL))).name
+        before = await office.read(lambda c: selection.name_of(c, MODEL))
+        assert before == (await office.read(lambda c: selection.offer(c, MODEL))).name
 
         (made,) = await desk.know(EVAL)
-        after = await office.read(lambda c: offers.name_of(c, MODEL))
+        after = await office.read(lambda c: selection.name_of(c, MODEL))
         await desk.forget(made)
-        assert before == await office.read(lambda c: offers.name_of(c, MODEL)) != after
+        assert before == await office.read(lambda c: selection.name_of(c, MODEL)) != after
 
 
 class TestPresence:

@@ -10,7 +10,7 @@ import pytest
 from cortex_actors.domain.event import ScanRequested
 from cortex_actors.domain.insight import Granularity, section_hash, statement_hash
 from cortex_actors.domain.project import StatementKind
-from cortex_actors.pipeline import findings
+from cortex_actors.pipeline import reading
 from cortex_actors.sections import AccumulationSettings
 from cortex_actors.storage import insights
 from cortex_actors.testing import eventually
@@ -92,7 +92,7 @@ class TestStatements:
         self, office: Office, project: Project, embed: Embedder, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A file of more statements than anybody writes is refused."""
-        monkeypatch.setattr(findings, "STATEMENTS", 50)
+        monkeypatch.setattr(reading, "STATEMENTS", 50)
         path = write(project, "## A\n\n" + "".join(f"- Say {n} twice.\n" for n in range(51)))
         await office.changed(project, path)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from cortex_actors.clock import DAY
 from cortex_actors.domain.insight import Granularity
-from cortex_actors.pipeline.weighing import Scales, evidence, weigh
+from cortex_actors.pipeline.evidence import Scales, evidence, weigh
 from cortex_actors.rules.promotion import Thresholds
 from cortex_actors.storage.insight_evidence import Spoken
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cortex_actors.domain.insight import Granularity
 from cortex_actors.domain.project import project_name
-from cortex_actors.pipeline.findings import Reader
+from cortex_actors.pipeline.reading import Reader
 from cortex_actors.render import fence
 from cortex_actors.text.sections import dialect_of
 

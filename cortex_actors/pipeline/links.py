@@ -1,4 +1,11 @@
-"""Drawing: which links principles have, found for those that changed and whoever is near them.
+"""Linking: the links of principles follow what they say, at the cost of what changed.
+
+What the links of a principle were drawn of is kept with it as a digest: its words and where they
+stand, its fields, whether it has a vector, what was said about it, and how links are drawn. Where
+that is another one now they are drawn anew, whoever changed it: the organiser, a vector that came
+late, another model, other thresholds.
+
+Drawing: which links principles have, found for those that changed and whoever is near them.
 
 Each is linked with its nearest, and with those whose nearest it is; what contradicts and what is
 needed is linked however many stand nearer. So the links are a function of the principles alone, and
@@ -8,7 +15,9 @@ is what drawing all of it anew would give, and a test holds that.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,16 +26,23 @@ from cortex_actors.domain.principle import LinkType
 from cortex_actors.rules import linking
 from cortex_actors.rules.clustering import Pair, pair
 from cortex_actors.rules.contradiction import slots
+from cortex_actors.storage import principle_lists, principles
 from cortex_actors.storage.search.matrix import Rows, Texts, cosine
+from cortex_actors.text.lexicon import standard
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from cortex_actors.domain.principle import Link
+    from cortex_actors.domain.principle import Link, Principle
+    from cortex_actors.flowsections import OrganisationSettings
     from cortex_actors.rules.linking import Thresholds
-    from cortex_actors.storage.principle_lists import Shelf
+    from cortex_actors.runtime.threads import Threads
+    from cortex_actors.storage.embeddings import Matrix
+    from cortex_actors.storage.ledger.actor import Connection, Records
+    from cortex_actors.storage.principle_lists import Node, Shelf
     from cortex_actors.text.lexicon import Lexicon
+
 
 #: Types that are found in the words of two, however many stand nearer to either.
 _SPOKEN = frozenset({LinkType.CONTRADICTS, LinkType.DEPENDS_ON})
@@ -206,3 +222,94 @@ def _stays(survey: Survey, link: Link) -> bool:
 def _is_as(one: Link, other: Link | None) -> bool:
     """Tell whether two links are one."""
     return other is not None and one.kept() == other.kept()
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """What one look found; nothing of it is written yet."""
+
+    drawn: Drawn = field(default_factory=Drawn)
+    #: Principle -> digest of what its links were drawn of.
+    digests: Mapping[str, bytes] = field(default_factory=dict)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Return the numbers of an audit row."""
+        return {"linked": len(self.drawn.found), "unlinked": len(self.drawn.gone)}
+
+    def write(self, connection: Connection, *, at: int) -> set[str]:
+        """Write it, after the principles; return who has other links than before.
+
+        A link to a principle that has gone meanwhile is left out.
+        """
+        principles.replace_links(connection, self.drawn.gone, self.drawn.found, at=at)
+        principles.note(connection, self.digests.items())
+        return self.drawn.ends
+
+
+class Linker:
+    """Finds the links of principles; whoever asks writes them."""
+
+    def __init__(
+        self, records: Records, threads: Threads, *, model: str, settings: OrganisationSettings
+    ) -> None:
+        """Compare vectors of that model, on those threads."""
+        self._records = records
+        self._threads = threads
+        self._model = model
+        self._thresholds = settings.linking
+
+    async def find(
+        self,
+        made: Sequence[Principle] = (),
+        *,
+        rows: Mapping[bytes, Matrix] | None = None,
+        gone: Collection[str] = (),
+        lexicon: Lexicon | None = None,
+    ) -> Linked:
+        """Return how links change once principles are `made`, and others `gone`.
+
+        `rows` are vectors that the ledger has not got yet, by the hash of their text; `lexicon` is
+        the user's own rules with the product's. With nothing given, what is due in the ledger is
+        drawn. Reads only.
+        """
+        shelf = await self._records.read(
+            lambda c: principle_lists.shelf(c, self._model, made=made, rows=rows, gone=gone)
+        )
+        tables = lexicon if lexicon is not None else await self._threads.run(standard)
+        digests = await self._threads.run(self._digests, shelf, tables)
+        due = {name for name, now in digests.items() if now != shelf.nodes[name].linked}
+        due |= await self._left(gone, shelf)
+        if not due:
+            return Linked()
+        survey = Survey(shelf, self._thresholds, tables)
+        known = await self._records.read(lambda c: principles.touching(c, due))
+        around = await self._threads.run(affected, survey, due, known)
+        before = await self._records.read(lambda c: principles.touching(c, {*around, *gone}))
+        found = await self._threads.run(drawn, survey, due, around, before)
+        return Linked(found, {name: digests[name] for name in due})
+
+    async def _left(self, gone: Collection[str], shelf: Shelf) -> set[str]:
+        """Return who loses a neighbour that goes."""
+        if not gone:
+            return set()
+        lost = await self._records.read(lambda c: principles.touching(c, gone))
+        return {end for each in lost for end in each.pair if end in shelf.nodes}
+
+    def _digests(self, shelf: Shelf, lexicon: Lexicon) -> dict[str, bytes]:
+        """Return the digest of each principle (on a thread)."""
+        how = json.dumps(
+            [linking.VERSION, lexicon.digest, self._model, asdict(self._thresholds)]
+        ).encode()
+        nodes = shelf.nodes.values()
+        return {each.id: _digest(each, how, each.id in shelf.rows) for each in nodes}
+
+
+def _digest(node: Node, how: bytes, has_vector: bool) -> bytes:  # noqa: FBT001 - one of three
+    """Return the digest of all that a principle's links are drawn of."""
+    subject = node.subject
+    said = [(name, *map(str, (v.relation, v.decider, v.reason))) for name, v in subject.verdicts]
+    claim = (subject.claim.text, subject.claim.heading, subject.claim.scope)
+    parts = (claim, sorted(subject.domains), sorted(subject.tags), said, subject.is_section)
+    text = json.dumps([*parts, has_vector, node.text_hash.hex()])
+    return hashlib.sha256(how + text.encode("utf-8", "surrogatepass")).digest()

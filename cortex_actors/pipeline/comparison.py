@@ -1,0 +1,524 @@
+"""Comparing: one run, from the texts that changed to what follows from them.
+
+Exploring: how a neighbourhood grows; the ledger is read, texts are compared on a thread.
+
+Neighbourhood: everything that may stand otherwise because some texts have changed.
+
+It begins with the texts that changed and grows over whatever says nearly the same, until nothing
+more is connected with it. What is outside cannot be concerned: who stands for whom and what is one
+cluster depend on connected texts alone. So its cost is that of the change and of the texts that are
+like it, not of all there are, but for one product of matrices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cortex_actors.domain.insight import Relation
+from cortex_actors.pipeline import evidence, promotion, reconciliation
+from cortex_actors.pipeline.evidence import Scales, Weighed
+from cortex_actors.pipeline.reconciliation import Reconciliation
+from cortex_actors.rules.clustering import pair
+from cortex_actors.storage import contradictions, insight_evidence, insights, principles, reviews
+from cortex_actors.storage.contradictions import Mark
+from cortex_actors.storage.search.matrix import cosine
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from cortex_actors.domain.insight import Judgement
+    from cortex_actors.pipeline.reconciliation import Groups
+    from cortex_actors.pipeline.relations import Judge, Relations, Ruling
+    from cortex_actors.rules.clustering import Cluster, Pair
+    from cortex_actors.runtime.threads import Threads
+    from cortex_actors.storage.contradictions import Contradiction
+    from cortex_actors.storage.embeddings import Matrix
+    from cortex_actors.storage.insight_evidence import Spoken
+    from cortex_actors.storage.ledger.actor import Connection, Records
+    from cortex_actors.storage.search.matrix import Near, Neighbours, Texts
+
+
+#: Texts compared with all others at once: what is found of so many is held at a time.
+EXPLORED_AT_ONCE = 1_000
+
+#: Pairs a model is asked about in one go; its budget decides how many of them it answers.
+ASKED = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """Texts and vectors that were read, and what to compare them with."""
+
+    texts: Mapping[str, Spoken]
+    rows: Mapping[str, Matrix]
+    held: Texts
+
+
+class Explorer:
+    """Lets a neighbourhood grow until nothing is connected with it any more."""
+
+    def __init__(
+        self,
+        records: Records,
+        neighbours: Neighbours,
+        threads: Threads,
+        *,
+        judge: Judge | None = None,
+        run: str = "",
+    ) -> None:
+        """Ask them; `judge` is a model that may be asked what the rules leave open."""
+        self._records = records
+        self._neighbours = neighbours
+        self._threads = threads
+        self._judge = judge
+        self._run = run
+        self._held: Texts | None = None
+
+    async def grow(self, around: Neighbourhood, seeds: Collection[str]) -> None:
+        """Look at those texts, at whoever stood with them, and at what is connected with these."""
+        frontier = await self._records.read(lambda c: stood_with(c, seeds))
+        while frontier:
+            looked: list[str] = await self._threads.run(sorted, frontier)
+            for start in range(0, len(looked), EXPLORED_AT_ONCE):
+                await self._look(around, looked[start : start + EXPLORED_AT_ONCE])
+            frontier = await self._threads.run(around.connected, looked)
+
+    async def stands(
+        self, around: Neighbourhood, insights: Collection[str]
+    ) -> dict[str, frozenset[str]]:
+        """Compare insights with all that take a stand on the same; return the slots of each."""
+        relations, texts = around.relations, around.texts
+        found = await self._threads.run(
+            lambda: {each: relations.slots(texts[each]) for each in sorted(insights)}
+        )
+        wanted = await self._threads.run(_everybody, found)
+        known = await self._records.read(lambda c: insight_evidence.sharing(c, wanted))
+        by_slot = await self._threads.run(_by_slot, found, known, around.visited)
+        names = list(found)
+        for start in range(0, len(names), EXPLORED_AT_ONCE):
+            some = {each: found[each] for each in names[start : start + EXPLORED_AT_ONCE]}
+            sharing = await self._threads.run(_sharing, some, by_slot)
+            await self.meet(around, await self._threads.run(_everybody, sharing))
+            await self._threads.run(around.disagree, sharing, found.keys())
+        return found
+
+    async def _look(self, around: Neighbourhood, ids: Sequence[str]) -> None:
+        """Compare some texts with all others."""
+        looked = await self._records.read(lambda c: self._read(c, ids))
+        around.texts.update(looked.texts)
+        around.rows.update(looked.rows)
+        asked = [each for each in ids if each in looked.rows]
+        rows = np.stack([looked.rows[each] for each in asked]) if asked else np.zeros((0, 0))
+        least = around.relations.least
+        near = await self._threads.run(looked.held.near, rows.astype(np.float32), least)
+        await self.meet(around, await self._threads.run(_met, near))
+        await self._threads.run(around.compare, asked, near)
+        around.visited.update(ids)
+        await self._ask(around)
+
+    def _read(self, connection: Connection, ids: Sequence[str]) -> _Looked:
+        """Read texts with their vectors (in a read transaction)."""
+        if self._held is None:
+            self._held = self._neighbours.texts(connection)
+        rows = self._neighbours.rows(connection, ids)
+        return _Looked(insight_evidence.by_id(connection, ids), rows, self._held)
+
+    async def meet(self, around: Neighbourhood, ids: Collection[str]) -> None:
+        """Get to know texts that others met."""
+        new = await self._threads.run(_unknown, ids, around.texts)
+        if not new:
+            return
+        read = self._neighbours
+        texts, rows = await self._records.read(
+            lambda c: (insight_evidence.by_id(c, new), read.rows(c, new))
+        )
+        around.texts.update({each: text for each, text in texts.items() if text.is_live})
+        around.rows.update(rows)
+
+    async def _ask(self, around: Neighbourhood) -> None:
+        """Ask a model what the rules left open."""
+        waiting = sorted(around.open.items(), key=lambda each: (-each[1], each[0]))
+        while waiting and self._judge is not None:
+            some, waiting = waiting[:ASKED], waiting[ASKED:]
+            claims = [
+                (around.texts[one].claim, around.texts[other].claim, score)
+                for (one, other), score in some
+            ]
+            answers = await self._judge.compare(claims, run=self._run)
+            await self._threads.run(_answer, around, [each[0] for each in some], answers)
+        around.open.clear()
+
+
+def stood_with(connection: Connection, ids: Collection[str]) -> set[str]:
+    """Return those texts, and whoever counts with one of them or is in a cluster with one."""
+    whole = {*ids, *insights.representatives(connection, ids).values()}
+    whole |= insights.followers(connection, whole).keys()
+    whole |= contradictions.together(connection, whole)
+    return whole | insights.followers(connection, whole).keys()
+
+
+def everything(connection: Connection) -> set[str]:
+    """Return all texts that are said, and all that anything is said of."""
+    pairs = [each.pair for each in contradictions.everything(connection) if each.is_open]
+    found = insight_evidence.everything(connection).union(*pairs)
+    return found | contradictions.everybody(connection) | insight_evidence.everybody(connection)
+
+
+def _answer(
+    around: Neighbourhood, edges: Sequence[Pair], answers: Sequence[Judgement | None]
+) -> None:
+    """Take a model's word for pairs (on a thread: the rules read each text once more)."""
+    for edge, found in zip(edges, answers, strict=True):
+        if found is not None:
+            around.answer(edge, found)
+
+
+def _met(near: Sequence[Sequence[Near]]) -> set[str]:
+    """Return everybody who is near somebody (on a thread)."""
+    return {each.insight_id for found in near for each in found}
+
+
+def _unknown(ids: Collection[str], texts: Collection[str]) -> list[str]:
+    """Return those that nobody knows, in order (on a thread)."""
+    return sorted(set(ids).difference(texts))
+
+
+def _everybody(some: Mapping[str, Collection[str]]) -> set[str]:
+    """Return everything that is named of somebody (on a thread)."""
+    return set[str]().union(*some.values())
+
+
+def _by_slot(
+    found: Mapping[str, Collection[str]],
+    known: Mapping[str, set[str]],
+    visited: Collection[str],
+) -> dict[str, set[str]]:
+    """Return slot -> the insights that take a stand on it (on a thread).
+
+    Of those that were visited what was found counts, not what is known of them from before.
+    """
+    by_slot = {slot: others.difference(visited) for slot, others in known.items()}
+    for each, some in found.items():
+        for slot in some:
+            by_slot.setdefault(slot, set()).add(each)
+    return by_slot
+
+
+def _sharing(
+    some: Mapping[str, Collection[str]], by_slot: Mapping[str, set[str]]
+) -> dict[str, set[str]]:
+    """Return who shares a slot with each of some insights (on a thread).
+
+    Of all insights at once that would be as many as there are pairs.
+    """
+    return {
+        each: set[str]().union(*(by_slot[slot] for slot in slots_)) - {each}
+        for each, slots_ in some.items()
+    }
+
+
+class Neighbourhood:
+    """Texts, and what they are to each other, as far as anybody looked; it belongs to one run."""
+
+    def __init__(self, relations: Relations, *, is_asking: bool = False) -> None:
+        """Know nothing yet; `is_asking`: a model may be asked what the rules leave open."""
+        self.relations = relations
+        #: Texts that were looked at, or met by one that was.
+        self.texts: dict[str, Spoken] = {}
+        self.rows: dict[str, Matrix] = {}
+        #: Ids that were compared with everything.
+        self.visited: set[str] = set()
+        #: Who says the same, both ways.
+        self.same: dict[str, set[str]] = {}
+        #: Cosines of insights that are neighbours and do not disagree, both ways.
+        self.near: dict[str, dict[str, float]] = {}
+        #: Pairs that cannot both hold, with the cosine.
+        self.conflicts: dict[Pair, tuple[Judgement, float | None]] = {}
+        #: Pairs that the rules leave open, until a model was asked.
+        self.open: dict[Pair, float] = {}
+        self._is_asking = is_asking
+
+    def connected(self, ids: Iterable[str]) -> set[str]:
+        """Return what stands next to those texts and was not visited."""
+        found: set[str] = set()
+        for each in ids:
+            found.update(self.same.get(each, ()), self.near.get(each, ()))
+        return found - self.visited
+
+    def compare(self, ids: Sequence[str], near: Sequence[Sequence[Near]]) -> None:
+        """Judge texts with their neighbours, each pair once (on a thread).
+
+        Who is named may be one no more, or have had another vector: the ledger's vectors count.
+        """
+        some, least = set(ids), self.relations.least
+        for one, found in zip(ids, near, strict=True):
+            for other in {each.insight_id for each in found}:
+                is_turn = one < other if other in some else other not in self.visited
+                score = self.cosine(one, other) if is_turn and other in self.texts else None
+                if score is not None and score >= least:
+                    self.judge(one, other, score)
+        self.visited |= some
+
+    def disagree(self, sharing: Mapping[str, Iterable[str]], among: Collection[str]) -> None:
+        """Judge insights with others that take a stand on what they do (on a thread).
+
+        Those that are near were compared already; `among` are all whose turn it is some time.
+        """
+        least = self.relations.least
+        for one, others in sharing.items():
+            for other in others:
+                score = self.cosine(one, other)
+                is_turn = one < other or other not in among
+                if is_turn and other in self.texts and (score is None or score < least):
+                    self.judge(one, other, score, far=True)
+
+    def judge(self, one: str, other: str, score: float | None, *, far: bool = False) -> None:
+        """Judge two texts by the rules; of two that are far apart only a conflict counts."""
+        edge = pair(one, other)
+        left, right = self.texts[edge[0]], self.texts[edge[1]]
+        found = self.relations.of(left, right, score)
+        if far and not found.contradicts:
+            return
+        if self._is_asking and score is not None and self.relations.is_open(left, right, found):
+            self.open[edge] = score
+        self.note(edge, found, score)
+
+    def answer(self, edge: Pair, found: Judgement) -> None:
+        """Take a model's word for a pair that the rules left open."""
+        left, right = self.texts[edge[0]], self.texts[edge[1]]
+        self.note(edge, self.relations.answered(left, right, found), self.open[edge])
+
+    def note(self, edge: Pair, found: Judgement, score: float | None) -> None:
+        """Remember what two texts are to each other."""
+        one, other = edge
+        if found.contradicts:
+            self.conflicts[edge] = (found, score)
+            self.near.get(one, {}).pop(other, None)
+            self.near.get(other, {}).pop(one, None)
+            return
+        if found.relation is Relation.SAME:
+            self.same.setdefault(one, set()).add(other)
+            self.same.setdefault(other, set()).add(one)
+        if score is not None and self.relations.is_edge(self.texts[one], score):
+            self.near.setdefault(one, {})[other] = score
+            self.near.setdefault(other, {})[one] = score
+
+    def cosine(self, one: str, other: str) -> float | None:
+        """Return the cosine of two texts; None where one has no vector."""
+        rows = self.rows
+        return cosine(rows[one], rows[other]) if one in rows and other in rows else None
+
+
+#: Insights weighed at once, where all of them are.
+AT_ONCE = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """Whom a run asks."""
+
+    records: Records
+    neighbours: Neighbours
+    threads: Threads
+    #: A model that may be asked what the rules leave open.
+    judge: Judge | None = None
+
+
+class Comparing:
+    """One run of the reconciler."""
+
+    def __init__(self, tools: Tools, ruling: Ruling, *, name: str, run: str, at: int) -> None:
+        """Begin with nothing; `name` is who looks, `run` and `at` are the run's."""
+        self._tools = tools
+        self._ruling = ruling
+        self._name = name
+        self._run = run
+        self._at = at
+
+    async def compare(
+        self, ids: Collection[str], *, full: bool = False, weigh: bool = False
+    ) -> Reconciliation:
+        """Compare those texts and what came late with all others, and return what follows.
+
+        `full` compares everything anew, `weigh` weighs what was not compared, too.
+        """
+        tools, ruling = self._tools, self._ruling
+        seeds, mark = await tools.records.read(lambda c: self._seeds(c, ids, full=full))
+        around = Neighbourhood(
+            ruling.relations(), is_asking=tools.judge is not None and tools.judge.is_there
+        )
+        explorer = Explorer(
+            tools.records,
+            tools.neighbours,
+            tools.threads,
+            judge=tools.judge,
+            run=self._run,
+        )
+        await explorer.grow(around, seeds)
+        return await self._follow(explorer, around, mark, weigh=weigh)
+
+    async def _follow(
+        self, explorer: Explorer, around: Neighbourhood, mark: Mark, *, weigh: bool
+    ) -> Reconciliation:
+        """Return what follows from a neighbourhood that has grown."""
+        tools = self._tools
+        groups = await tools.threads.run(reconciliation.load_groups, around)
+        slots = await explorer.stands(around, groups.insights)
+        known = await tools.records.read(lambda c: _known(c, around))
+        await explorer.meet(around, {side for each in known for side in each.pair})
+        decided = [each for each in known if not each.is_open]
+        finding = partial(reconciliation.load_contradictions, name=self._name, at=self._at)
+        found = await tools.threads.run(finding, around, groups, decided)
+        now, before = {each.id for each in found}, {each.id: each.type for each in known}
+        ended = [each for each in known if each.is_open and each.id not in now]
+        detected = [each for each in found if each.id not in before]
+        made = await tools.threads.run(reconciliation.clusters, around, groups)
+        weighed, done = await self._weigh(
+            explorer, around, groups, [*found, *decided], ended, made=made
+        )
+        if weigh:
+            weighed += await self._weigh_others(done)
+        looked_at = {*around.visited, *done, *(each for each, _ in weighed.changed)}
+        touched = await tools.records.read(lambda c: principles.derived(c, looked_at))
+        return Reconciliation(
+            visited=around.visited,
+            leads=groups.leads,
+            slots=slots,
+            found=found,
+            detected=detected,
+            altered=[each for each in found if before.get(each.id, each.type) != each.type],
+            ended=ended,
+            made=made,
+            weighed=weighed,
+            derived=sorted(touched),
+            mark=mark,
+            model=tools.neighbours.model,
+            at=self._at,
+            counts=_counts(around, groups, weighed, detected=detected, ended=ended),
+        )
+
+    def _seeds(
+        self, connection: Connection, ids: Collection[str], *, full: bool
+    ) -> tuple[Collection[str], Mark]:
+        """Return the texts to begin with, and how far comparing will have come."""
+        before, by = contradictions.mark(connection), self._ruling.digest
+        model = self._tools.neighbours.model
+        late, newest = insight_evidence.late(connection, model, before.up_to)
+        if full or before.by != by:
+            return everything(connection), Mark(by, newest)
+        return {*ids, *late}, Mark(by, newest)
+
+    async def _weigh(
+        self,
+        explorer: Explorer,
+        around: Neighbourhood,
+        groups: Groups,
+        current: Sequence[Contradiction],
+        ended: Sequence[Contradiction],
+        *,
+        made: Sequence[Cluster],
+    ) -> tuple[Weighed, set[str]]:
+        """Weigh what was visited and whoever it contradicts, or did; return who was weighed.
+
+        The medoid of a cluster that has earned it together is a candidate, too.
+        """
+        sides = {side for each in (*current, *ended) for side in each.pair}
+        partners = {reconciliation.insight_of(around, groups, side) for side in sides}
+        partners -= set(groups.insights)
+        counting, others = await self._tools.records.read(lambda c: _with_partners(c, partners))
+        gone = {each.id for each in ended}
+        against = {each.id: each for each in (*others, *current) if each.id not in gone}
+        await explorer.meet(
+            around,
+            {*partners, *counting, *(side for each in against.values() for side in each.pair)},
+        )
+        threads, current = self._tools.threads, list(against.values())
+        said = await threads.run(_counting, around, groups, partners, counting)
+        contradicted = await threads.run(reconciliation.load_contradicted, around, groups, current)
+        scales = await self._scales(said, contradicted)
+        weighed = await threads.run(evidence.weigh, said, scales)
+        grouped = [(each.medoid, each.members) for each in made]
+        lexicon = around.relations.lexicon
+        joining = partial(promotion.load_pools, rows=around.rows, lexicon=lexicon)
+        pools = await threads.run(joining, grouped, said, scales)
+        return weighed.named(each.voice for each in pools), set(said)
+
+    async def _weigh_others(self, done: Collection[str]) -> Weighed:
+        """Weigh all insights that were not weighed."""
+        found = Weighed()
+        left = await self._tools.records.read(insight_evidence.standing)
+        left = [each for each in left if each not in done]
+        for start in range(0, len(left), AT_ONCE):
+            some = left[start : start + AT_ONCE]
+            said = await self._tools.records.read(partial(promotion.said, ids=some))
+            contradicted = {
+                lead for lead, texts in said.items() if texts[0].status == "contradicted"
+            }
+            scales = await self._scales(said, contradicted)
+            found += await self._tools.threads.run(evidence.weigh, said, scales)
+        return found
+
+    async def _scales(self, ids: Collection[str], contradicted: Collection[str]) -> Scales:
+        """Return what the weights of some insights depend on beside their texts."""
+        promoted, decisions = await self._tools.records.read(
+            lambda c: (principles.derived(c, ids), reviews.decisions(c))
+        )
+        return Scales(self._at, self._ruling.promotion, contradicted, promoted, decisions)
+
+
+def _known(connection: Connection, around: Neighbourhood) -> list[Contradiction]:
+    """Return the contradictions of whatever was visited, each once."""
+    found = contradictions.of(connection, around.visited)
+    return list({each.id: each for some in found.values() for each in some}.values())
+
+
+def _with_partners(
+    connection: Connection, partners: Collection[str]
+) -> tuple[dict[str, str], list[Contradiction]]:
+    """Return which texts count for insights, and all their contradictions."""
+    counting = insights.followers(connection, partners)
+    found = contradictions.of(connection, {*partners, *counting})
+    return counting, [each for some in found.values() for each in some]
+
+
+def _counting(
+    around: Neighbourhood,
+    groups: Groups,
+    partners: Collection[str],
+    counting: Mapping[str, str],
+) -> dict[str, list[Spoken]]:
+    """Return insights with the texts that count for them, each itself the first (on a thread)."""
+    said = {
+        lead: [lead, *(each for each in some if each != lead)]
+        for lead, some in groups.followers.items()
+    }
+    said |= {each: [each] for each in partners if each in around.texts}
+    for text, lead in sorted(counting.items()):
+        if lead in said and text in around.texts and text not in groups.leads:
+            said[lead].append(text)
+    return {lead: [around.texts[each] for each in some] for lead, some in said.items()}
+
+
+def _counts(
+    around: Neighbourhood,
+    groups: Groups,
+    weighed: Weighed,
+    *,
+    detected: Sequence[Contradiction],
+    ended: Sequence[Contradiction],
+) -> dict[str, int]:
+    """Return the numbers of the audit row."""
+    return {
+        "compared": len(around.visited),
+        "insights": weighed.looked_at,
+        "merged": len(groups.leads) - len(groups.followers),
+        "detected": len(detected),
+        "ended": len(ended),
+        "changed": len(weighed.changed),
+        "candidates": len(weighed.candidates),
+        "waiting": len(weighed.waiting),
+    }

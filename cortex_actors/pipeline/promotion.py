@@ -1,0 +1,697 @@
+"""Gathering: everything that what becomes of some insights depends on.
+
+It grows from the insights that a run begins with to whoever shares a cluster or a principle with
+one of them, or is a principle already and says nearly the same, and so on until nothing more is
+connected. What is outside has no say in what is inside, so that a run over a part ends as a run
+over everything would. Its cost is that of the part, but for one product of matrices and the reading
+of the vectors of what is a principle already.
+
+Earning: which insights may become principles, each for itself or a cluster together.
+
+A function of what files say now and of what persons have said; whether something is a principle
+already does not matter here.
+
+Promoting: which principles there are to be, from what was gathered.
+
+A function of the ledger and of nothing else but which principles there are already: what has earned
+it is a principle, and what was one stays one, though it has it no longer, until it fades. What says
+nearly the same is one principle, unless it disagrees. Whoever promotes again finds the same.
+
+Forming: what a principle says of itself, from the texts it comes of.
+
+Everything is made of the evidence as it is now; nothing of the principle before goes into it but
+when it was made, and how it stands, which is fading's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from cortex_actors.domain.insight import Category, Granularity, Relation
+from cortex_actors.domain.principle import (
+    BECOMES,
+    Derivation,
+    Origin,
+    Principle,
+    PrincipleCategory,
+    PrincipleStatus,
+    principle_id,
+)
+from cortex_actors.domain.project import Decision, StatementKind
+from cortex_actors.pipeline import evidence
+from cortex_actors.pipeline.evidence import Scales
+from cortex_actors.rules import contradiction
+from cortex_actors.rules.clustering import leaders
+from cortex_actors.rules.contradiction import opposition
+from cortex_actors.rules.promotion import confidence, quality, rank
+from cortex_actors.storage import contradictions, insight_evidence, insights, principles, reviews
+from cortex_actors.storage.search.matrix import Rows, Texts, cosine
+from cortex_actors.text.suspicion import is_boilerplate, wary
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from cortex_actors.rules.promotion import Thresholds
+    from cortex_actors.runtime.threads import Threads
+    from cortex_actors.storage.embeddings import Matrix
+    from cortex_actors.storage.insight_evidence import Spoken
+    from cortex_actors.storage.ledger.actor import Connection, Records
+    from cortex_actors.storage.search.matrix import Neighbours
+    from cortex_actors.text.lexicon import Lexicon
+
+
+#: Cosine with its medoid from which on an insight of a cluster says what it says; edges of clusters
+#: (0.75) hold together what is about one thing: of real ones in three projects, half were no claim
+#: of all of them.
+TOGETHER = 0.8
+
+#: The cosine of two texts of which only what speaks against it is asked.
+_EQUAL = 1.0
+
+#: What tells of one project: three that say much the same of themselves claim nothing together.
+_OF_ITSELF = frozenset({StatementKind.FACT, StatementKind.COMMAND, StatementKind.EXAMPLE})
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Pool:
+    """Insights of a cluster that have earned together what none of them has alone.
+
+    Attributes:
+        voice: whose words they are given: what most voices say, of those the shortest.
+        members: those that make one claim with it, itself among them, in order.
+
+    """
+
+    voice: str
+    members: tuple[str, ...]
+
+
+def said(connection: Connection, ids: Collection[str]) -> dict[str, list[Spoken]]:
+    """Return insights with the texts that count for them, each itself the first."""
+    counting = insights.followers(connection, ids)
+    texts = insight_evidence.by_id(connection, {*ids, *counting})
+    found = {each: [texts[each]] for each in sorted(ids) if each in texts}
+    for text, lead in sorted(counting.items()):
+        if lead in found:
+            found[lead].append(texts[text])
+    return found
+
+
+def load_pools(
+    grouped: Iterable[tuple[str, Sequence[str]]],
+    texts: Mapping[str, Sequence[Spoken]],
+    scales: Scales,
+    *,
+    rows: Mapping[str, Matrix],
+    lexicon: Lexicon | None = None,
+) -> list[Pool]:
+    """Return what clusters, given as medoid and members, have earned together.
+
+    Nothing where one of them has earned it alone: it speaks for itself. What contradicts the medoid
+    or whose words are given out, or differs from it in a number, a name or its place, does not
+    count, nor does what is not near it, what only one person may read, what a person turned down
+    or has to look at first, and what asks nothing. `rows` are their vectors.
+    """
+    found = []
+    for medoid, members in grouped:
+        some = [each for each in members if each in texts and _may_join(texts[each], scales)]
+        if medoid not in some or any(evidence.has_earned(texts[each], scales) for each in some):
+            continue
+        about = _alike(medoid, some, texts, rows=rows, lexicon=lexicon)
+        voice = min(about, key=lambda each: _place(texts[each]))
+        one = _alike(voice, about, texts, rows=rows, lexicon=lexicon)
+        others = [text for each in one if each != voice for text in texts[each]]
+        if others and evidence.has_earned([*texts[voice], *others], scales):
+            found.append(Pool(voice, tuple(sorted(one))))
+    return sorted(found)
+
+
+def _alike(
+    middle: str,
+    some: Iterable[str],
+    texts: Mapping[str, Sequence[Spoken]],
+    *,
+    rows: Mapping[str, Matrix],
+    lexicon: Lexicon | None,
+) -> list[str]:
+    """Return those of some insights that make one claim with another, itself among them."""
+    first = texts[middle][0]
+    return [
+        each
+        for each in some
+        if _is_near(middle, each, rows) and agree(first, texts[each][0], lexicon=lexicon)
+    ]
+
+
+def _place(texts: Sequence[Spoken]) -> tuple[int, int, str]:
+    """Return where an insight stands among those whose words may be given out, the first first.
+
+    What most voices say, then the shortest: any number of wordings of one project surround the
+    middle of a cluster, and what one of them adds, no other project says.
+    """
+    voices = set[str]().union(*(each.voices for each in texts))
+    return -len(voices), len(texts[0].content), texts[0].id
+
+
+def agree(left: Spoken, right: Spoken, *, lexicon: Lexicon | None = None) -> bool:
+    """Tell whether two texts that are near each other may count as one claim.
+
+    Polarity before likeness: they neither contradict each other nor differ in a number, a name, a
+    switch or the place where they hold. Of a script that no model knows, the letters count.
+    """
+    if left.granularity is not right.granularity:
+        return False
+    if left.id == right.id:
+        return True
+    if left.granularity is Granularity.SECTION:
+        return opposition(*sorted((left.content, right.content))) is None
+    found = contradiction.judge(left.claim, right.claim, cosine=_EQUAL, lexicon=lexicon)
+    return found.relation is Relation.SAME
+
+
+def _is_near(medoid: str, other: str, rows: Mapping[str, Matrix]) -> bool:
+    """Tell whether an insight is near enough to its medoid to say what it says."""
+    known = medoid in rows and other in rows
+    return known and cosine(rows[medoid], rows[other]) >= TOGETHER
+
+
+def _may_join(texts: Sequence[Spoken], scales: Scales) -> bool:
+    """Tell whether an insight may speak for others of its cluster."""
+    first = texts[0]
+    return (
+        first.is_live
+        and first.kind not in _OF_ITSELF
+        and first.id not in scales.contradicted
+        and not is_boilerplate(first.content)
+        and not all(each.is_private for each in texts)
+        and wary(first.content) is None
+        and evidence.decision(texts, scales.decisions) is not Decision.REJECTED
+    )
+
+
+#: Insights that are read in one transaction: whoever else reads waits for it.
+AT_ONCE = 1_000
+
+#: Two insights, the lesser id first, and their cosine.
+Edges: TypeAlias = dict[tuple[str, str], float]
+
+
+@dataclass(slots=True)
+class Gathered:
+    """What was found; it belongs to one run.
+
+    Attributes:
+        said: insight -> the texts that count for it, itself the first.
+        grouped: medoid and members of each cluster that one of them is in.
+        principles: the principles that come of one of them.
+        owed: principle -> what it comes of, each insight as whoever stands for it now.
+        near: pairs that are near enough to be one principle, at least one of them one already.
+        decisions: what persons said, by text.
+        kept: texts that a person decided for, where two contradicted each other.
+        revoked: principles that are given to nobody any more.
+
+    """
+
+    said: dict[str, list[Spoken]] = field(default_factory=dict)
+    grouped: dict[str, tuple[str, Sequence[str]]] = field(default_factory=dict)
+    principles: dict[str, Principle] = field(default_factory=dict)
+    owed: dict[str, list[Derivation]] = field(default_factory=dict)
+    leads: dict[str, str] = field(default_factory=dict)
+    rows: dict[str, Matrix] = field(default_factory=dict)
+    near: Edges = field(default_factory=dict)
+    decisions: Mapping[str, Decision] = field(default_factory=dict)
+    kept: Collection[str] = ()
+    revoked: Collection[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """Whom a run asks."""
+
+    records: Records
+    neighbours: Neighbours
+    threads: Threads
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What one transaction found about some insights, and who is connected with them."""
+
+    said: dict[str, list[Spoken]]
+    grouped: dict[str, tuple[str, Sequence[str]]]
+    owed: dict[str, list[Derivation]]
+    principles: dict[str, Principle]
+    rows: dict[str, Matrix]
+    leads: dict[str, str]
+
+    @property
+    def next(self) -> set[str]:
+        """The insights that stand next to them."""
+        members = {each for _, some in self.grouped.values() for each in some}
+        made_of = {each.insight_id for some in self.owed.values() for each in some}
+        return {self.leads.get(each, each) for each in members | made_of}
+
+
+async def everything(records: Records, *, confidence: float) -> set[str]:
+    """Return every insight that may have earned something, or that a principle comes of."""
+    return await records.read(lambda c: _everything(c, confidence))
+
+
+async def gather(tools: Tools, seeds: Collection[str], *, dedup: float) -> Gathered:
+    """Return what was gathered from some insights on; `dedup` is the cosine of what is near."""
+    found = Gathered()
+    if not seeds:
+        return found
+    read = tools.records.read
+    others, found.decisions, found.kept, found.revoked = await read(
+        lambda c: _known(c, tools.neighbours)
+    )
+    waiting = set((await read(partial(_leads, ids=seeds))).values())
+    while waiting:
+        some = sorted(waiting)[:AT_ONCE]
+        look = await read(partial(_look, neighbours=tools.neighbours, ids=some))
+        found.said |= look.said
+        found.grouped |= look.grouped
+        found.owed |= look.owed
+        found.principles |= look.principles
+        found.rows |= look.rows
+        found.leads |= look.leads
+        near = await tools.threads.run(_near, look, others, found, dedup=dedup)
+        found.near |= near
+        waiting |= look.next | {each for edge in near for each in edge}
+        waiting -= found.said.keys() | set(some)
+    return found
+
+
+def _everything(connection: Connection, confidence: float) -> set[str]:
+    """Return the insights that are worth a look: sure enough, approved, clustered, or derived."""
+    sure = insight_evidence.sure(connection, confidence)
+    approved = reviews.decisions(connection)
+    return {
+        *sure,
+        *approved,
+        *contradictions.everybody(connection),
+        *principles.derived(connection),
+    }
+
+
+def _known(
+    connection: Connection, neighbours: Neighbours
+) -> tuple[Rows, Mapping[str, Decision], set[str], set[str]]:
+    """Return the vectors of what is a principle already, and what persons have said."""
+    made = principles.derived(connection)
+    leads = set(_leads(connection, ids=made).values())
+    rows = neighbours.rows(connection, insight_evidence.said_among(connection, leads))
+    items = sorted(rows)
+    matrix = np.stack([rows[each] for each in items]) if items else np.zeros((0, 1), np.float32)
+    return (
+        Rows(items, matrix, np.arange(len(items))),
+        reviews.decisions(connection),
+        contradictions.kept(connection),
+        reviews.principles(connection),
+    )
+
+
+def _leads(connection: Connection, *, ids: Collection[str]) -> dict[str, str]:
+    """Return who stands for each of those texts now."""
+    return {**{each: each for each in ids}, **insights.representatives(connection, ids)}
+
+
+def _look(connection: Connection, *, neighbours: Neighbours, ids: Sequence[str]) -> _Look:
+    """Return what is known about some insights that stand for themselves."""
+    names = set(contradictions.load_clusters(connection, ids).values())
+    grouped: dict[str, tuple[str, Sequence[str]]] = {
+        each.id: (each.medoid_id, each.members) for each in contradictions.some(connection, names)
+    }
+    made = principles.coming_of(connection, ids)
+    owed = principles.load_derivations(connection, made)
+    concerned = {each.insight_id for some in owed.values() for each in some}
+    return _Look(
+        said=said(connection, ids),
+        grouped=grouped,
+        owed=owed,
+        principles=principles.by_ids(connection, made),
+        rows=neighbours.rows(connection, insight_evidence.said_among(connection, ids)),
+        leads=_leads(connection, ids=concerned),
+    )
+
+
+def _near(look: _Look, others: Rows, found: Gathered, *, dedup: float) -> Edges:
+    """Return the pairs that are near enough, of those insights and all others (on a thread)."""
+    names = sorted(look.rows)
+    if not names:
+        return {}
+    asked = np.stack([look.rows[each] for each in names])
+    inside = sorted(found.rows)
+    own = Rows(inside, np.stack([found.rows[each] for each in inside]), np.arange(len(inside)))
+    edges: Edges = {}
+    parts = tuple(each for each in (own, others) if len(each.items))
+    for name, near in zip(names, Texts(parts).near(asked, dedup), strict=True):
+        for other, likeness in near:
+            if other != name:
+                edges[min(name, other), max(name, other)] = likeness
+    return edges
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What is one principle.
+
+    Attributes:
+        voice: the insight whose words it has; of one that keeps its own, who speaks for it most.
+        members: the insights it comes of, in order.
+        is_earned: whether they have earned it as things are now.
+        keeps: the principle whose words it has, where that is no insight's.
+
+    """
+
+    voice: str
+    members: tuple[str, ...]
+    origin: Origin = Origin.SINGLE
+    is_earned: bool = True
+    keeps: str = ""
+
+    @property
+    def key(self) -> str:
+        """What no two units share."""
+        return self.keeps or self.voice
+
+
+def scales(found: Gathered, thresholds: Thresholds, now: int) -> Scales:
+    """Return by what is told who has earned it; `now` is in UTC microseconds."""
+    against = {lead for lead, texts in found.said.items() if texts[0].status == "contradicted"}
+    return Scales(now, thresholds, against, (), found.decisions)
+
+
+def units(
+    found: Gathered,
+    scales: Scales,
+    *,
+    lexicon: Lexicon | None = None,
+    assumed: Collection[str] = (),
+) -> list[Unit]:
+    """Return what is to be a principle, each once, in order (on a thread).
+
+    `assumed` are insights of which it is supposed that they had earned it.
+    """
+    earned = _earned(found, scales, lexicon, assumed)
+    covered = {each for unit in earned for each in unit.members}
+    made = [*earned, *_staying(found, scales, covered)]
+    return _folded(found, made, lexicon)
+
+
+def _earned(
+    found: Gathered, scales: Scales, lexicon: Lexicon | None, assumed: Collection[str]
+) -> list[Unit]:
+    """Return what has earned it, alone or in a cluster."""
+    alone = {
+        lead
+        for lead, texts in found.said.items()
+        if lead in assumed or evidence.has_earned(texts, scales)
+    }
+    grouped = [each for each in found.grouped.values() if alone.isdisjoint(each[1])]
+    pools = load_pools(grouped, found.said, scales, rows=found.rows, lexicon=lexicon)
+    singles = [Unit(each, (each,)) for each in sorted(alone)]
+    return [*singles, *(Unit(each.voice, each.members, Origin.CLUSTER) for each in pools)]
+
+
+def _staying(found: Gathered, scales: Scales, covered: set[str]) -> list[Unit]:
+    """Return the principles of which nothing has earned it now, as what they are without that."""
+    stays = []
+    for name, principle in sorted(found.principles.items()):
+        members = _members(found, name)
+        if name in found.revoked:
+            stays.append(Unit(_voice(found, principle), members, principle.origin, keeps=name))
+        elif principle.origin is Origin.SYNTHESIS:
+            if members and covered.isdisjoint(members) and wary(principle.content) is None:
+                voice = found.leads[found.owed[name][0].insight_id]
+                unit = Unit(voice, members, principle.origin, is_earned=False, keeps=name)
+                stays.append(unit)
+        else:
+            voice = _voice(found, principle)
+            if voice not in covered and _may_stay(found.said[voice], scales):
+                stays.append(Unit(voice, (voice,), is_earned=False))
+    return list({each.key: each for each in stays}.values())
+
+
+def _folded(found: Gathered, made: Sequence[Unit], lexicon: Lexicon | None) -> list[Unit]:
+    """Return units of which no two are the same: what says nearly the same counts for one.
+
+    What was taken back leads, so that nothing like it is given out; then what has earned it; then
+    what most voices say. What stays without having earned it counts for nothing but itself.
+    """
+    by_key = {each.key: each for each in made}
+    order = sorted(by_key, key=lambda key: _order(found, by_key[key]))
+    leads = leaders(order, _alike_units(found, made, lexicon))
+    folded: dict[str, set[str]] = {lead: set(by_key[lead].members) for lead in leads.values()}
+    for key, lead in leads.items():
+        if by_key[key].is_earned:
+            folded[lead].update(by_key[key].members)
+    return [replace(by_key[lead], members=tuple(sorted(folded[lead]))) for lead in sorted(folded)]
+
+
+def _order(found: Gathered, unit: Unit) -> tuple[bool, bool, int, int, str]:
+    """Return what units are sorted by, the one that leads first."""
+    texts = found.said[unit.voice]
+    voices = set[str]().union(*(each.voices for each in texts))
+    paths = set[str]().union(*(each.paths for each in texts))
+    is_revoked = unit.keeps in found.revoked
+    return not is_revoked, not unit.is_earned, -len(voices), -len(paths), unit.key
+
+
+def _alike_units(
+    found: Gathered, made: Sequence[Unit], lexicon: Lexicon | None
+) -> dict[str, set[str]]:
+    """Return which units are one: near and not at odds, or made of the same insight."""
+    alike: dict[str, set[str]] = {}
+    speaking: dict[str, list[str]] = {}
+    for unit in made:
+        speaking.setdefault(unit.voice, []).append(unit.key)
+    for one, other in found.near:
+        if one in speaking and other in speaking and _agree(found, one, other, lexicon):
+            _join(alike, [*speaking[one], *speaking[other]])
+    for unit in made:
+        if unit.keeps in found.revoked:
+            _join(alike, [unit.key, *_sharing(made, unit)])
+    for keys in speaking.values():
+        _join(alike, keys)
+    return alike
+
+
+def _sharing(made: Iterable[Unit], unit: Unit) -> list[str]:
+    """Return the units that share an insight with one."""
+    inside = set(unit.members)
+    return [each.key for each in made if not inside.isdisjoint(each.members)]
+
+
+def _agree(found: Gathered, one: str, other: str, lexicon: Lexicon | None) -> bool:
+    """Tell whether the texts of two insights may be one principle."""
+    return agree(found.said[one][0], found.said[other][0], lexicon=lexicon)
+
+
+def _join(alike: dict[str, set[str]], keys: Sequence[str]) -> None:
+    """Note that the first is like each of the others, both ways."""
+    for one in keys:
+        for other in keys:
+            if one != other:
+                alike.setdefault(one, set()).add(other)
+
+
+def _members(found: Gathered, principle_id: str) -> tuple[str, ...]:
+    """Return what a principle comes of, as it stands now."""
+    owed = found.owed[principle_id]
+    return tuple(sorted({found.leads.get(each.insight_id, each.insight_id) for each in owed}))
+
+
+def _voice(found: Gathered, principle: Principle) -> str:
+    """Return the insight whose words a principle has, or whoever it owes most to."""
+    owed = [found.leads.get(each.insight_id, each.insight_id) for each in found.owed[principle.id]]
+    for lead in owed:
+        if any(text.content_hash == principle.content_hash for text in found.said[lead]):
+            return lead
+    return owed[0]
+
+
+def _may_stay(texts: Sequence[Spoken], scales: Scales) -> bool:
+    """Tell whether what is a principle may be one still: nobody has turned it down."""
+    said = evidence.decision(texts, scales.decisions)
+    if said is Decision.REJECTED:
+        return False
+    return said is Decision.APPROVED or wary(texts[0].content) is None
+
+
+#: Tags of a principle.
+TAGS = 5
+
+#: Wordings that an elaboration quotes, and letters of each.
+QUOTED, LETTERS = 5, 300
+
+#: Numbers nearer to each other than this are one.
+_CLOSE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Formed:
+    """One principle as it is to be.
+
+    Attributes:
+        voice: the insight whose words it has.
+        replaces: principles that it takes the place of: they had other words.
+        is_new: whether no principle had its words.
+        is_changed: whether anything of it is other than it is written.
+
+    """
+
+    principle: Principle
+    derivations: tuple[Derivation, ...]
+    voice: str
+    replaces: tuple[str, ...] = ()
+    is_new: bool = True
+    is_changed: bool = True
+
+
+def formed(unit: Unit, found: Gathered, now: int, *, words: Principle | None = None) -> Formed:
+    """Return the principle that a unit is; `words` has them where no insight does.
+
+    On a thread; `now` is in UTC microseconds.
+    """
+    kept = found.principles[unit.keeps] if unit.keeps else words
+    made = _made(unit, found, now, kept)
+    if unit.keeps in found.revoked:
+        made = found.principles[unit.keeps]
+    owes = tuple(_owes(unit, found, made.id))
+    before = found.principles.get(made.id)
+    return Formed(
+        principle=made,
+        derivations=owes,
+        voice=unit.voice,
+        replaces=tuple(sorted(_family(unit, found) - {made.id})),
+        is_new=before is None,
+        is_changed=before is None or not (_same(before, made) and _owed(found, made.id, owes)),
+    )
+
+
+def _made(unit: Unit, found: Gathered, now: int, kept: Principle | None) -> Principle:
+    """Return a unit as a principle."""
+    voice = found.said[unit.voice][0]
+    texts = [text for member in unit.members for text in found.said[member]]
+    seen = evidence.evidence(texts, contradicted=voice.status == "contradicted")
+    is_said = any(each.paths for each in texts)
+    sure = confidence(seen, now) if is_said else 0.0
+    good = _quality(unit, found, texts)
+    digest = kept.content_hash if kept else voice.content_hash
+    since = [found.principles[name].created_at for name in _family(unit, found)]
+    return Principle(
+        id=principle_id(digest),
+        content=kept.content if kept else voice.content,
+        content_hash=digest,
+        elaboration=_elaboration(unit, found, texts, kept),
+        category=_category(found, unit.voice),
+        tags=_tags(voice, texts),
+        domains=tuple(sorted({each.domain for each in texts if each.domain and each.paths})),
+        confidence=sure,
+        quality=good,
+        rank=rank(sure, seen.observations, quality=good),
+        status=PrincipleStatus.ACTIVE,
+        origin=unit.origin,
+        text_hash=kept.text_hash if kept else voice.text_hash,
+        created_at=min(since, default=now),
+    )
+
+
+def _family(unit: Unit, found: Gathered) -> set[str]:
+    """Return the principles that came of what a unit comes of, but those that were taken back."""
+    inside = set(unit.members)
+    return {
+        name
+        for name, owed in found.owed.items()
+        if name in found.principles
+        and name not in found.revoked
+        and not inside.isdisjoint(found.leads.get(each.insight_id, "") for each in owed)
+    }
+
+
+def _category(found: Gathered, voice: str) -> PrincipleCategory:
+    """Return what kind of lesson it is: a moral, where a person decided for it against another."""
+    texts = found.said[voice]
+    if any(each.id in found.kept for each in texts):
+        return PrincipleCategory.MORAL
+    return BECOMES[Category(texts[0].category)]
+
+
+def _quality(unit: Unit, found: Gathered, texts: Sequence[Spoken]) -> float:
+    """Return how good the sources are."""
+    said = evidence.decision(found.said[unit.voice], found.decisions)
+    return quality(
+        set[str]().union(*(each.trusts for each in texts)),
+        len(set[str]().union(*(each.voices for each in texts))),
+        is_approved=said is Decision.APPROVED,
+    )
+
+
+def _tags(voice: Spoken, texts: Iterable[Spoken]) -> tuple[str, ...]:
+    """Return the tags of the voice, and then those of the others."""
+    others = sorted({tag for each in texts for tag in each.tags})
+    return tuple(dict.fromkeys([*voice.tags, *others]))[:TAGS]
+
+
+def _elaboration(
+    unit: Unit, found: Gathered, texts: Sequence[Spoken], kept: Principle | None
+) -> str | None:
+    """Return the other words in which files say it, quoted; None where there are no others."""
+    own = kept.content if kept else found.said[unit.voice][0].content
+    ranked = sorted(
+        (each for each in texts if each.paths and each.content != own),
+        key=lambda each: (-len(each.paths), each.id),
+    )
+    said = list(dict.fromkeys(_quoted(each.content) for each in ranked))
+    if not said:
+        return None
+    more = f"; and in {len(said) - QUOTED} other ways" if len(said) > QUOTED else ""
+    how = "Made of" if unit.origin is Origin.SYNTHESIS else "Also said"
+    return f"{how}: {'; '.join(said[:QUOTED])}{more}"
+
+
+def _quoted(text: str) -> str:
+    """Return a text on one line, in quotation marks, cut where it is long."""
+    one = " ".join(text.split())
+    cut = one if len(one) <= LETTERS else f"{one[: LETTERS - 1]}\u2026"
+    return f'"{cut}"'
+
+
+def _owes(unit: Unit, found: Gathered, name: str) -> Iterable[Derivation]:
+    """Yield what a principle owes to each insight: its share of the observations."""
+    seen = {
+        each: evidence.evidence(found.said[each], contradicted=False).observations
+        for each in unit.members
+    }
+    total = sum(seen.values())
+    for each in unit.members:
+        yield Derivation(name, each, seen[each] / total if total else 1 / len(seen))
+
+
+def _same(before: Principle, made: Principle) -> bool:
+    """Tell whether a principle says of itself what it said before."""
+    plain = replace(
+        made,
+        rank=before.rank,
+        status=before.status,
+        created_at=before.created_at,
+        confidence=before.confidence,
+        quality=before.quality,
+    )
+    moved = max(abs(before.confidence - made.confidence), abs(before.quality - made.quality))
+    return plain == before and moved <= _CLOSE
+
+
+def _owed(found: Gathered, name: str, owes: Sequence[Derivation]) -> bool:
+    """Tell whether a principle comes of what it came of."""
+    before = {each.insight_id: each.weight for each in found.owed.get(name, ())}
+    now = {each.insight_id: each.weight for each in owes}
+    return before.keys() == now.keys() and all(
+        abs(before[each] - now[each]) <= _CLOSE for each in now
+    )

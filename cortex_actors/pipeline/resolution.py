@@ -1,0 +1,595 @@
+"""Resolving: one file brought up to date, or why it was left as it is.
+
+Whatever a human saves meanwhile counts: the section is made for what he says, so that it is made
+anew when he has changed that before it could be written. What cannot be written is an outcome and
+no crash; nothing is touched then.
+
+What a resolution leaves behind: its row in the audit, and how the file stands now.
+
+Coming back: what was taken back stands in older sections, and an undo would bring one of these.
+
+A write that took poison out is a write like any other; undoing it would put the poison in again,
+and nobody would know, because what stood in an older section is no longer told by principle.
+
+Assignment: one file to be brought up to date, for whom, and what it is compared with.
+
+Drafting: a file as it is to be, made of the file as it is and the text of our section.
+
+Pure, so that it can be made anew for each base that a human saves meanwhile. Nothing outside the
+section changes, but for what a human wrote inside it and wants kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import posixpath
+import re
+from dataclasses import dataclass, replace
+from difflib import unified_diff
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from cortex_actors.clock import ulid
+from cortex_actors.domain.event import ResolutionComplete
+from cortex_actors.domain.principle import Edits, Ending, Given, Resolved
+from cortex_actors.domain.project import Decision
+from cortex_actors.errors import BadInput, CortexError, Refused, WriteFailed
+from cortex_actors.files.journal import State
+from cortex_actors.pipeline.section import Section, placed
+from cortex_actors.pipeline.selection import Chooser, Offer, Shared, read
+from cortex_actors.refusals import EditedSection, KeepsChanging, Missing, NotWritten
+from cortex_actors.render import fence, section
+from cortex_actors.render.fence import moved_out
+from cortex_actors.render.section import neutral
+from cortex_actors.render.targets import PLACES
+from cortex_actors.storage import principles, projects, resolutions, reviews
+from cortex_actors.storage.resolutions import Resolution
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from concurrent.futures import Executor
+
+    from cortex_actors.domain.principle import Wish
+    from cortex_actors.domain.project import Project
+    from cortex_actors.files.journal import Entry
+    from cortex_actors.files.writer import FileWriter, WriteTarget
+    from cortex_actors.pipeline.likeness import Embedding
+    from cortex_actors.pipeline.section import Maker
+    from cortex_actors.render.section import Formatter
+    from cortex_actors.render.targets import Present, Target
+    from cortex_actors.storage.ledger.actor import Connection
+
+
+#: The agent whose reader sees none of the files that a principle may stand in already.
+APART = "chatgpt"
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """One file in hand.
+
+    Attributes:
+        target: the file, from the project's root; None for text that belongs in none.
+        present: the instruction files at the root, as they were when the wish was looked at.
+        embed: makes the vectors, shared by the files of one wish; None for whoever makes all.
+
+    """
+
+    project: Project
+    formatter: Formatter
+    target: Target | None
+    wish: Wish
+    present: Sequence[Present] = ()
+    embed: Embedding | None = None
+
+    @property
+    def path(self) -> str:
+        """The file's absolute path; "" without a file."""
+        return "" if self.target is None else posixpath.join(self.project.root, self.target.path)
+
+    @property
+    def place(self) -> str | None:
+        """Where the file lies that an agent reads, written or not; None where there is none."""
+        there = [each.path for each in self.present if each.path in self.formatter.places]
+        if self.target is not None:
+            return self.path
+        return posixpath.join(self.project.root, there[0]) if there else None
+
+    def base(self, data: bytes | None) -> bytes:
+        """Return what a section is put into: the file, or what a new one begins with."""
+        if data is None:
+            return b"" if self.target is None else self.target.fresh or b""
+        return data
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the file is to be made."""
+        return self.target is not None and self.target.fresh is not None
+
+    def texts(self, data: bytes) -> dict[str, bytes]:
+        """Return what the principles are compared with: path from the root -> bytes.
+
+        That is the file itself. Where no human has said anything in it, it is the project's other
+        files: they tell what it is about.
+        """
+        own = self._own
+        return {own: data} if own and self._is_human(data) else self._around()
+
+    def others(self, data: bytes) -> dict[str, bytes]:
+        """Return what may contradict the principles, too, as `texts`: the project's other files."""
+        own = self.texts(data)
+        return {path: text for path, text in self._around().items() if path not in own}
+
+    @property
+    def _own(self) -> str:
+        """The path of the file itself, from the root; "" for a reader of no file."""
+        if self.target is not None:
+            return self.target.path
+        place = None if self.wish.agent == APART else self.place
+        return "" if place is None else posixpath.relpath(place, self.project.root)
+
+    def _around(self) -> dict[str, bytes]:
+        """Return the project's other files in which a human says something."""
+        some = [each for each in self.present if each.path in PLACES and each.path != self._own]
+        return {each.path: each.data for each in some if self._is_human(each.data)}
+
+    def _is_human(self, data: bytes) -> bool:
+        """Tell whether a human has said anything in a file."""
+        try:
+            said = fence.removed(data)
+        except CortexError:
+            return True
+        tops = {each.top.strip() for each in section.FORMATTERS}
+        return said.decode("utf-8", "replace").strip() not in tops | {""}
+
+
+#: Lines of a diff around what differs.
+AROUND = 2
+
+#: Bytes that are no UTF-8 are written out where they are only looked at.
+_WRITTEN_OUT = "backslashreplace"
+
+
+def drafted(
+    data: bytes, body: str, *, ours: str, path: str, edits: Edits | None, adopt: bool = False
+) -> bytes:
+    """Return a file with our section saying `body`, or without one where that is nothing.
+
+    `ours` is what we wrote there the last time; `edits` says what becomes of what a human wrote
+    inside it since, and `adopt` lets a section without marks be replaced. Raises what
+    `fence.splice` raises.
+    """
+    text = body.encode()
+    standing = fence.find(data, path=path)
+    is_edited = standing is not None and not standing.intact
+    if is_edited and edits is None:
+        raise EditedSection.of(path)
+    if is_edited and edits is Edits.KEEP:
+        data = moved_out(data, (ours or body).encode(), path=path)
+    if text:
+        return fence.splice(data, text, adopt=adopt, discard=is_edited, path=path)
+    return data if standing is None else fence.removed(data, path=path)
+
+
+def edited(data: bytes, ours: str, *, path: str) -> str:
+    """Return what a human changed inside our section, as a diff; "" where nobody can tell."""
+    standing = fence.find(data, path=path)
+    if standing is None or not ours:
+        return ""
+    return _differing(ours, shown(standing.body), "as cortex wrote it", "as it is now")
+
+
+def difference(before: bytes | None, after: bytes, *, path: str) -> str:
+    """Return what would change in a file, as a diff; "" where nothing does."""
+    return _differing(shown(before or b""), shown(after), path if before is not None else "-", path)
+
+
+def shown(data: bytes) -> str:
+    """Return a file's bytes as text that can travel."""
+    return data.decode("utf-8", _WRITTEN_OUT).removeprefix("\ufeff")
+
+
+def _differing(before: str, after: str, one: str, other: str) -> str:
+    """Return the unified diff of two texts."""
+    found = unified_diff(before.splitlines(), after.splitlines(), one, other, n=AROUND, lineterm="")
+    return "\n".join(found)
+
+
+T = TypeVar("T")
+
+#: Makes a file as it is to be of the file as it is.
+Make: TypeAlias = "Callable[[bytes], bytes]"
+
+#: Times that a section is made anew because somebody saved before it could be written.
+TRIES = 4
+
+
+class Moved(Exception):
+    """The human's part of a file is another one than the section was made for."""
+
+
+class Absent(Exception):
+    """A file in which a section was to be brought up to date has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What came of a file, what it was made of, and for which revision of the human's part.
+
+    Attributes:
+        is_edited: what stands between the marks now is not as we wrote it.
+        is_absent: nothing stands there, and nobody asked for it: what we wrote last stays known, as
+            the section may come back (with another branch, say).
+
+    """
+
+    resolved: Resolved
+    section: Section | None = None
+    revision: str = ""
+    is_edited: bool = False
+    is_absent: bool = False
+
+
+class Resolving:
+    """Brings files up to date, one a call; several calls may be under way at once."""
+
+    def __init__(
+        self, writer: FileWriter, maker: Maker, *, embed: Embedding, threads: Executor
+    ) -> None:
+        """Remember whom to ask; texts are read and compared on those threads."""
+        self.writer = writer
+        self._maker = maker
+        self._embed = embed
+        self._threads = threads
+
+    async def resolve(
+        self, job: Assignment, offer: Offer, *, target: WriteTarget, ours: str = ""
+    ) -> Done:
+        """Return what came of a file; `ours` is the section as we wrote it the last time.
+
+        Raises nothing but what the ledger raises: whatever keeps a file from being written is said
+        in what is returned.
+        """
+        seen: list[bytes] = []
+        try:
+            if job.target is None or job.wish.text_only:
+                return self._told(job, await self._section(job, await self._text(job), offer))
+            for _ in range(TRIES):
+                data = await self.writer.read(target)
+                if data is None and not target.create:
+                    raise Absent if job.wish.refresh else Missing.of(job.path)
+                seen.append(data or b"")
+                section = await self._section(job, job.base(data), offer)
+                if data is None and not section.body:
+                    return _unmade(job, section)
+                make = _maker(job, section, ours)
+                try:
+                    if job.wish.dry_run:
+                        return await self._previewed(job, section, make, data=data)
+                    return await self._written(job, section, make, target=target)
+                except Moved:
+                    continue
+            raise KeepsChanging.of(job.path, tries=TRIES)
+        except Absent:
+            told = Resolved(job.path, job.formatter.name, Ending.UNCHANGED)
+            return Done(told, is_absent=True)
+        except EditedSection as error:
+            # Nothing but a section that was read can be an edited one.
+            return await self.run(partial(self._edited, job, error, data=seen[-1], ours=ours))
+        except (NotWritten, WriteFailed, BadInput) as error:
+            return _refused(job, error)
+
+    async def undo(
+        self, job: Assignment, *, target: WriteTarget, standing: Sequence[Given] = ()
+    ) -> Done:
+        """Take the newest write into a file back; of the bullets `standing` those stay that do.
+
+        Raises refusals.
+        """
+        found = await self.writer.undo(target)
+        after = found.after or b""
+        fenced = await self.run(partial(fence.find, after, path=job.path))
+        body = "" if fenced is None else fenced.body.decode("utf-8", "replace")
+        lines = set(body.split("\n"))
+        left = tuple(each for each in standing if each.text in lines)
+        revision = await self.run(partial(fence.revision, after))
+        section = Section(body, revision, "", left, 0, {"undone": 1})
+        diff = await self.run(partial(difference, found.before, after, path=job.path))
+        done = _done(job, section, Ending.WRITTEN, diff=diff)
+        return replace(done, is_edited=fenced is not None and not fenced.intact)
+
+    def shared(self) -> Embedding:
+        """Return who makes the vectors of the files of one wish."""
+        return Shared(self._embed)
+
+    async def _written(
+        self, job: Assignment, section: Section, make: Make, *, target: WriteTarget
+    ) -> Done:
+        """Write a section; raises `Moved`, and whatever keeps the file from being written."""
+        found = await self.writer.write(target, make)
+        ending = Ending.WRITTEN if found.changed else Ending.UNCHANGED
+        before, after = found.before, found.after or b""
+        diff = await self.run(partial(difference, before, after, path=job.path))
+        return _done(job, section, ending, diff=diff)
+
+    async def _previewed(
+        self, job: Assignment, section: Section, make: Make, *, data: bytes | None
+    ) -> Done:
+        """Return what writing a section would change; raises what making the new file raises."""
+        after = await self.run(partial(make, data or b""))
+        diff = await self.run(partial(difference, data, after, path=job.path))
+        return _done(job, section, Ending.SHOWN, diff=diff)
+
+    def _told(self, job: Assignment, section: Section) -> Done:
+        """Return a section that nobody wants written."""
+        return _done(job, section, Ending.SHOWN, diff="")
+
+    def _edited(self, job: Assignment, error: EditedSection, *, data: bytes, ours: str) -> Done:
+        """Return what a human changed inside our section. Blocks."""
+        diff = edited(data, ours, path=job.path)
+        told = Resolved(job.path, job.formatter.name, Ending.EDITED, str(error), error.code, diff)
+        return Done(told, revision=fence.revision(data))
+
+    async def _text(self, job: Assignment) -> bytes:
+        """Return what stands in the file of an agent, for whom only text is wanted."""
+        path = job.place
+        return (b"" if path is None else await self.run(partial(read, path))) or b""
+
+    async def _section(self, job: Assignment, data: bytes, offer: Offer) -> Section:
+        """Return what a file is to be given; raises `BadInput` for what is no text."""
+        maker = self._maker
+        page = await self.run(partial(maker.page, job, data))
+        found = await placed(page, job.embed or self._embed, model=maker.model)
+        inputs = await self.run(partial(maker.inputs, job, data, offer))
+        chooser = Chooser(
+            maker.settings,
+            maker.ruling.limits,
+            maker.ruling.relations().lexicon,
+            repeats=job.formatter.name == APART,
+        )
+        allowed, waiting = offer, Offer()
+        # A dry run shows what waits for a person as well; a text that leaves us holds none of it.
+        if not maker.settings.unapproved and (job.wish.text_only or not job.wish.dry_run):
+            allowed, waiting = offer.parted(job.project.id)
+        choice = await self.run(partial(chooser.choose, allowed, found))
+        if waiting.principles:
+            count = await self.run(partial(chooser.count, waiting, found))
+            choice = replace(choice, waiting=count)
+        if page.embedded and not found.vectors:
+            inputs = ""
+        revision = await self.run(partial(fence.revision, data))
+        return await self.run(
+            partial(maker.make, job, choice, offer=offer, revision=revision, inputs=inputs)
+        )
+
+    async def run(self, call: Callable[[], T]) -> T:
+        """Run what takes a while, or may hang on a disk, on a thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+
+
+def _maker(job: Assignment, section: Section, ours: str) -> Make:
+    """Return what makes a file as it is to be of the file as it is; it raises `Moved`, `Absent`."""
+
+    def make(data: bytes) -> bytes:
+        base, wish = data or job.base(None), job.wish
+        if wish.refresh and not fence.stands(base, path=job.path):
+            raise Absent
+        if fence.revision(base) != section.revision:
+            raise Moved
+        return drafted(
+            base, section.body, ours=ours, path=job.path, edits=wish.edits, adopt=wish.adopt
+        )
+
+    return make
+
+
+def _done(job: Assignment, section: Section, ending: Ending, *, diff: str) -> Done:
+    """Return what came of a file whose section was made."""
+    told = Resolved(
+        job.path,
+        job.formatter.name,
+        ending,
+        diff=diff,
+        section=section.body,
+        bullets=section.bullets,
+        tokens=section.tokens,
+        counts=section.counts,
+    )
+    return Done(told, section, section.revision)
+
+
+def _unmade(job: Assignment, section: Section) -> Done:
+    """Return that a file is not made: it would say nothing."""
+    ending = Ending.SHOWN if job.wish.dry_run else Ending.UNCHANGED
+    return _done(job, section, ending, diff="")
+
+
+def _refused(job: Assignment, error: CortexError) -> Done:
+    """Return why a file was left as it is."""
+    code = error.code if isinstance(error, NotWritten) else "unreadable"
+    return Done(Resolved(job.path, job.formatter.name, Ending.REFUSED, str(error), code))
+
+
+#: Refusals that time mends: what they kept from being written is tried again unasked.
+PASSING = frozenset("being-saved being-written editor git-lock keeps-changing moved torn".split())
+
+#: How a run ended that ended like this.
+_STATES = {
+    Ending.WRITTEN: "completed",
+    Ending.SHOWN: "completed",
+    Ending.UNCHANGED: "unchanged",
+    Ending.EDITED: projects.FAILED,
+    Ending.REFUSED: projects.FAILED,
+}
+
+#: What the audit calls the actor.
+KIND = "resolver"
+
+#: Of the counts: that a write was taken back.
+UNDONE = "undone"
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A resolution that has ended; nothing of it is in the ledger before `write`.
+
+    A crash before that leaves a file that is whole, and the same resolution finds nothing to do.
+    """
+
+    run: projects.Run
+    resolved: Resolved | None = None
+    row: Resolution | None = None
+
+    @property
+    def said(self) -> ResolutionComplete:
+        """What is told of it."""
+        return ResolutionComplete(self.run.id, self.run.path or "", self.run.agent or "")
+
+    def write(self, connection: Connection) -> None:
+        """Write the audit, and how the file stands now."""
+        projects.record(connection, self.run)
+        if self.row is not None and self.resolved is not None:
+            resolutions.keep(connection, self.row, self.resolved.bullets)
+
+
+def finished(
+    job: Assignment, done: Done, *, run_id: str, inputs: str, times: tuple[int, int]
+) -> Finished:
+    """Return what is kept of a resolution; where nothing was to be written, no more than the run.
+
+    `inputs` names all that it was made of.
+    """
+    found = done.resolved
+    dry = job.wish.dry_run
+    run = projects.Run(
+        id=run_id,
+        kind=KIND,
+        started_at=times[0],
+        finished_at=times[1],
+        state=_STATES[found.ending],
+        project_id=job.project.id,
+        path=found.path,
+        counts=found.counts,
+        error=found.reason,
+        agent=found.agent,
+        dry_run=dry,
+    )
+    if dry or done.is_absent:
+        return Finished(run, found)
+    row = Resolution(
+        path=found.path,
+        agent=found.agent,
+        project_id=job.project.id,
+        run_id=run_id,
+        revision=done.revision,
+        inputs="" if found.refusal in PASSING else inputs,
+        section=found.section,
+        ending=found.ending,
+        reason=found.reason,
+        resolved_at=times[1],
+    )
+    return Finished(run, found, row)
+
+
+def outdated(connection: Connection, done: Finished) -> bool:
+    """Tell whether a file that was written has a bullet that nobody may be given any more.
+
+    That of a write which was taken back may be older: it only has to be none that was taken back
+    since that was asked for.
+    """
+    found, row = done.resolved, done.row
+    if found is None or row is None or row.ending not in resolutions.STANDS:
+        return False
+    ids = {each.principle_id for each in found.bullets}
+    lost = ids - principles.still_given(connection, ids)
+    if UNDONE not in found.counts:
+        return bool(lost)
+    newest = max((each.at for each in reviews.standing(connection)), default=0)
+    return bool(lost) and newest >= done.run.started_at
+
+
+def failed(
+    path: str, agent: str, reason: str, *, at: int, project_id: str | None = None
+) -> Finished:
+    """Return what is kept of a wish that is about no file of anybody's."""
+    run = projects.Run(
+        id=f"run_{ulid(at)}",
+        kind=KIND,
+        started_at=at,
+        finished_at=at,
+        state=projects.FAILED,
+        project_id=project_id,
+        path=path,
+        error=reason,
+        agent=agent,
+    )
+    return Finished(run)
+
+
+#: What a line of a section begins with that is a principle.
+BULLET = "- "
+
+#: Before a bullet that contradicts its file, and behind one, as `formatters/section.py` has them.
+_CONFLICT = "[CONFLICT] "
+_WORTH = re.compile(r" \*\(confidence: [\d.]+, rank: [\d.]+\)\*\Z")
+
+
+def refuse(connection: Connection, path: str) -> None:
+    """Raise `Refused` where undoing the newest write would bring back what was taken back.
+
+    That is a bullet which is no principle now, in a section that is older than some revocation.
+    """
+    done = projects.of(connection, path, 2, state=State.DONE)
+    if not done or not _is_newer(connection, done):
+        return
+    lines = _bullets(done[0].before or b"")
+    texts = _texts(connection) if lines else set()
+    # Whole texts: one that was taken back may begin with, or hold, one that was not.
+    lost = [line for line in lines if _said(line) not in texts]
+    if lost:
+        message = (
+            f"refused to undo the last write into {path}: it would bring back what was taken back "
+            f"since ({lost[0][:80]}); lift that with cortex revoke --undo, or edit the file"
+        )
+        raise Refused(message)
+
+
+def known(connection: Connection, lines: Sequence[str]) -> list[Given]:
+    """Return of which principles the bullets of an older section are, as far as they are known.
+
+    Somebody may take one of these back later, too, and then asks in which files it stands.
+    """
+    every = principles.by_ids(connection, principles.ids(connection) if lines else ())
+    texts = {neutral(each.content): name for name, each in every.items()}
+    said = [(_said(line.removeprefix(BULLET)), line) for line in lines]
+    return [Given(texts[text], line) for text, line in said if text in texts]
+
+
+def _is_newer(connection: Connection, done: list[Entry]) -> bool:
+    """Tell whether something was taken back since the section was written that would come back."""
+    gone = [each.at for each in reviews.standing(connection)]
+    gone += [each.at for each in reviews.list_approvals(connection, Decision.REJECTED)]
+    written = done[1].began_at if len(done) > 1 else 0
+    return any(each >= written for each in gone)
+
+
+def _bullets(data: bytes) -> list[str]:
+    """Return the bullets of the section that a file had; none where nobody can tell."""
+    try:
+        found = fence.find(data)
+    except CortexError:
+        return []
+    body = "" if found is None else found.body.decode("utf-8", "replace")
+    return [line.removeprefix(BULLET) for line in body.split("\n") if line.startswith(BULLET)]
+
+
+def _said(line: str) -> str:
+    """Return a bullet's text without our mark before it and what it is worth behind it."""
+    return _WORTH.sub("", line.removeprefix(_CONFLICT))
+
+
+def _texts(connection: Connection) -> set[str]:
+    """Return what every principle says that nobody took back or rejected, as a section has it."""
+    ids = set(principles.ids(connection)) - reviews.principles(connection)
+    ids -= {each.principle_id for each in reviews.list_approvals(connection, Decision.REJECTED)}
+    return {neutral(each.content) for each in principles.by_ids(connection, ids).values()}

@@ -1,0 +1,558 @@
+"""Choosing: which principles a file gets, in which order, and which of them it contradicts.
+
+Of the principles nearest to the file those with the best scores that it does not say already; of
+two that contradict each other the higher ranked one. It is a function of the principles, of what a
+human says in the file and of the settings: our own section has no part in it, so that the same
+choice is made again after it was written.
+
+Bench: where a principle is compared with what a file says, statement by statement.
+
+Polarity before similarity here, too: a statement that contradicts the principle is a conflict,
+however alike the two are; one that makes the same claim says it already, however unlike they look
+to the model. Only where no statement speaks for or against it does the likeness to a whole section
+decide. What the project's other files say counts against a principle and never for it: an agent
+may read only one of them, but whoever wrote them meant the whole project.
+
+Offers: the principles that files may be given now, and the name of all that a choice depends on.
+
+A file is written anew only where that name differs from the one it was last written under, so that
+nothing happens while nothing changes.
+
+Sharing: vectors of what several files of one project are compared with, each made once.
+
+What a file says may contradict a principle in every other file of its project, so that all of them
+ask for the vectors of the same statements, and most of them at the same time.
+
+Presence: which instruction files a project has at its root, as the formatters ask for it.
+
+Nothing here is written, and nothing but regular files is opened: what else may lie there is for
+whoever writes to refuse.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import re
+import stat
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cortex_actors.domain.insight import Claim, Conflict, Relation
+from cortex_actors.errors import BadInput
+from cortex_actors.pipeline.likeness import UNEMBEDDED
+from cortex_actors.refusals import NotWritten
+from cortex_actors.render import fence
+from cortex_actors.render.targets import FOLDERS, PLACES, Present
+from cortex_actors.rules.contradiction import judge, slots
+from cortex_actors.rules.promotion import RelevanceWeights, score, share
+from cortex_actors.storage import principles, reviews
+from cortex_actors.text.markdown import MAX_BYTES, lines
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from cortex_actors.domain.insight import Judgement
+    from cortex_actors.domain.principle import Principle
+    from cortex_actors.flowsections import ResolutionSettings
+    from cortex_actors.pipeline.likeness import Embedding
+    from cortex_actors.pipeline.section import Line, Placed
+    from cortex_actors.rules.contradiction import Limits
+    from cortex_actors.storage.embeddings import Matrix
+    from cortex_actors.storage.ledger.actor import Connection
+    from cortex_actors.text.lexicon import Lexicon
+
+
+#: Letters of a word that tells what a text is about, where there are no vectors to tell it.
+_WORD = re.compile(r"\w{3,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a file, and its project, have to say about a principle.
+
+    Attributes:
+        said: why it need not be given: the file says it already; "" when it does not.
+        against: the statement that contradicts it, of the file itself if there is one.
+        why: in which way it does.
+
+    """
+
+    said: str = ""
+    against: Line | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """Statements, with what each takes a stand on, its words, and their vectors if all have one."""
+
+    lines: Sequence[Line]
+    slots: Sequence[frozenset[str]]
+    words: Sequence[frozenset[str]]
+    rows: Matrix | None
+
+    @classmethod
+    def of(cls, some: Iterable[Line], placed: Placed, lexicon: Lexicon | None) -> _Lines:
+        """Return statements of a page; an example is neither for a principle nor against it."""
+        lines = [each for each in some if not each.is_example]
+        return cls(
+            lines,
+            [slots(each.claim, lexicon=lexicon) for each in lines],
+            [_words(each.claim.text) for each in lines],
+            placed.rows([each.embedded for each in lines]),
+        )
+
+
+class Bench:
+    """Compares principles with one page; it belongs to one resolution."""
+
+    def __init__(
+        self, placed: Placed, *, limits: Limits, already_said: float, lexicon: Lexicon | None
+    ) -> None:
+        """Read what the page takes a stand on. Blocks: some ms for each hundred statements."""
+        self._own = _Lines.of(placed.page.lines, placed, lexicon)
+        self._elsewhere = _Lines.of(placed.page.elsewhere, placed, lexicon)
+        self._sections = placed.rows(placed.page.sections)
+        self._limits = limits
+        self._already_said = already_said
+        self._lexicon = lexicon
+
+    def compare(self, principle: Principle, row: Matrix | None) -> Found:
+        """Return what the page says of a principle; `row` is its vector, if it has one."""
+        found = self._of(self._own, principle, row)
+        if not found.said and found.against is None:
+            elsewhere = self._of(self._elsewhere, principle, row)
+            found = elsewhere if elsewhere.against is not None else self._within_a_section(row)
+        return found
+
+    def _of(self, lines: _Lines, principle: Principle, row: Matrix | None) -> Found:
+        """Return what statements say of a principle; the surest contradiction counts."""
+        claim, conflict = Claim(principle.content), Found()
+        best = (0.0, -1.0)
+        for line, cosine in self._worth(lines, claim, row):
+            found = self._judged(principle, claim, line, cosine)
+            if found.relation is Relation.SAME and lines is self._own:
+                return Found(said=f"the file says {line.claim.text!r}: {found.reason}")
+            weight = (found.confidence, -1.0 if cosine is None else cosine)
+            if found.contradicts and found.conflict is not Conflict.CONTEXTUAL and weight > best:
+                best, conflict = weight, Found(against=line, why=found.reason)
+        return conflict
+
+    def _judged(
+        self, principle: Principle, claim: Claim, line: Line, cosine: float | None
+    ) -> Judgement:
+        """Return what a principle and a statement are to each other."""
+        domain = line.domain if line.domain in principle.domains else None
+        thresholds = self._limits.of(domain, domain)
+        return judge(claim, line.claim, cosine=cosine, thresholds=thresholds, lexicon=self._lexicon)
+
+    def _worth(
+        self, some: _Lines, claim: Claim, row: Matrix | None
+    ) -> Iterator[tuple[Line, float | None]]:
+        """Yield the statements that may be about the same thing, with their cosines."""
+        stand, words = slots(claim, lexicon=self._lexicon), _words(claim.text)
+        if row is None or some.rows is None:
+            for line, own in zip(some.lines, some.words, strict=True):
+                if not words.isdisjoint(own):
+                    yield line, None
+            return
+        floor = self._limits.default.floor
+        cosines = _cosines(some.rows, row)
+        for line, own, cosine in zip(some.lines, some.slots, cosines, strict=True):
+            if cosine >= floor or not stand.isdisjoint(own):
+                yield line, cosine
+
+    def _within_a_section(self, row: Matrix | None) -> Found:
+        """Return whether a section as a whole is as near as one that says it."""
+        if row is None or self._sections is None:
+            return Found()
+        nearest = max(_cosines(self._sections, row))
+        if nearest < self._already_said:
+            return Found()
+        return Found(said=f"a section of the file is as near as {nearest:.2f}")
+
+
+def _cosines(rows: Matrix, row: Matrix) -> list[float]:
+    """Return the cosines of unit rows with another, each of the two rows and nothing else."""
+    # No product of matrices: its rounding depends on how many rows stand beside each other.
+    found = np.einsum("ij,j->i", rows.astype(np.float64), row.astype(np.float64))
+    return [min(max(float(each), -1.0), 1.0) for each in found]
+
+
+def _words(text: str) -> frozenset[str]:
+    """Return the words of a text."""
+    return frozenset(_WORD.findall(text.lower()))
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class Offer:
+    """The principles that may be given to anybody.
+
+    Attributes:
+        rows: their vectors, zeros for one that has none.
+        name: tells this offer from every other one.
+        unapproved: those that no person has approved, with the one project that says each, or "".
+
+    """
+
+    principles: Sequence[Principle] = ()
+    rows: Matrix | None = None
+    name: str = ""
+    unapproved: Mapping[str, str] = field(default_factory=dict)
+
+    def may_write(self, principle_id: str, project_id: str) -> bool:
+        """Tell whether a principle may be written into a project's files without a question.
+
+        That is what a person approved, and what that project alone says.
+        """
+        return self.unapproved.get(principle_id, project_id) == project_id
+
+    def parted(self, project_id: str) -> tuple[Offer, Offer]:
+        """Return what may be written into a project's files, and what waits for a person."""
+        may = [self.may_write(each.id, project_id) for each in self.principles]
+        return self._some(may), self._some([not each for each in may])
+
+    def _some(self, wanted: Sequence[bool]) -> Offer:
+        """Return some of the principles as an offer of the same name."""
+        if all(wanted):
+            return self
+        some = [each for each, is_wanted in zip(self.principles, wanted, strict=True) if is_wanted]
+        rows = None if self.rows is None else self.rows[np.asarray(wanted)]
+        return replace(self, principles=some, rows=rows)
+
+    def row(self, number: int) -> Matrix | None:
+        """Return a principle's vector; None where it has none."""
+        if self.rows is None or not self.rows.shape[1] or not self.rows[number].any():
+            return None
+        row: Matrix = self.rows[number]
+        return row
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A principle, and how much it matters to the file."""
+
+    principle: Principle
+    row: Matrix | None
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A principle that the file gets; `found` says what the file has against it."""
+
+    scored: Scored
+    found: Found
+
+    @property
+    def principle(self) -> Principle:
+        """The principle itself."""
+        return self.scored.principle
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a file gets, the best first, those it contradicts behind all others.
+
+    Attributes:
+        already_said: how many were left out because the file says them.
+        opposed: how many because a higher ranked one says the opposite.
+        not_near: how many of the nearest because they scored less than the least.
+        waiting: how many matter enough, too, and wait for a person to approve them.
+
+    """
+
+    chosen: tuple[Chosen, ...] = ()
+    already_said: int = 0
+    opposed: int = 0
+    not_near: int = 0
+    waiting: int = 0
+
+    @property
+    def conflicts(self) -> int:
+        """How many of them the project contradicts."""
+        return sum(each.found.against is not None for each in self.chosen)
+
+
+@dataclass(frozen=True, slots=True)
+class Chooser:
+    """Chooses by the settings; `repeats` lets through what the file says already."""
+
+    settings: ResolutionSettings
+    limits: Limits
+    lexicon: Lexicon | None = None
+    repeats: bool = False
+
+    def choose(self, offer: Offer, placed: Placed) -> Choice:
+        """Return what a file gets. Blocks: some ms for each hundred of its statements."""
+        bench = self._bench(placed)
+        kept: list[Chosen] = []
+        said = opposed = 0
+        scored = self._scored(offer, placed)
+        enough = [each for each in scored if each.score >= self.settings.least]
+        for each in enough:
+            if len(kept) >= self.settings.most:
+                break
+            found = bench.compare(each.principle, each.row)
+            if found.said and not self.repeats:
+                said += 1
+            elif (rival := self._rival(each, kept)) is not None:
+                opposed += 1
+                if _stands_over(each.principle, rival.principle):
+                    kept[kept.index(rival)] = Chosen(each, found)
+            else:
+                kept.append(Chosen(each, found))
+        order = sorted(kept, key=lambda each: each.found.against is not None)
+        return Choice(tuple(order), said, opposed, len(scored) - len(enough))
+
+    def count(self, offer: Offer, placed: Placed) -> int:
+        """Return how many matter enough that the file does not say already. Blocks as `choose`."""
+        bench, least = self._bench(placed), self.settings.least
+        near = [each for each in self._scored(offer, placed) if each.score >= least]
+        return sum(self.repeats or not bench.compare(e.principle, e.row).said for e in near)
+
+    def _bench(self, placed: Placed) -> Bench:
+        """Return what compares principles with the file."""
+        return Bench(
+            placed,
+            limits=self.limits,
+            already_said=self.settings.already_said,
+            lexicon=self.lexicon,
+        )
+
+    def _scored(self, offer: Offer, placed: Placed) -> list[Scored]:
+        """Return the nearest principles, those that matter most first."""
+        chosen = self.settings
+        weights = RelevanceWeights(chosen.semantic, chosen.rank, chosen.domain)
+        of_file = placed.page.domains
+        found = [
+            Scored(
+                each,
+                offer.row(number),
+                score(cosine, each.rank, share=share(each.domains, of_file), weights=weights),
+            )
+            for number, each, cosine in self._nearest(offer, placed)
+        ]
+        return sorted(found, key=lambda each: (-each.score, each.principle.id))
+
+    def _nearest(
+        self, offer: Offer, placed: Placed
+    ) -> Iterator[tuple[int, Principle, float | None]]:
+        """Yield the principles nearest to the file; without vectors those of the highest rank.
+
+        To a file that says nothing nothing is near: it must not get everything that ranks.
+        """
+        row = placed.row(placed.page.text)
+        unknown = 0.0 if placed.page.is_silent else None
+        cosines: list[float | None] = [unknown] * len(offer.principles)
+        if row is not None and offer.rows is not None and offer.rows.shape[1] == len(row):
+            near = np.einsum("ij,j->i", offer.rows.astype(np.float64), row.astype(np.float64))
+            has = np.asarray(offer.rows.any(axis=1))
+            cosines = [float(n) if h else None for n, h in zip(near, has, strict=True)]
+
+        def order(number: int) -> tuple[float, float, str]:
+            principle, cosine = offer.principles[number], cosines[number]
+            return (-cosine if cosine is not None else 1.0, -principle.rank, principle.id)
+
+        for number in sorted(range(len(cosines)), key=order)[: self.settings.nearest]:
+            yield number, offer.principles[number], cosines[number]
+
+    def _rival(self, one: Scored, kept: Iterable[Chosen]) -> Chosen | None:
+        """Return the one that is kept already and cannot be followed together with another."""
+        return next((each for each in kept if self._opposed(one, each.scored)), None)
+
+    def _opposed(self, one: Scored, other: Scored) -> bool:
+        """Tell whether two principles contradict each other, linked or not."""
+        cosine = None
+        if one.row is not None and other.row is not None:
+            cosine = float(np.dot(one.row.astype(np.float64), other.row.astype(np.float64)))
+        left, right = Claim(one.principle.content), Claim(other.principle.content)
+        return judge(
+            left, right, cosine=cosine, thresholds=self.limits.default, lexicon=self.lexicon
+        ).contradicts
+
+
+def _stands_over(one: Principle, other: Principle) -> bool:
+    """Tell which of two principles that contradict each other is given: the higher ranked."""
+    return (one.rank, other.id) > (other.rank, one.id)
+
+
+#: Which form of choosing and of writing this is: raised when the same inputs give another section.
+FORM = 2
+
+
+def offer(connection: Connection, model: str) -> Offer:
+    """Return what files may be given; of two that contradict each other one alone.
+
+    In a read transaction, on its thread: 5 ms for each hundred principles.
+    """
+    found, rows = principles.given(connection, model)
+    waiting = {each.id for each in found} - reviews.approved(connection)
+    wanted = _peaceful(found, principles.opposed(connection), waiting)
+    kept = [number for number, each in enumerate(found) if each.id in wanted]
+    some = [found[number] for number in kept]
+    left = rows if len(kept) == len(found) else rows[kept]
+    homes = reviews.homes(connection, waiting)
+    unapproved = {each: homes.get(each, "") for each in waiting}
+    return Offer(some, left, name_of(connection, model), unapproved)
+
+
+def name_of(connection: Connection, model: str) -> str:
+    """Return the name of what files may be given now: a sixth of the cost of reading that."""
+    opposed = principles.opposed(connection)
+    text = json.dumps([principles.name_of_given(connection, model), opposed])
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def named(given: Offer, *parts: str) -> str:
+    """Return the name of all that a choice is made of: an offer, and what else there is."""
+    text = json.dumps([FORM, given.name, *parts])
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _peaceful(
+    found: Sequence[Principle], opposed: Iterable[tuple[str, str]], waiting: Collection[str]
+) -> set[str]:
+    """Return the ids of principles of which no two contradict each other.
+
+    What a person approved comes first, so that nothing else takes its place; then the best ranked.
+    """
+    against: dict[str, set[str]] = {}
+    for one, other in opposed:
+        against.setdefault(one, set()).add(other)
+        against.setdefault(other, set()).add(one)
+    kept: set[str] = set()
+    for each in sorted(found, key=lambda one: (one.id in waiting, -one.rank, one.id)):
+        if kept.isdisjoint(against.get(each.id, ())):
+            kept.add(each.id)
+    return kept
+
+
+class Shared:
+    """Makes vectors of one model for one wish, and keeps them as long as that is in hand.
+
+    Who asks second waits for the first. An embedder that is away is not waited for again: the
+    files of a wish are all made with it or without it.
+    """
+
+    def __init__(self, embed: Embedding) -> None:
+        """Remember whom to ask for what is not known yet."""
+        self._embed = embed
+        self._rows: dict[str, Matrix] = {}
+        self._turn = asyncio.Lock()
+        self._away: Exception | None = None
+
+    async def __call__(self, texts: Sequence[str], *, model: str | None = None) -> Matrix:
+        """Return one row for each text, of which there is at least one; raises as `Embed`."""
+        async with self._turn:
+            missing = [each for each in dict.fromkeys(texts) if each not in self._rows]
+            if missing:
+                rows = await self._made(missing, model)
+                self._rows.update(zip(missing, rows, strict=True))
+        return np.stack([self._rows[each] for each in texts])
+
+    async def _made(self, texts: Sequence[str], model: str | None) -> Matrix:
+        """Return the rows of texts that nobody asked for before."""
+        if self._away is not None:
+            raise self._away
+        try:
+            return await self._embed(texts, model=model)
+        except UNEMBEDDED as error:
+            # A text that nobody can embed says nothing about the next file's.
+            if not isinstance(error, BadInput):
+                self._away = error
+            raise
+
+
+#: Opened without waiting for a pipe's other end, and never through a link at the end of the path.
+_READING = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def present(root: str) -> tuple[Present, ...]:
+    """Return which of the places that are written a project has. Blocks."""
+    return tuple(_present(root))
+
+
+def read(path: str) -> bytes | None:
+    """Return the bytes of a regular file, as many as it may have; None for anything else. Blocks.
+
+    What cannot be read now is None, too: whoever writes says why.
+    """
+    try:
+        opened = os.open(path, _READING)
+        try:
+            found = os.fstat(opened)
+            if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_BYTES:
+                return None
+            with os.fdopen(opened, "rb", closefd=False) as file:
+                data = file.read(MAX_BYTES + 1)
+        finally:
+            os.close(opened)
+    except (OSError, ValueError):
+        return None
+    return data if len(data) <= MAX_BYTES else None
+
+
+def sections(paths: Iterable[str]) -> dict[str, frozenset[str] | None]:
+    """Return what our section says, line by line, in each file that has one now. Blocks.
+
+    Where marks are broken, or gone, that is every line; None for a file that cannot be read now.
+    """
+    return {path: found for path in paths for found in _section(path)}
+
+
+def says(found: Mapping[str, frozenset[str] | None], path: str, text: str) -> bool:
+    """Tell whether a bullet stands in its file, by what `sections` found."""
+    lines = found.get(path, frozenset())
+    return lines is None or text in lines
+
+
+def _section(path: str) -> Iterator[frozenset[str] | None]:
+    """Yield the lines of a file's section; nothing where there is none."""
+    try:
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            return
+    except (OSError, ValueError):
+        return
+    data = read(path)
+    if data is None:
+        yield None
+        return
+    try:
+        if not fence.stands(data):
+            return
+        fenced = fence.find(data)
+    except (NotWritten, BadInput):
+        fenced = None
+    body = data if fenced is None else fenced.body
+    yield frozenset(body.decode("utf-8", "replace").split("\n"))
+
+
+def _present(root: str) -> Iterator[Present]:
+    """Yield the places that are there."""
+    real = os.path.realpath(root)
+    for place in PLACES:
+        path = f"{root.rstrip('/')}/{place}"
+        if not os.path.lexists(path):
+            continue
+        end = os.path.relpath(os.path.realpath(path), real)
+        yield Present(place, None if end == place else end, _text(path) if end == place else b"")
+    for folder in FOLDERS:
+        # Not by `Path`, which raises for a root that may not be entered.
+        if os.path.isdir(f"{root}/{folder}"):  # noqa: PTH112
+            yield Present(folder)
+
+
+def _text(path: str) -> bytes:
+    """Return what a file says; nothing of one that is no text, which nobody writes."""
+    data = read(path) or b""
+    try:
+        lines(data, path=path)
+    except BadInput:
+        return b""
+    return data
