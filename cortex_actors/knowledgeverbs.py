@@ -14,7 +14,7 @@ from cortex_actors.domain.agent import OWNER, Caller, shown
 from cortex_actors.domain.project import Trust
 from cortex_actors.errors import BadInput, NotFound, UsageError
 from cortex_actors.federation.store import LOCAL, Question
-from cortex_actors.memory.cataloguing import Given
+from cortex_actors.memory.librarian import Given
 from cortex_actors.storage import documents
 from cortex_actors.storage.search.query import Where
 from cortex_actors.text import hazards, terms

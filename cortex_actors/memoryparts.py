@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cortex_actors.memory.archivist import Archivist
+from cortex_actors.memory.archivist import Archivist, Phrasing
 from cortex_actors.memory.custodian import Custodian
 from cortex_actors.memory.librarian import Librarian
-from cortex_actors.memory.looking import Looking
-from cortex_actors.memory.phrasing import Phrasing
-from cortex_actors.memory.planner import Planner
+from cortex_actors.memory.planner import Looking, Planner
 from cortex_actors.memory.trail import Trail
 from cortex_actors.memory.village import Village
 from cortex_actors.pipeline.relations import Ruling

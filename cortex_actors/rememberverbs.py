@@ -10,7 +10,7 @@ from cortex_actors.bus.commits import refuse_key
 from cortex_actors.domain.agent import OWNER, Caller, agent_id, shown
 from cortex_actors.domain.memory import Layer, MemoryType, Realm
 from cortex_actors.errors import BadInput
-from cortex_actors.memory.wish import Wish
+from cortex_actors.memory.request import Wish
 from cortex_actors.narrowing import word
 from cortex_actors.rules.admission import ABSTRACT, ROLE, THREAD, admitted, filed, named
 from cortex_actors.rules.merging import Prefer
@@ -22,7 +22,7 @@ from cortex_actors.verbs import Verbs
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
-    from cortex_actors.memory.wish import Remembered
+    from cortex_actors.memory.request import Remembered
 
 #: Agents, answered memories and superseded ones that one memory may name.
 MOST = 32

@@ -18,7 +18,7 @@ from cortex_actors.verbs import Verbs
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
-    from cortex_actors.memory.agreeing import Answer
+    from cortex_actors.memory.village import Answer
     from cortex_actors.storage.ledger.actor import Connection
 
 #: Characters a question may have: a page, not a book.

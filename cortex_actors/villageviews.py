@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cortex_actors.domain.memory import Memory
-    from cortex_actors.memory.agreeing import Answer
+    from cortex_actors.memory.village import Answer
     from cortex_actors.rules.convergence import Apart, Group
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.village import Post, Thread, Told

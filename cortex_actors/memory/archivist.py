@@ -5,24 +5,36 @@ says    memory:remembered, memory:merged
 asks    ledger, cache, judge, vectors
 keeps   - (what is under way ends with it, whoever asked asks again; what waits to be compared is
         in the ledger)
+
+Line-up: what is said at once and lies near each other is remembered one after another.
+
+Two texts that say the same, planned at the same moment, would both find nothing and both be saved.
+So a text waits for those of its scope that came before it and are near enough to become one with
+it. Everything else goes on at the same time.
+
+Phrasing: what a language model says of memories, as far as there is one and it can be believed.
+
+Without one, or where its budget is used up, where it is late or writes what its sources do not say,
+the answer is None and the rules' own words count. Nothing is raised here.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import replace
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from cortex_actors import topics
 from cortex_actors.clock import ulid
 from cortex_actors.domain.event import Ids
+from cortex_actors.domain.insight import Claim
 from cortex_actors.errors import CortexError, Unembeddable
-from cortex_actors.memory.lineup import Lineup
-from cortex_actors.memory.plan import Plan
-from cortex_actors.memory.ports import UNEMBEDDED
-from cortex_actors.memory.wish import Remembered, Wish, digest
+from cortex_actors.memory.planner import UNEMBEDDED, Plan, spoken
+from cortex_actors.memory.request import Remembered, Wish, digest
+from cortex_actors.rules.merging import objection
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import within
@@ -30,18 +42,56 @@ from cortex_actors.storage import memory_merge, memory_records
 from cortex_actors.storage.events import store
 from cortex_actors.storage.memory_merge import How
 from cortex_actors.storage.similar_memories import Scope
+from cortex_actors.text.summary import ABSTRACT, SUMMARY, sentences
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
     from cortex_actors.domain.event import Event, Payload
+    from cortex_actors.domain.insight import Judgement
     from cortex_actors.domain.memory import Memory
-    from cortex_actors.memory.phrasing import Phrasing
-    from cortex_actors.memory.planner import Planner
-    from cortex_actors.memory.ports import Embed
+    from cortex_actors.memory.planner import Embed, JudgePort, Planner
     from cortex_actors.memorysections import MemorySettings
+    from cortex_actors.rules.merging import Prefer
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
+
+
+@dataclass(eq=False, slots=True)
+class _Place:
+    """One text under way."""
+
+    vector: Matrix
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Lineup:
+    """Who is under way, by scope, in the order in which they came."""
+
+    def __init__(self, floor: float) -> None:
+        """Let a text wait for those that are at least so near."""
+        self._floor = floor
+        self._under_way: dict[Scope, list[_Place]] = {}
+
+    @asynccontextmanager
+    async def turn(self, scope: Scope, vector: Matrix) -> AsyncIterator[None]:
+        """Give a text its turn; it waits for earlier ones alone, so that nobody waits for ever."""
+        mine = _Place(vector)
+        line = self._under_way.setdefault(scope, [])
+        before = [each for each in line if float(each.vector @ vector) >= self._floor]
+        line.append(mine)
+        try:
+            for each in before:
+                await each.over.wait()
+            yield
+        finally:
+            mine.over.set()
+            line.remove(mine)
+            if not line and self._under_way.get(scope) is line:
+                del self._under_way[scope]
+
 
 log = logging.getLogger("cortex.archivist")
 
@@ -279,3 +329,41 @@ def _told(plan: Plan, replaced: tuple[str, ...] = ()) -> Remembered:
         superseded=replaced,
         conflicts=tuple((each.memory_id, each.why) for each in plan.clashes),
     )
+
+
+#: Letters of a summary that a model writes.
+LONGEST = 600
+
+
+class Phrasing:
+    """Puts questions to the judge; what belongs to one memory is one `run`, with one budget."""
+
+    def __init__(self, judge: JudgePort) -> None:
+        """Ask that judge."""
+        self._judge = judge
+
+    async def compared(self, one: str, other: str, cosine: float, *, run: str) -> Judgement | None:
+        """Return what two texts are to each other; None where nobody is sure."""
+        if not self._judge.is_there:
+            return None
+        (said,) = await self._judge.compare([(Claim(one), Claim(other), cosine)], run=run)
+        return said
+
+    async def merged(self, new: str, old: str, *, prefer: Prefer, run: str) -> str | None:
+        """Return one text for two that say the same; None where nobody can, or it is not it."""
+        if not self._judge.is_there:
+            return None
+        text = await self._judge.merged([new, old], prefer=str(prefer), run=run)
+        return None if text is None or objection(text, (new, old)) is not None else text
+
+    async def briefed(self, memory: Memory, *, own: str | None, run: str) -> Memory:
+        """Return a memory with a model's abstract and summary, where its text is long enough.
+
+        An agent's own abstract is kept.
+        """
+        text = spoken(memory)
+        if not self._judge.is_there or len(sentences(text)) <= SUMMARY:
+            return memory
+        short = own or await self._judge.summarise(text, most=ABSTRACT, run=run)
+        long = await self._judge.summarise(text, most=LONGEST, run=run)
+        return replace(memory, abstract=short or memory.abstract, summary=long or memory.summary)

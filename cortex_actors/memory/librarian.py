@@ -4,31 +4,262 @@ hears   -
 says    -
 asks    ledger
 keeps   - (a document in hand is lost on a crash; whoever handed it in is told)
+
+Shelves: the documents that lie in a folder, and the bytes of each. Everything here blocks.
+
+Cataloguing: what is kept of a document's bytes, before anything of it is.
+
+As with instruction files: secrets are taken out first, characters that nobody sees are written out,
+and each is told. A document is only ever found and read, never written anywhere, so what reads as
+if it were meant to take an agent over is kept and told, too.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
+import stat
 from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.domain.project import Became
-from cortex_actors.errors import CortexError, LedgerDown
-from cortex_actors.memory import shelves
-from cortex_actors.memory.cataloguing import Given, catalogued
+from cortex_actors.domain.project import Became, Chunk, Document, Trust, chunk_id
+from cortex_actors.errors import BadInput, CortexError, FileTooLarge, LedgerDown, NotFound
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import documents
-from cortex_actors.text.documents import READ_AS
+from cortex_actors.text import hazards, terms
+from cortex_actors.text.credentials import mask_secrets
+from cortex_actors.text.documents import MAX_BYTES, READ_AS, document, pieces
+from cortex_actors.text.hazards import suspicion
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from cortex_actors.clock import Clock
-    from cortex_actors.domain.project import Document
     from cortex_actors.memorysections import MemorySettings
     from cortex_actors.storage.ledger.actor import Records
+    from cortex_actors.text.documents import Piece
+
+
+#: What a document's name ends in.
+SUFFIXES = frozenset({".md", ".markdown", ".mdx"})
+
+#: Documents that are read at once; somebody who hands in a disk means a folder of it.
+MOST = 10_000
+
+#: Topic of what lies in the folder itself, and in none below it.
+GENERAL = "general"
+
+
+@dataclass(slots=True)
+class Shelf:
+    """What lies in a folder.
+
+    Attributes:
+        files: the documents, each with its topic: the first folder below the root.
+        skipped: folders that were passed over, with everything in them, and documents that are
+            links to somewhere else.
+        closed: folders that cannot be read.
+
+    """
+
+    root: str
+    files: list[tuple[str, str]] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    closed: list[str] = field(default_factory=list)
+
+
+def load_shelf(path: str, *, skips: Collection[str]) -> Shelf:
+    """Return the documents at a path: one file, or all in a folder and below it, by name.
+
+    Folders of those names and hidden ones are passed over; links to folders are not followed.
+    Raises `NotFound`, and `BadInput` for what holds no documents or too many of them.
+    """
+    given = Path(path)
+    if not given.is_absolute():
+        raise BadInput(f"cannot read documents at {path!r}: give an absolute path")
+    try:
+        root = given.resolve(strict=True)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise NotFound(f"cannot read documents at {path!r}: there is nothing there") from error
+    if not root.is_dir():
+        return Shelf(str(root), [(str(root), root.parent.name or GENERAL)])
+    found = Shelf(str(root))
+    _walk(root, found, skips)
+    if len(found.files) > MOST:
+        raise BadInput(
+            f"cannot read the documents in {root}: there are more than {MOST:,}; hand in its "
+            "folders one by one"
+        )
+    return found
+
+
+def read(path: str) -> bytes:
+    """Return a document's bytes. Raises `NotFound`, `FileTooLarge`, and `BadInput` for no file."""
+    try:
+        # A pipe must not keep us waiting for somebody to write into it.
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise NotFound(f"cannot read {path}: there is no such file") from error
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise BadInput(f"cannot read {path}: {why}; mend the path or its mode") from error
+    with os.fdopen(fd, "rb") as opened:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise BadInput(f"cannot read {path}: it is no regular file; put a text file there")
+        data = opened.read(MAX_BYTES + 1)
+        size = max(len(data), os.fstat(fd).st_size)
+    if size > MAX_BYTES:
+        raise FileTooLarge(
+            f"cannot read {path}: it has {size:,} bytes and a document may have {MAX_BYTES:,}; "
+            "split it"
+        )
+    return data
+
+
+def mark_gone(sources: Iterable[str]) -> list[str]:
+    """Return those documents whose file is there no more; one behind a link is not there."""
+    return [each for each in sources if not _is_there(each)]
+
+
+def _is_there(source: str) -> bool:
+    """Whether a path is itself a file; what cannot be looked at is taken to be there."""
+    try:
+        return str(Path(source).resolve(strict=True)) == source and Path(source).is_file()
+    except (FileNotFoundError, NotADirectoryError, ValueError, RuntimeError):
+        return False
+    except OSError:
+        return True
+
+
+def _walk(root: Path, found: Shelf, skips: Collection[str]) -> None:
+    """Collect the documents of a folder."""
+
+    def note(error: OSError) -> None:
+        found.closed.append(str(error.filename))
+
+    for folder, names, files in os.walk(root, onerror=note):
+        left = [name for name in names if name in skips or name.startswith(".")]
+        found.skipped += [str(Path(folder, name)) for name in sorted(left)]
+        names[:] = sorted(set(names) - set(left))
+        inside = Path(folder).relative_to(root).parts
+        topic = inside[0] if inside else GENERAL
+        for name in sorted(files):
+            path = Path(folder, name)
+            if path.suffix.lower() not in SUFFIXES or name.startswith("."):
+                continue
+            if path.is_symlink():
+                found.skipped.append(str(path))
+            else:
+                found.files.append((str(path), topic))
+        if len(found.files) > MOST:
+            return
+
+
+#: Bytes that are no UTF-8 must come out as they went in.
+_AS_IT_IS = "surrogateescape"
+
+#: What is told of one document, at most.
+TOLD = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A document as it came: its bytes, and who handed it in under which name.
+
+    `title` is what it is called where it has no heading; its source's name otherwise.
+    """
+
+    source: str
+    data: bytes
+    topic: str
+    saved_by: str = "owner"
+    trust: Trust = Trust.FILE
+    title: str = ""
+
+    @property
+    def content_hash(self) -> bytes:
+        """What tells whether it has changed."""
+        return sha256(self.data).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogued:
+    """A document as it may be kept; `told` is what was met in it, for people."""
+
+    document: Document
+    chunks: tuple[Chunk, ...]
+    told: tuple[str, ...] = ()
+
+
+def catalogued(given: Given, *, at: int) -> Catalogued:
+    """Return what is kept of a document. Raises `FileTooLarge` and `NotText`; linear."""
+    whole = mask_secrets(given.data.decode("utf-8", _AS_IT_IS))
+    read = document(whole.text.encode("utf-8", _AS_IT_IS), path=given.title or given.source)
+    title = hazards.visible(read.title)
+    tags = tuple(_tags(read.tags))
+    made = [
+        _chunk(given, number, piece, title=title, tags=tags, at=at)
+        for number, piece in enumerate(pieces(read.passages))
+    ]
+    kept = Document(
+        source=given.source,
+        content_hash=given.content_hash,
+        read_as=READ_AS,
+        topic=given.topic,
+        title=title,
+        size=len(given.data),
+        read_at=at,
+        tags=tags,
+        redacted=len(whole.secrets),
+        saved_by=given.saved_by,
+        trust=given.trust,
+    )
+    secrets = [f"a secret ({each.kind}) was taken out" for each in whole.secrets]
+    told = dict.fromkeys([*secrets, *_strange(whole.text)])
+    return Catalogued(kept, tuple(made), tuple(told)[:TOLD])
+
+
+def _chunk(
+    given: Given, number: int, piece: Piece, *, title: str, tags: tuple[str, ...], at: int
+) -> Chunk:
+    """Return a piece as it is kept: everything in it to be seen."""
+    text = hazards.visible(piece.text)
+    return Chunk(
+        id=chunk_id(given.source, number, text=text),
+        source=given.source,
+        ordinal=number,
+        topic=given.topic,
+        title=title,
+        text=text,
+        read_at=at,
+        headings=tuple(hazards.visible(each) for each in piece.headings),
+        is_code=piece.is_code,
+        language=piece.language,
+        tags=tags,
+        cross_refs=tuple(hazards.visible(each) for each in piece.refs),
+    )
+
+
+def _tags(said: tuple[str, ...]) -> Iterator[str]:
+    """Yield the tags of a document in their one form; what can be none is passed over."""
+    for each in said[: terms.MOST]:
+        with suppress(BadInput):
+            yield from terms.tags([each])
+
+
+def _strange(text: str) -> Iterator[str]:
+    """Yield what in a text a person should know of."""
+    if hidden := hazards.hidden(text):
+        yield hazards.told(hidden)
+    if reason := suspicion(text):
+        yield reason
+
 
 #: Documents in hand at once: their transactions share an fsync.
 TOGETHER = 16
@@ -81,7 +312,7 @@ class Librarian(AsyncioActor):
     async def _ingest(self, path: str, topic: str | None) -> dict[str, Any]:
         """Read what lies at a path."""
         skips = frozenset(self._settings.knowledge_skips)
-        shelf = await self._threads.run(shelves.shelf, path, skips=skips)
+        shelf = await self._threads.run(load_shelf, path, skips=skips)
         sources = [source for source, _ in shelf.files]
         known = await self._records.read(lambda c: documents.by_source(c, sources))
         single = sources == [shelf.root]
@@ -107,7 +338,7 @@ class Librarian(AsyncioActor):
         """Read one file; one of several that cannot be read is told as failed."""
         async with self._room:
             try:
-                data = await self._threads.run(shelves.read, source)
+                data = await self._threads.run(read, source)
                 return await self._keep(Given(source, data, topic), known.get(source))
             except LedgerDown:
                 raise
@@ -137,7 +368,7 @@ class Librarian(AsyncioActor):
         """Withdraw the documents of a folder that lie there no more."""
         here, at = set(sources), self._clock.now()
         known = await self._records.read(lambda c: documents.below(c, root))
-        gone = await self._threads.run(shelves.gone, [each for each in known if each not in here])
+        gone = await self._threads.run(mark_gone, [each for each in known if each not in here])
         return await self._records.write(lambda c: documents.withdraw(c, gone, at=at))
 
 

@@ -5,33 +5,372 @@ noted and never merged; what says the same becomes one with it, if the merged te
 everything it was made of and does not come too near to what else is known. A candidate that fails
 is passed over, and the next one is tried. After a merge all of it begins again with the merged
 text, until nothing says the same, or there were `rounds` merges.
+
+What remembering something will do to the ledger, as it was thought out beforehand.
+
+Looking: one read of the ledger, for everything that a round of merging has to know.
+
+The memory that two become: whose words, layer, tags and times it has. Pure.
+
+Nothing of either is lost: what can be added is added, of what cannot the stronger counts.
+
+Whom the archivist asks beside the ledger: handed in, so that this branch knows no other.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
 
 from cortex_actors.clock import ulid
-from cortex_actors.memory.looking import least_cosine
-from cortex_actors.memory.plan import Clash, Plan, Step
-from cortex_actors.memory.ports import UNEMBEDDED
-from cortex_actors.memory.whole import spoken, whole
-from cortex_actors.memory.wish import digest
+from cortex_actors.domain.memory import MemoryType
+from cortex_actors.domain.project import Trust
+from cortex_actors.errors import (
+    ActorAway,
+    BadInput,
+    DeadlineExceeded,
+    EmbedderDown,
+    MailboxFull,
+    ModelChanged,
+)
+from cortex_actors.memory.request import digest
 from cortex_actors.rules import merging
-from cortex_actors.rules.merging import Prefer, Verdict, united
+from cortex_actors.rules.merging import (
+    Prefer,
+    Ruled,
+    Verdict,
+    deeper,
+    neighbour_score,
+    ruled,
+    united,
+)
+from cortex_actors.rules.sameness import cosine
+from cortex_actors.storage import memory_records, memory_states, similar_memories
 from cortex_actors.storage.similar_memories import Scope
+from cortex_actors.text.summary import abstract, summary
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Collection, Iterable, Iterator, Mapping, Sequence
+
     from cortex_actors.clock import Clock
+    from cortex_actors.domain.insight import Claim, Decider, Judgement
     from cortex_actors.domain.memory import Memory
-    from cortex_actors.memory.looking import Candidate, Looking, Seen
-    from cortex_actors.memory.phrasing import Phrasing
-    from cortex_actors.memory.ports import Embed
-    from cortex_actors.rules.merging import Gates, Ruled
+    from cortex_actors.memory.archivist import Phrasing
+    from cortex_actors.rules.contradiction import Thresholds
+    from cortex_actors.rules.merging import Gates
     from cortex_actors.storage.embeddings import Matrix
-    from cortex_actors.storage.ledger.actor import Records
+    from cortex_actors.storage.ledger.actor import Connection, Records
+    from cortex_actors.storage.search.dense import Asked
+    from cortex_actors.storage.similar_memories import Neighbour, Vicinity
+    from cortex_actors.text.lexicon import Lexicon
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One merge: what was said so far, and a memory that was known, become `whole`."""
+
+    whole: Memory
+    part: Memory
+    by: Decider
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """A memory that cannot hold beside the one that is remembered."""
+
+    memory_id: str
+    by: Decider
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be written, all of it or nothing.
+
+    Attributes:
+        first: the memory that it begins with.
+        is_new: whether `first` has still to be written: one that was saved without a vector and is
+            compared now has been.
+        steps: the merges, in order; each whole is a part of the next.
+        clashes: what contradicts it, of what stays active.
+        vectors: by the hash of the text; of what has none, the indexer makes one.
+        known: the memory that says it already: then nothing is written.
+
+    """
+
+    first: Memory
+    is_new: bool = True
+    steps: tuple[Step, ...] = ()
+    clashes: tuple[Clash, ...] = ()
+    vectors: Mapping[bytes, Matrix] = field(default_factory=dict)
+    known: str | None = None
+
+    @property
+    def last(self) -> Memory:
+        """The memory that is active in the end."""
+        return self.steps[-1].whole if self.steps else self.first
+
+    @property
+    def absorbed(self) -> tuple[str, ...]:
+        """The memories that were known before and become parts."""
+        return tuple(each.part.id for each in self.steps)
+
+    def unmerged(self) -> Plan:
+        """Return the plan that only saves what it begins with, to be compared later."""
+        first = replace(self.first, merge_due=True)
+        return replace(self, first=first, steps=(), clashes=())
+
+
+#: Whom a text is believed less, last: a whole is believed as its least trusted part is.
+_TRUSTED = (Trust.AGENT, Trust.FILE, Trust.IMPORT, Trust.REMOTE)
+
+
+def whole(new: Memory, old: Memory, text: str, *, memory_id: str, at: int) -> Memory:
+    """Return the memory that `new`, said just now, and `old` become, with that text.
+
+    It begins at the moment of the merge; its layer is the deeper one of the two, and it has been in
+    it for as long as that one.
+    """
+    layer = deeper(new.layer, old.layer)
+    since = min(each.layer_since or each.created_at for each in (new, old) if each.layer is layer)
+    read = [each.accessed_at for each in (new, old) if each.accessed_at is not None]
+    promoted = [each.promoted_at for each in (new, old) if each.promoted_at is not None]
+    begun = [each.said_from for each in (new, old) if each.said_from is not None]
+    ended = [each.said_until for each in (new, old) if each.said_until is not None]
+    brief = _brief(new, old, text)
+    return replace(
+        new,
+        id=memory_id,
+        text=text,
+        created_at=at,
+        layer=layer,
+        layer_since=since,
+        type=MemoryType.FACT if MemoryType.FACT in {new.type, old.type} else new.type,
+        abstract=brief[0],
+        summary=brief[1],
+        tags=_both(old.tags, new.tags),
+        related=_both(old.related, new.related),
+        replies_to=_both(old.replies_to, new.replies_to),
+        attention=max(new.attention, old.attention),
+        access_count=new.access_count + old.access_count,
+        accessed_at=max(read, default=None),
+        promoted_at=max(promoted, default=None),
+        said_from=min(begun, default=None),
+        said_until=max(ended, default=None),
+        trust=max(new.trust, old.trust, key=_TRUSTED.index),
+        merge_due=False,
+    )
+
+
+def spoken(memory: Memory) -> str:
+    """Return what a memory says, without who spoke."""
+    return memory.text.removeprefix(f"{memory.role}: ") if memory.role else memory.text
+
+
+def _brief(new: Memory, old: Memory, text: str) -> tuple[str, str]:
+    """Return abstract and summary: those of the part whose text stays, else new ones.
+
+    An abstract that an agent wrote itself is kept where the text has become another one.
+    """
+    for each in (new, old):
+        if each.text == text:
+            return each.abstract, each.summary
+    said = text.removeprefix(f"{new.role}: ") if new.role else text
+    own = new.abstract if new.abstract != abstract(spoken(new)) else ""
+    return own or abstract(said), summary(said)
+
+
+def _both(old: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what either has, each once."""
+    return tuple(dict.fromkeys((*old, *new)))
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A memory near a text, and what the rules say of the two.
+
+    Attributes:
+        leaves: the ids of what it was made of, itself where it was said as it is.
+        vectors: its own and those of its leaves; what has none is left out.
+
+    """
+
+    memory: Memory
+    cosine: float
+    ruled: Ruled
+    leaves: frozenset[str]
+    vectors: tuple[Matrix, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one look showed: what is known already, and the candidates, nearest first."""
+
+    known: str | None
+    candidates: tuple[Candidate, ...] = ()
+
+
+class Looking:
+    """Looks around a text, within its scope."""
+
+    def __init__(self, around: Vicinity, *, gates: Gates, rules: Rules) -> None:
+        """Look through `around`, and judge by the rules."""
+        self._around = around
+        self._gates = gates
+        self._rules = rules
+
+    async def ask(self, vector: Matrix, scope: Scope) -> Asked:
+        """Ask the index before the ledger is read."""
+        most = self._gates.nearest + self._gates.neighbours + self._gates.rounds
+        return await self._around.ask(vector, scope, most=most)
+
+    def candidates(
+        self,
+        connection: Connection,
+        node: Memory,
+        asked: Asked,
+        *,
+        made_of: Collection[str],
+        but: Collection[str],
+        is_new: bool,
+    ) -> Seen:
+        """Return what is near a text and what it may become one with.
+
+        `made_of` are the leaves of the text so far, `but` the memories that are left out.
+        """
+        scope = similar_memories.Scope.of(node)
+        known = (
+            similar_memories.find_active(connection, scope, digest(node.text)) if is_new else None
+        )
+        if known is not None:
+            return Seen(known)
+        near = self._around.near(connection, asked, scope, most=self._gates.nearest, but=but)
+        wanted = [each for each in near if each.cosine >= self._gates.never]
+        rows = memory_records.by_id(connection, [each.memory_id for each in wanted])
+        found: list[Candidate] = []
+        for each in wanted:
+            other = rows.get(each.memory_id)
+            if other is None or other.pinned_at is not None:
+                continue
+            leaves = self._around.leaves(connection, other.id)
+            if _parted(connection, leaves, made_of):
+                continue
+            said = self._ruled(node, other, each.cosine)
+            vectors = tuple(_rows(leaves.values(), asked.vector))
+            found.append(Candidate(other, each.cosine, said, frozenset(leaves), vectors))
+        return Seen(None, tuple(found))
+
+    def crowd(
+        self,
+        connection: Connection,
+        merged: Memory,
+        asked: Asked,
+        *,
+        but: Collection[str],
+    ) -> str | None:
+        """Return why a new text must not come to be among what is known; None where it may.
+
+        Neighbours that it would take in next do not count: they are the same thing, and gone then.
+        """
+        gates, scope = self._gates, similar_memories.Scope.of(merged)
+        said = similar_memories.says(connection, scope, digest(merged.text))
+        if said is not None and said not in but:
+            return f"{said} says that already"
+        most = gates.neighbours + gates.nearest
+        near = self._around.near(connection, asked, scope, most=most, but=but)
+        if not near or near[0].cosine <= gates.crowded:
+            return None
+        counted = self._staying(connection, merged, near)
+        score = neighbour_score(counted, gates.neighbours)
+        return f"{score:.2f} from what is known" if score > gates.crowded else None
+
+    def _staying(
+        self, connection: Connection, merged: Memory, near: Sequence[Neighbour]
+    ) -> list[float]:
+        """Return the cosines of those neighbours that a text would not take in next."""
+        rows = memory_records.by_id(connection, [each.memory_id for each in near])
+        return [
+            each.cosine
+            for each in near
+            if each.memory_id in rows
+            and self._ruled(merged, rows[each.memory_id], each.cosine).verdict is not Verdict.MERGE
+        ]
+
+    def _ruled(self, node: Memory, other: Memory, cosine_: float) -> Ruled:
+        """Return what the rules say of two memories."""
+        thresholds, lexicon = self._rules()
+        return ruled(
+            spoken(node),
+            spoken(other),
+            cosine_,
+            gates=self._gates,
+            thresholds=thresholds,
+            lexicon=lexicon,
+        )
+
+
+def least_cosine(vector: Matrix, others: Sequence[Matrix]) -> float:
+    """Return the cosine of a text with what it has least in common with; 1 for nobody."""
+    return min((cosine(vector, each) for each in others), default=1.0)
+
+
+def _parted(connection: Connection, leaves: Collection[str], made_of: Collection[str]) -> bool:
+    """Tell whether somebody parted what a merge would bring together."""
+    kept = memory_states.of(connection, leaves)
+    mine = set(made_of)
+    return any(not mine.isdisjoint(others) for others in kept.values())
+
+
+def _rows(blobs: Iterable[bytes | None], like: Matrix) -> Iterator[Matrix]:
+    """Yield stored vectors; those that are missing or damaged are left out."""
+    for blob in blobs:
+        if blob is not None and len(blob) == like.nbytes:
+            yield np.frombuffer(blob, np.float32)
+
+
+#: Why a text has no vector for now.
+UNEMBEDDED = (EmbedderDown, BadInput, MailboxFull, ActorAway, DeadlineExceeded, ModelChanged)
+
+
+class Embed(Protocol):
+    """Turns texts into unit vectors."""
+
+    def __call__(
+        self, texts: Sequence[str], *, urgent: bool = False, patience: float = 0.0, model: str
+    ) -> Awaitable[Matrix]:
+        """Return one row of that model for each text; raises one of `UNEMBEDDED` if it cannot."""
+
+
+class JudgePort(Protocol):
+    """Judges where the rules leave it open; never raises, and None is that nobody is sure."""
+
+    #: Whether there is any model to ask.
+    is_there: bool
+
+    def compare(
+        self, pairs: Sequence[tuple[Claim, Claim, float | None]], *, run: str = ""
+    ) -> Awaitable[Sequence[Judgement | None]]:
+        """Return what each pair of claims is to each other."""
+
+    def merged(
+        self, texts: Sequence[str], *, prefer: str = "equal", run: str = ""
+    ) -> Awaitable[str | None]:
+        """Return one text that says all that several say."""
+
+    def summarise(self, text: str, *, most: int, run: str = "") -> Awaitable[str | None]:
+        """Return a text in at most so many letters."""
+
+
+class Rules(Protocol):
+    """By which thresholds and tables two texts are judged now; called on a thread."""
+
+    def __call__(self) -> tuple[Thresholds, Lexicon | None]:
+        """Return both; None are the product's own tables."""
+
 
 #: Bytes that the text of a memory may have, however it came about.
 LONGEST = 65_536

@@ -16,7 +16,7 @@ from cortex_actors.clock import SECOND, iso, ulid
 from cortex_actors.domain.agent import agent_id
 from cortex_actors.domain.event import Ids
 from cortex_actors.errors import BadInput
-from cortex_actors.memory.saying import Saying
+from cortex_actors.memory.village import Saying
 from cortex_actors.rules import admission
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow

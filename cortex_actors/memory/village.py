@@ -4,6 +4,13 @@ hears   memory:remembered, memory:merged (there may be something to compare)
 says    memory:remembered, village:posted, convergence:detected
 asks    ledger (writes posts, compares them), cache (the vector of a question)
 keeps   whether it is comparing what was posted (what waits is in the ledger)
+
+Agreeing: posts that are near a question, or near a new post, and which of them say alike.
+
+The ledger is read in one transaction; comparing takes a thread, because reading two texts for what
+they are against takes a millisecond.
+
+Saying what was done: rows and the events that tell of them, in one transaction.
 """
 
 from __future__ import annotations
@@ -11,8 +18,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from cortex_actors.bus.consumer import Wake
 from cortex_actors.clock import ulid
@@ -20,29 +28,144 @@ from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.domain.event import Ids
 from cortex_actors.domain.memory import MemoryType, Realm
 from cortex_actors.errors import CortexError, MailboxFull
-from cortex_actors.memory.agreeing import Agreeing, Answer
-from cortex_actors.memory.posting import SAVED, Given, keep, wished
-from cortex_actors.memory.saying import Saying
+from cortex_actors.memory.request import SAVED, Given, keep, wished
+from cortex_actors.rules import convergence
+from cortex_actors.rules.convergence import Found, Group, Voice
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import village
+from cortex_actors.storage.events import store
+from cortex_actors.storage.search.matrix import cosine
 from cortex_actors.storage.village import SPOKEN, NearPosts
 from cortex_actors.topics import CONVERGENCE_DETECTED, MEMORY_REMEMBERED, VILLAGE_POSTED
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
     from cortex_actors.domain.event import Event, Payload
-    from cortex_actors.memory.posting import Posted
-    from cortex_actors.memory.wish import Wish
+    from cortex_actors.memory.request import Posted, Wish
     from cortex_actors.memorysections import MemorySettings
-    from cortex_actors.rules.convergence import Group
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.search.matrix import VectorMatrix
+    from cortex_actors.storage.village import Post
+
+
+#: Posts that are compared with one another, as the document has it.
+MOST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a question found: the posts that are near it, by id, and what of them agrees."""
+
+    posts: Mapping[str, Post]
+    found: Found
+
+
+class Agreeing:
+    """Compares posts in the vectors of one model."""
+
+    def __init__(self, records: Records, near: NearPosts, threads: Threads) -> None:
+        """Read posts from the ledger."""
+        self._records = records
+        self._near = near
+        self._threads = threads
+
+    async def about(
+        self,
+        row: Matrix,
+        *,
+        reader: str | None,
+        floor: float,
+        threshold: float,
+        min_agents: int,
+    ) -> Answer:
+        """Return what the posts nearest to a question have in common, as somebody may read them.
+
+        `floor` is the cosine from which a post is about the question at all.
+        """
+        posts = await self._records.read(
+            lambda c: self._near.near(c, row, reader=reader, most=MOST, floor=floor)
+        )
+        find = partial(convergence.converging, threshold=threshold, min_agents=min_agents)
+        found = await self._threads.run(lambda: find(_voices(posts), _likeness(posts)))
+        return Answer({each.memory.id: each for each in posts}, found)
+
+    async def with_others(self, memory_id: str, *, threshold: float) -> Group | None:
+        """Return the group of other agents' posts that a post joins; None where nobody agrees.
+
+        So it is for one that is found no more, or has no vector.
+        """
+        posts = await self._records.read(lambda c: self._beside(c, memory_id, threshold))
+        if len(posts) < convergence.HARMONY:
+            return None
+        find = partial(convergence.around, threshold=threshold)
+        return await self._threads.run(lambda: find(_voices(posts), _likeness(posts)))
+
+    def _beside(self, connection: Connection, memory_id: str, threshold: float) -> list[Post]:
+        """Return a post with the nearest of other agents."""
+        mine = self._near.posts(connection, [memory_id])
+        if not mine:
+            return []
+        first = mine[0]
+        others = self._near.near(
+            connection,
+            first.row,
+            reader=None,
+            most=MOST,
+            floor=threshold,
+            but=first.memory.agent_id,
+        )
+        return [first, *others]
+
+
+def _voices(posts: Sequence[Post]) -> list[Voice]:
+    """Return posts as they are compared."""
+    return [Voice(each.memory.id, each.memory.agent_id, each.memory.text) for each in posts]
+
+
+def _likeness(posts: Sequence[Post]) -> Callable[[int, int], float]:
+    """Return the cosines of posts, each made once."""
+    rows = [each.row for each in posts]
+    made = [[cosine(one, other) for other in rows] for one in rows]
+    return lambda one, other: made[one][other]
+
+
+T = TypeVar("T")
+
+
+class Saying:
+    """The ledger and the bus as one: what was written is said, and what was not is not."""
+
+    def __init__(self, bus: Bus, records: Records, *, source: str) -> None:
+        """Say it as `source`."""
+        self._bus = bus
+        self._records = records
+        self._source = source
+
+    def event(self, topic: str, payload: Payload) -> Event[Payload]:
+        """Return an event that has not been said yet."""
+        return self._bus.event(topic, payload, source=self._source)
+
+    async def write(self, work: Callable[[Connection], tuple[T, Sequence[Event[Payload]]]]) -> T:
+        """Run a unit of work that returns a value and the events it has to say; return the value.
+
+        Raises what writing the ledger raises; then nothing was written and nothing said.
+        """
+
+        def unit(connection: Connection) -> tuple[T, list[Event[Payload]]]:
+            given, said = work(connection)
+            return given, store(connection, said)
+
+        given, stored = await self._records.write(unit)
+        for each in stored:
+            self._bus.announce(each)
+        return given
+
 
 log = logging.getLogger("cortex.memory")
 

@@ -12,11 +12,9 @@ from cortex_actors.domain.event import Ids
 from cortex_actors.domain.memory import Memory, MemoryStatus
 from cortex_actors.embedding.provider import unit
 from cortex_actors.errors import EmbedderDown, IndexDown, Unembeddable
-from cortex_actors.memory.archivist import NAME, Archivist
-from cortex_actors.memory.looking import Looking
-from cortex_actors.memory.phrasing import Phrasing
-from cortex_actors.memory.planner import Planner
-from cortex_actors.memory.wish import Remembered, Wish
+from cortex_actors.memory.archivist import NAME, Archivist, Phrasing
+from cortex_actors.memory.planner import Looking, Planner
+from cortex_actors.memory.request import Remembered, Wish
 from cortex_actors.memorysections import MemorySettings
 from cortex_actors.rules.contradiction import DEFAULTS
 from cortex_actors.storage import memory_records, schema

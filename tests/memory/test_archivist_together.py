@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from cortex_actors.memory.plan import Plan
+    from cortex_actors.memory.planner import Plan
     from cortex_actors.storage.ledger.actor import Connection
 
 

@@ -9,7 +9,7 @@ import pytest
 from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.domain.memory import Layer, Memory, MemoryStatus, MemoryType, Realm
 from cortex_actors.errors import BadInput, NotFound, Refused
-from cortex_actors.memory.posting import EXISTING, SAVED, Given, Posted, keep, wished
+from cortex_actors.memory.request import EXISTING, SAVED, Given, Posted, keep, wished
 from cortex_actors.storage import memory_records, village
 from cortex_actors.testing import EPOCH
 from tests.storage.things import Tables, in_memory, mem
@@ -17,7 +17,7 @@ from tests.storage.things import Tables, in_memory, mem
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cortex_actors.memory.wish import Wish
+    from cortex_actors.memory.request import Wish
 
 #: A key as an issuer shapes it, made up for this test.
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"

@@ -7,8 +7,8 @@ from itertools import count
 import pytest
 
 from cortex_actors.domain.memory import Access
-from cortex_actors.memory import readings
-from cortex_actors.memory.readings import Readings
+from cortex_actors.memory import custodian
+from cortex_actors.memory.custodian import Readings
 from cortex_actors.storage.memory_attention import Reading
 
 
@@ -42,7 +42,7 @@ class TestReadings:
 
     def test_bound(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Beyond its bound it takes down no other memories, and counts what it left out."""
-        monkeypatch.setattr(readings, "MOST", 2)
+        monkeypatch.setattr(custodian, "MOST", 2)
         some = Readings(relevance=0.3)
         some.take([Access(each, 0.5) for each in "abcab"], 1)
 
