@@ -12,12 +12,11 @@ from cortex_actors.clock import SystemClock
 from cortex_actors.domain.hit import Hit
 from cortex_actors.endpoint.client import Guard
 from cortex_actors.endpoint.connection import Line
+from cortex_actors.federation.adapters.seren import SerenMemory
 from cortex_actors.federation.federation import Federation
 from cortex_actors.federation.local import LocalStore
 from cortex_actors.federation.remote import RemoteStore
-from cortex_actors.federation.seren_memory import SerenMemory
-from cortex_actors.federation.spec import Fan, Knobs, Member, StoreSpec
-from cortex_actors.federation.store import Answer, Outcome, Question
+from cortex_actors.federation.store import Answer, Fan, Knobs, Member, Outcome, Question, StoreSpec
 from cortex_actors.federationsections import FederationSettings
 from cortex_actors.memorysections import MemorySettings
 from cortex_actors.runtime.ref import start_actor

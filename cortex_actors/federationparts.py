@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from cortex_actors import byname
 from cortex_actors.federation.binding import Binder
-from cortex_actors.federation.books import Books
 from cortex_actors.federation.federation import Federation
 from cortex_actors.federation.local import members
-from cortex_actors.federation.overlay import Overlay
+from cortex_actors.federation.registry import Books, Overlay
 from cortex_actors.federation.roster import Roster
 from cortex_actors.storage.index.vectors import Vectors
 from cortex_actors.storage.search.search import Search
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from cortex_actors.bus.bus import Bus
-    from cortex_actors.federation.register import Register
+    from cortex_actors.federation.registry import Register
     from cortex_actors.federationsections import FederationSettings, TlsSettings
     from cortex_actors.memorysections import MemorySettings
     from cortex_actors.runtime.actor import AsyncioActor

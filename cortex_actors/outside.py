@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from cortex_actors.embedding.factory import provider_for
-from cortex_actors.federation.vault import Vault
+from cortex_actors.federation.credentials import Vault
 from cortex_actors.judging.judge import layers_for
 from cortex_actors.runtime.child import ChildProcess
 from cortex_actors.storage import models

@@ -14,7 +14,7 @@ from cortex_actors.bus.consumer import Desk
 from cortex_actors.embedding.cache import Cache
 from cortex_actors.embedding.migrator import Migrator
 from cortex_actors.embedding.pool import Pool
-from cortex_actors.federation.register import Register
+from cortex_actors.federation.registry import Register
 from cortex_actors.federationparts import FederationBranch
 from cortex_actors.frontdesk import front_desk
 from cortex_actors.gateways.gateway import Http

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cortex_actors.errors import BadInput
-from cortex_actors.federation.spec import Auth, StoreSpec
+from cortex_actors.federation.store import Auth, StoreSpec
 from cortex_actors.verbs import Verbs
 
 if TYPE_CHECKING:

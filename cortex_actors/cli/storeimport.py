@@ -21,16 +21,15 @@ from cortex_actors.errors import (
     NotText,
     Refused,
 )
-from cortex_actors.federation import callosumfile
-from cortex_actors.federation.callosumfile import LONGEST, Imported
-from cortex_actors.federation.describing import without_user
+from cortex_actors.federation import schema
+from cortex_actors.federation.schema import LONGEST, Imported, without_user
 from cortex_actors.logrecord import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cortex_actors.client import Answer
-    from cortex_actors.federation.spec import StoreSpec
+    from cortex_actors.federation.store import StoreSpec
 
 #: Seconds that it may take: the name of each store is looked up, a keyring may ask its user.
 TIMEOUT = 120.0
@@ -72,7 +71,7 @@ def import_(
     addresses (token_env, token_keyring), that is shown and asked first.
     """
     text = _text(path)
-    said = callosumfile.read(text)
+    said = schema.read_callosum(text)
     if dry_run:
         client = Client(home, timeout=TIMEOUT)
         _show_foreseen(said, _foreseen(client, text, said, replace=replace), as_json=as_json)
@@ -131,7 +130,7 @@ def _foreseen(client: Client, text: str, said: Imported, *, replace: bool) -> An
     try:
         found = client.call("import_stores", text=text, replace=replace, dry_run=True)
     except DaemonDown:
-        from cortex_actors.federation.foreseeing import foreseen  # noqa: PLC0415 - 0.2 s, here only
+        from cortex_actors.federation.changes import foreseen  # noqa: PLC0415 - 0.2 s, here only
 
         known = settings.load(client.home)
         found = foreseen(

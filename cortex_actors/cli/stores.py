@@ -13,7 +13,7 @@ from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json
 from cortex_actors.cli.storeknobs import fields, lasts, shown
 from cortex_actors.cli.storetoken import EnvOption, KeyringOption, StdinOption, given
 from cortex_actors.client import Client
-from cortex_actors.federation import adapters
+from cortex_actors.federation import binding
 from cortex_actors.logrecord import visible
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def tune(
 
 def types(*, as_json: JsonOption = False) -> None:
     """List the types of stores that can be asked, each with a command that adds one."""
-    said = [{"type": name, **_about(adapters.ADAPTERS[name])} for name in adapters.known()]
+    said = [{"type": name, **_about(binding.ADAPTERS[name])} for name in binding.known()]
     if as_json:
         show_json({"types": said})
         return

@@ -1,4 +1,7 @@
-"""What a description of a store becomes: a connection, what speaks over it, and what guards it."""
+"""What a description of a store becomes: a connection, what speaks over it, and what guards it.
+
+The kinds of remote stores there are: a new one is a file, and a line here.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,11 @@ from typing import TYPE_CHECKING
 from cortex_actors.endpoint.client import Guard
 from cortex_actors.endpoint.connection import Line
 from cortex_actors.errors import CortexError, StoreDown, StoreUnusable
-from cortex_actors.federation import adapters
+from cortex_actors.federation.adapters.chroma import Chroma
+from cortex_actors.federation.adapters.cortex import Cortex
+from cortex_actors.federation.adapters.mcp import Mcp
+from cortex_actors.federation.adapters.pgvector import Pgvector
+from cortex_actors.federation.adapters.seren import SerenLoci, SerenMemory
 from cortex_actors.federation.remote import RemoteStore
 from cortex_actors.rules.addresses import STDIO, reach
 
@@ -18,10 +25,27 @@ if TYPE_CHECKING:
 
     from cortex_actors.clock import Clock
     from cortex_actors.endpoint.pinning import Resolver
-    from cortex_actors.federation.adapter import Adapter
-    from cortex_actors.federation.spec import StoreSpec
-    from cortex_actors.federation.vault import Vault
+    from cortex_actors.federation.credentials import Vault
+    from cortex_actors.federation.remote import Adapter
+    from cortex_actors.federation.store import StoreSpec
     from cortex_actors.federationsections import FederationSettings, TlsSettings
+
+
+#: Type of a store -> who speaks to it.
+ADAPTERS: Mapping[str, type[Adapter]] = {
+    "chroma": Chroma,
+    "cortex": Cortex,
+    "mcp": Mcp,
+    "pgvector": Pgvector,
+    "seren_loci": SerenLoci,
+    "seren_memory": SerenMemory,
+}
+
+
+def known() -> tuple[str, ...]:
+    """Return the types there are, in order."""
+    return tuple(sorted(ADAPTERS))
+
 
 log = logging.getLogger("cortex.federation")
 
@@ -84,7 +108,7 @@ class Binder:
         self._settings = settings
         self._tls = tls
         self._clock = clock
-        self._types = adapters.ADAPTERS if types is None else types
+        self._types = ADAPTERS if types is None else types
         self._resolve = resolve
         self.vault = vault
 

@@ -15,14 +15,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from cortex_actors.domain.hit import REMOTE, Hit, Recall
 from cortex_actors.errors import CortexError
-from cortex_actors.federation.asking import asked
-from cortex_actors.federation.beside import Beside
-from cortex_actors.federation.merging import merged, wanted
-from cortex_actors.federation.party import party
-from cortex_actors.federation.received import flagged
-from cortex_actors.federation.satellites import bare
+from cortex_actors.federation.answers import flagged
+from cortex_actors.federation.expansion import Beside, bare
+from cortex_actors.federation.fan import Embed, Wording, admit, asked, merged, party, wanted
 from cortex_actors.federation.store import LOCAL, Outcome, Question
-from cortex_actors.federation.wording import Embed, Wording, admit
 from cortex_actors.rules import fusion
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
@@ -31,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cortex_actors.clock import Clock
-    from cortex_actors.federation.spec import Fan
+    from cortex_actors.federation.store import Fan
     from cortex_actors.federationsections import FederationSettings
 
 log = logging.getLogger("cortex.federation")

@@ -6,6 +6,8 @@ asks    ledger, vectors (through the stores, when whoever got them asks)
 keeps   what a question asks, made of the register and made anew after a crash; what is about to be
         said of a store (a crash loses it). What was turned, the connections and the counts are the
         register's and outlive it
+
+Whether stores are there: each is asked what it is, and nothing that anybody wants to know.
 """
 
 from __future__ import annotations
@@ -16,12 +18,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.domain.event import Ids
-from cortex_actors.errors import CortexError
-from cortex_actors.federation import describing
-from cortex_actors.federation.configuring import Configuring
-from cortex_actors.federation.joining import Joining
-from cortex_actors.federation.pinging import Pinging
-from cortex_actors.federation.spec import Fan, Knobs
+from cortex_actors.errors import CortexError, StoreDown
+from cortex_actors.federation import schema
+from cortex_actors.federation.answers import told
+from cortex_actors.federation.changes import Configuring, Joining
+from cortex_actors.federation.store import LOCAL, Fan, Knobs
 from cortex_actors.federationsections import LONGEST_ASK
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
@@ -32,10 +33,68 @@ if TYPE_CHECKING:
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
-    from cortex_actors.federation.books import Books, Done
-    from cortex_actors.federation.spec import StoreSpec
-    from cortex_actors.federation.store import Outcome, RecallStore
+    from cortex_actors.federation.registry import Books, Done
+    from cortex_actors.federation.store import Outcome, RecallStore, StoreSpec
     from cortex_actors.federationsections import FederationSettings, TlsSettings
+
+
+#: Characters of a store's own words about what is wrong that are shown.
+SHOWN = 120
+
+
+class Pinging:
+    """Asks stores whether they are there. That is no question: it counts for nothing."""
+
+    def __init__(self, books: Books, clock: Clock) -> None:
+        """Ask the stores of these books."""
+        self._books = books
+        self._clock = clock
+
+    async def ping(self, name: str | None) -> list[dict[str, Any]]:
+        """Return what came of it for one store, or for all that are enabled, in order.
+
+        Raises `NotFound`.
+        """
+        register = self._books.register
+        if name is not None:
+            return [await self._pinged(register.spec(name))]
+        here = [register.spec(each) for each in register.local]
+        enabled = [each for each in register.specs() if each.enabled]
+        return list(await asyncio.gather(*(self._pinged(each) for each in (*here, *enabled))))
+
+    async def _pinged(self, spec: StoreSpec) -> dict[str, Any]:
+        """Return what came of it for one store."""
+        begun, says, reason = self._clock.monotonic(), dict[str, Any](), ""
+        try:
+            if spec.type != LOCAL:
+                says = told(await self._asked(spec))
+        except StoreDown as error:
+            reason = str(error)
+            if said := getattr(error, "said", ""):
+                words = told({"said": " ".join(said[:SHOWN].split())})["said"]
+                reason = f"{reason} ({words})"
+        took = (self._clock.monotonic() - begun) * 1_000
+        return {
+            "name": spec.name,
+            "ok": not reason,
+            "ms": round(took, 3),
+            "reason": reason,
+            "says": says,
+        }
+
+    async def _asked(self, spec: StoreSpec) -> dict[str, Any]:
+        """Return what a store says of itself; one that is not set up is, for this once."""
+        register = self._books.register
+        seconds = register.knobs.per_store_timeout_s
+        bound = register.bound.get(spec.name)
+        if bound is not None:
+            return await bound.store.ping(seconds)
+        bound = await self._books.binder.bind(spec)
+        try:
+            return await bound.store.ping(seconds)
+        finally:
+            await bound.close()
+
 
 log = logging.getLogger("cortex.federation")
 
@@ -150,7 +209,7 @@ class Roster(AsyncioActor):
                     "default": getattr(default, name),
                     "twiddled": getattr(live, name) != getattr(settings, name),
                 }
-                for name in describing.KNOBS
+                for name in schema.KNOBS
             ]
         }
 
@@ -235,10 +294,10 @@ class Roster(AsyncioActor):
             "stores": register.rows(),
             "active": register.active(),
             "types": self._books.binder.types,
-            "knobs": {name: getattr(register.knobs, name) for name in describing.KNOBS},
+            "knobs": {name: getattr(register.knobs, name) for name in schema.KNOBS},
             "turned": register.turned(),
             "tuned": register.tuned(),
-            "supported_knobs": list(describing.KNOBS),
+            "supported_knobs": list(schema.KNOBS),
             "trouble": list(register.trouble),
         }
 

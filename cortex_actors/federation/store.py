@@ -1,17 +1,27 @@
-"""What a store has to offer to be asked, and what it is asked: ports and plain values."""
+"""What a store has to offer to be asked, and what it is asked: ports and plain values.
+
+What is known of the stores and of the fan over them: plain values, checked by who makes them.
+
+How a store has been doing, as a value: what was asked of it, how long it took, what went wrong.
+
+Only questions that reached it count. What was not asked of it (the breaker is open, a condition it
+does not know) says nothing about it.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from cortex_actors.storage.search.query import EVERYTHING, Past, Where
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from cortex_actors.domain.hit import Hit
     from cortex_actors.storage.embeddings import Matrix
+
 
 #: The name under which the local collections take part.
 LOCAL = "local"
@@ -164,3 +174,205 @@ def _differing(given: Where | Past, plain: Where | Past) -> list[str]:
     """Return the names of the fields in which two differ."""
     names = [each.name for each in fields(plain)]
     return [name for name in names if getattr(given, name) != getattr(plain, name)]
+
+
+@dataclass(frozen=True, slots=True)
+class Auth:
+    """Where a store's token comes from, in the order in which they win.
+
+    Attributes:
+        token: the token itself.
+        token_keyring: `service/user` in the keyring of the operating system.
+        token_env: the variable of the daemon's environment that holds it.
+
+    """
+
+    token: str = field(default="", repr=False)
+    token_keyring: str = ""
+    token_env: str = ""
+
+    def __bool__(self) -> bool:
+        """Whether there is a token at all."""
+        return bool(self.token or self.token_keyring or self.token_env)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSpec:
+    """One store, as a person has described it.
+
+    Attributes:
+        type: which adapter speaks to it.
+        url: its address, without a slash at the end.
+        weight: how much its places count.
+        floor: base relevance below which its hits do not count; 0 lets all of them.
+        options: what only its adapter understands.
+        managed: added while the daemon ran, and so removable; else it is of the settings.
+
+    """
+
+    name: str
+    type: str
+    url: str
+    weight: float = 1.0
+    floor: float = 0.0
+    enabled: bool = True
+    options: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    managed: bool = False
+    auth: Auth = Auth()
+
+
+@dataclass(frozen=True, slots=True)
+class Knobs:
+    """What of the fan may be turned while it runs; the settings say what each of them means."""
+
+    k: float = 60
+    n_results: int = 10
+    fetch_multiplier: int = 2
+    per_store_timeout_s: float = 5.0
+    fusion_mode: str = "rrf"
+    authority_margin: float = 0.035
+    min_per_store: int = 1
+    edges_enabled: bool = True
+    edge_budget: int = 3
+    satellite_budget: int = 3
+    hops: int = 1
+    hop_terms: int = 4
+    hop_budget: int = 5
+    max_store_share: float = 1.0
+    local: str = "together"
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One store that takes part, and what its hits count."""
+
+    store: RecallStore
+    weight: float = 1.0
+    floor: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Fan:
+    """Everything one question needs to know; whoever turns something makes another one.
+
+    Attributes:
+        members: the stores to ask, in the configured order, what is known here first.
+        unbindable: (name, reason) of stores that cannot be asked as they are described.
+
+    """
+
+    members: tuple[Member, ...] = ()
+    knobs: Knobs = Knobs()
+    unbindable: tuple[tuple[str, str], ...] = ()
+
+
+#: What the newest answer counts in the mean of the times: a fifth (the document's).
+NEWEST = 0.2
+
+#: Characters of a reason that are kept.
+SHOWN = 120
+
+#: Share of answers from which on a store is healthy, or only degraded (the document's).
+HEALTHY, DEGRADED = 0.9, 0.7
+
+#: Failures in a row with which a store is unhealthy, however it did before (the document's).
+IN_A_ROW = 3
+
+
+class Standing(StrEnum):
+    """How far a store can be relied on."""
+
+    #: It was never asked.
+    UNKNOWN = "unknown"
+    HEALTHY = "healthy"
+    DEGRADED = "degraded"
+    UNHEALTHY = "unhealthy"
+
+
+@dataclass(frozen=True, slots=True)
+class StoreHealth:
+    """How one store has been doing since the daemon started.
+
+    Attributes:
+        mean_s: seconds an answer takes, the newer the more it counts; it begins with the first
+            one. (To begin with 0 understates it for the first dozen answers.)
+        reason: why the last ask failed; empty when it was answered.
+        last_error: why the last ask that failed did, whatever came after it.
+        asked_at: when it was asked last (UTC microseconds); None if it never was.
+        answered_at: when it answered last, likewise.
+
+    """
+
+    name: str
+    answered: int = 0
+    failed: int = 0
+    in_a_row: int = 0
+    mean_s: float = 0.0
+    last_s: float = 0.0
+    longest_s: float = 0.0
+    reason: str = ""
+    last_error: str = ""
+    asked_at: int | None = None
+    answered_at: int | None = None
+
+    @property
+    def rate(self) -> float:
+        """The share of questions that it answered; 0 for one that was never asked."""
+        asked = self.answered + self.failed
+        return self.answered / asked if asked else 0.0
+
+    @property
+    def standing(self) -> Standing:
+        """How far it can be relied on."""
+        if not self.answered + self.failed:
+            return Standing.UNKNOWN
+        if self.rate >= HEALTHY and not self.in_a_row:
+            return Standing.HEALTHY
+        if self.rate >= DEGRADED and self.in_a_row < IN_A_ROW:
+            return Standing.DEGRADED
+        return Standing.UNHEALTHY
+
+    def after(self, seconds: float, reason: str, *, at: int | None = None) -> StoreHealth:
+        """Return how it stands after an ask at that time; `reason` is empty when it was answered.
+
+        The times are those of answers: how long a store did not answer is our own patience.
+        """
+        if reason:
+            why = reason[:SHOWN]
+            failed, in_a_row = self.failed + 1, self.in_a_row + 1
+            return replace(
+                self, failed=failed, in_a_row=in_a_row, reason=why, last_error=why, asked_at=at
+            )
+        mean = seconds
+        if self.answered:
+            mean = self.mean_s + NEWEST * (seconds - self.mean_s)
+        return replace(
+            self,
+            answered=self.answered + 1,
+            in_a_row=0,
+            mean_s=mean,
+            last_s=seconds,
+            longest_s=max(self.longest_s, seconds),
+            reason="",
+            asked_at=at,
+            answered_at=at,
+        )
+
+    def told(self) -> dict[str, Any]:
+        """Return it as clients get it; times in milliseconds."""
+        return {
+            "name": self.name,
+            "status": str(self.standing),
+            "up": not self.reason,
+            "total": self.answered + self.failed,
+            "succeeded": self.answered,
+            "failed": self.failed,
+            "success_rate": round(self.rate, 4),
+            "latency_ms": round(self.mean_s * 1_000, 3),
+            "last_latency_ms": round(self.last_s * 1_000, 3),
+            "max_latency_ms": round(self.longest_s * 1_000, 3),
+            "last_error": self.last_error,
+            "consecutive_failures": self.in_a_row,
+            "asked_at": self.asked_at,
+            "answered_at": self.answered_at,
+        }

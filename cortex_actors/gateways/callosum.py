@@ -13,7 +13,7 @@ from fastapi import APIRouter, Depends, Request
 
 from cortex_actors.domain.hit import REMOTE
 from cortex_actors.errors import BadInput, CortexError, Refused, StoreUnusable
-from cortex_actors.federation import edges, hops, satellites
+from cortex_actors.federation import expansion
 from cortex_actors.gateways.bodies import Changes, FanSearch, NewStore  # noqa: TC001 - read at run time
 from cortex_actors.gateways.premises import caller_of, only_owner
 from cortex_actors.gateways.refused import contract
@@ -40,7 +40,7 @@ _OURS: Final = frozenset(
 )
 
 #: What we say under `source` of what stands beside an answer; a store has other words there.
-_WAYS: Final = (edges.SOURCE, hops.SOURCE, *satellites.EDGES.values())
+_WAYS: Final = (expansion.SOURCE, expansion.HOP_SOURCE, *expansion.EDGES.values())
 
 #: Milliseconds of a second.
 _MS: Final = 1_000

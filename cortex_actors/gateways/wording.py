@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cortex_actors.federation.wording import QUESTION_LIMIT
+from cortex_actors.federation.fan import QUESTION_LIMIT
 
 #: Microseconds of a second.
 _SECOND = 1_000_000

@@ -108,8 +108,8 @@ DOORS: dict[str, tuple[str, ...]] = {
         "cortex_actors/federation/adapters/mcp",
     ),
     "truststore": ("cortex_actors/endpoint/", "cortex_actors/storage/index/chroma.py"),
-    "keyring": ("cortex_actors/federation/vault.py",),
-    "yaml": ("cortex_actors/federation/callosumfile.py",),
+    "keyring": ("cortex_actors/federation/credentials.py",),
+    "yaml": ("cortex_actors/federation/schema.py",),
     "mcp": (
         "cortex_actors/federation/mcp",
         "cortex_actors/federation/adapters/mcp",

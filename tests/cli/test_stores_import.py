@@ -11,7 +11,7 @@ import typer
 
 from cortex_actors.cli import entry, storeknobs
 from cortex_actors.errors import DaemonDown
-from cortex_actors.federation.callosumfile import LONGEST
+from cortex_actors.federation.schema import LONGEST
 from tests.cli.answering import answering
 from tests.cli.stored import ANSWERS, NOTES, alone
 

@@ -10,14 +10,14 @@ from urllib.parse import urlsplit, urlunsplit
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.endpoint.connection import Line
-from cortex_actors.federation.adapter import Asked
-from cortex_actors.federation.adapters import ADAPTERS
-from cortex_actors.federation.spec import StoreSpec
+from cortex_actors.federation.binding import ADAPTERS
+from cortex_actors.federation.remote import Asked
+from cortex_actors.federation.store import StoreSpec
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
 
-    from cortex_actors.federation.adapter import Adapter
+    from cortex_actors.federation.remote import Adapter
     from cortex_actors.storage.embeddings import Matrix
 
 #: Seconds that a store which answers is given: a machine may be busy.

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.errors import StoreDown, StoreUnusable
-from cortex_actors.federation.adapter import TopicAdapter
-from cortex_actors.federation.adapters import ADAPTERS
+from cortex_actors.federation.binding import ADAPTERS
+from cortex_actors.federation.remote import TopicAdapter
 from cortex_actors.storage.search.query import Past, Where
 from tests.contract.adapters import LONG, SHORT, TOKEN, trouble
 from tests.contract.cases import CASES

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from cortex_actors.federation.adapter import Asked
-from cortex_actors.federation.spec import StoreSpec
+from cortex_actors.federation.remote import Asked
+from cortex_actors.federation.store import StoreSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

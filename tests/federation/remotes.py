@@ -10,14 +10,13 @@ from cortex_actors.clock import SystemClock
 from cortex_actors.domain.hit import REMOTE, Hit
 from cortex_actors.endpoint.client import Guard
 from cortex_actors.federation.remote import RemoteStore
-from cortex_actors.federation.spec import StoreSpec
-from cortex_actors.federation.store import Answer, Outward, Question
+from cortex_actors.federation.store import Answer, Outward, Question, StoreSpec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cortex_actors.clock import Clock
-    from cortex_actors.federation.adapter import Asked
+    from cortex_actors.federation.remote import Asked
 
 #: A question that may leave.
 ASKED = Question("tabs", outward=Outward("tabs"))

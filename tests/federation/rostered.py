@@ -15,13 +15,11 @@ from cortex_actors.domain.event import Ids
 from cortex_actors.domain.hit import Hit
 from cortex_actors.errors import StoreDown, StoreUnusable
 from cortex_actors.federation.binding import Binder
-from cortex_actors.federation.books import Books
+from cortex_actors.federation.credentials import Vault
 from cortex_actors.federation.federation import Federation
-from cortex_actors.federation.overlay import Overlay
-from cortex_actors.federation.register import Register
+from cortex_actors.federation.registry import Books, Overlay, Register
 from cortex_actors.federation.roster import Roster
 from cortex_actors.federation.store import LOCAL, Answer, Question
-from cortex_actors.federation.vault import Vault
 from cortex_actors.federationsections import FederationSettings, TlsSettings
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.ref import start_actor
@@ -38,10 +36,9 @@ if TYPE_CHECKING:
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.hit import Recall
     from cortex_actors.endpoint.connection import Line
-    from cortex_actors.federation.adapter import Asked
-    from cortex_actors.federation.spec import Fan, StoreSpec
-    from cortex_actors.federation.store import RecallStore
-    from cortex_actors.federation.vault import Ring
+    from cortex_actors.federation.credentials import Ring
+    from cortex_actors.federation.remote import Asked
+    from cortex_actors.federation.store import Fan, RecallStore, StoreSpec
     from cortex_actors.runtime.ref import ActorHandle
     from cortex_actors.storage.embeddings import Matrix
 

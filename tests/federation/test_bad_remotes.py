@@ -15,9 +15,9 @@ import pytest
 from cortex_actors.clock import SystemClock
 from cortex_actors.endpoint.client import Guard
 from cortex_actors.endpoint.connection import Line
+from cortex_actors.federation.adapters.seren import SerenMemory
 from cortex_actors.federation.remote import RemoteStore
-from cortex_actors.federation.seren_memory import SerenMemory
-from cortex_actors.federation.spec import Knobs, StoreSpec
+from cortex_actors.federation.store import Knobs, StoreSpec
 from tests.endpoint.connects import connects
 from tests.federation.bad_remotes import BAD, GOOD, TAR, bad_remotes
 from tests.federation.support import Village

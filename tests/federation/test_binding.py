@@ -12,8 +12,8 @@ from cortex_actors.clock import SystemClock
 from cortex_actors.endpoint.client import LeftAlone
 from cortex_actors.errors import StoreDown, StoreTimeout, StoreUnusable
 from cortex_actors.federation.binding import Binder
-from cortex_actors.federation.spec import StoreSpec
-from cortex_actors.federation.vault import Vault
+from cortex_actors.federation.credentials import Vault
+from cortex_actors.federation.store import StoreSpec
 from cortex_actors.federationsections import FederationSettings, TlsSettings
 from tests.endpoint.lines import StoreServer
 from tests.endpoint.server import Reply, Request, document, listening

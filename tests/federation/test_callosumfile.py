@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortex_actors.errors import BadInput
-from cortex_actors.federation.callosumfile import DEEPEST, LONGEST, read
-from cortex_actors.federation.spec import Auth, StoreSpec
+from cortex_actors.federation.schema import DEEPEST_FILE, LONGEST, read_callosum
+from cortex_actors.federation.store import Auth, StoreSpec
 
 _FILE = """\
 server: {host: 0.0.0.0, port: 7423, bearer_token: s3cret}
@@ -36,9 +36,9 @@ _BAD = {
     "a bomb": ("a: &a [x]\nb: &b [*a, *a]\nc: [*b, *b]", "line 1 has an anchor"),
     "an object": ("a: !!python/object/apply:os.system [ls]", "has a tag"),
     "a plain tag": ("a: !!str 1", "has a tag"),
-    "flat depth": ("[" * 100_000, f"more than {DEEPEST} levels"),
-    "block depth": ("- " * 40_000, f"more than {DEEPEST} levels"),
-    "keys of keys": ("? " * 40_000, f"more than {DEEPEST} levels"),
+    "flat depth": ("[" * 100_000, f"more than {DEEPEST_FILE} levels"),
+    "block depth": ("- " * 40_000, f"more than {DEEPEST_FILE} levels"),
+    "keys of keys": ("? " * 40_000, f"more than {DEEPEST_FILE} levels"),
     "a key twice": ("stores: [{name: a, name: b}]", "a key twice"),
     "two documents": ("--- {stores: []}\n--- {stores: []}", "no YAML, line 2"),
     "an open bracket": ("stores: [", "no YAML"),
@@ -54,7 +54,7 @@ _BAD = {
 class TestReading:
     def test_whole(self) -> None:
         """A file's stores are stores that were added, with the tokens they are to have."""
-        found = read(_FILE)
+        found = read_callosum(_FILE)
 
         memory, facts = found.stores
         assert memory == StoreSpec(
@@ -73,13 +73,15 @@ class TestReading:
     def test_overlay(self) -> None:
         """The file in which a Callosum keeps stores that were added is read as well."""
         rows = [{"name": "m", "type": "seren_memory", "url": "http://127.0.0.1:7420", "weight": 2}]
-        found = read(json.dumps(rows, indent=2))
+        found = read_callosum(json.dumps(rows, indent=2))
 
         assert [("m", 2.0)] == [(each.name, each.weight) for each in found.stores]
 
     def test_dates(self) -> None:
         """A word that looks like a date stays a word."""
-        (store,) = read("stores: [{name: 2026-01-01, type: a, url: b, since: 2026-13-45}]").stores
+        (store,) = read_callosum(
+            "stores: [{name: 2026-01-01, type: a, url: b, since: 2026-13-45}]"
+        ).stores
 
         assert ("2026-01-01", {"since": "2026-13-45"}) == (store.name, store.options)
 
@@ -90,7 +92,7 @@ class TestRefusing:
         """What is not plain YAML is refused, with the place and without what stands there."""
         text, why = _BAD[case]
         with pytest.raises(BadInput, match="cannot import stores: .*; ") as caught:
-            read(text)
+            read_callosum(text)
 
         assert why in str(caught.value)
         assert len(str(caught.value)) < 250
@@ -99,4 +101,4 @@ class TestRefusing:
     def test_anything(self, text: str) -> None:
         """Whatever a file holds, it is read or refused; nothing else is raised."""
         with contextlib.suppress(BadInput):
-            assert () == read(text).stores
+            assert () == read_callosum(text).stores

@@ -10,9 +10,9 @@ import pytest
 from cortex_actors.clock import SystemClock
 from cortex_actors.endpoint.connection import Line
 from cortex_actors.errors import StoreDown, StoreUnusable
-from cortex_actors.federation.adapter import Asked
-from cortex_actors.federation.chroma import Chroma
-from cortex_actors.federation.spec import StoreSpec
+from cortex_actors.federation.adapters.chroma import Chroma
+from cortex_actors.federation.remote import Asked
+from cortex_actors.federation.store import StoreSpec
 from tests.contract.chromaserver import serving
 from tests.contract.database_cases import MODEL, NOTES, QUESTION, call, fill, row_of
 from tests.federation.canned import CannedLine, speaking

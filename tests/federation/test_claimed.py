@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.domain.hit import REMOTE
-from cortex_actors.federation.cortex import Cortex
-from cortex_actors.federation.mcprows import Fields
-from cortex_actors.federation.measured import nearest
-from cortex_actors.federation.received import received
-from cortex_actors.federation.seren_loci import SerenLoci
-from cortex_actors.federation.seren_memory import SerenMemory
+from cortex_actors.federation.adapters.cortex import Cortex
+from cortex_actors.federation.adapters.mcp import Fields
+from cortex_actors.federation.adapters.seren import SerenLoci, SerenMemory
+from cortex_actors.federation.answers import nearest, received
 from tests.federation.canned import CannedLine, asked, speaking
 
 if TYPE_CHECKING:

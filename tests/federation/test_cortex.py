@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.federation.cortex import Cortex
+from cortex_actors.federation.adapters.cortex import Cortex
 from tests.federation.canned import CannedLine, asked, speaking
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from cortex_actors.errors import BadInput
-from cortex_actors.federation import describing
-from cortex_actors.federation.spec import Auth, Knobs, StoreSpec
+from cortex_actors.federation import schema
+from cortex_actors.federation.store import Auth, Knobs, StoreSpec
 from cortex_actors.federationsections import FederationSettings
 
 
@@ -38,7 +38,7 @@ class TestShown:
             "auth": True,
             "status": "active",
             "options": {},
-        } == describing.shown(spec, "active")
+        } == schema.shown(spec, "active")
 
     @pytest.mark.parametrize(
         ("url", "shown"),
@@ -54,7 +54,7 @@ class TestShown:
     )
     def test_address(self, url: str, shown: str) -> None:
         """An address is shown without the user, the password and the query that it may have."""
-        assert shown == describing.without_user(url)
+        assert shown == schema.without_user(url)
 
     def test_options(self) -> None:
         """Options are shown but for those whose name says that they are secret, however deep."""
@@ -66,7 +66,7 @@ class TestShown:
             "args": ["--dsn", "postgresql://me:s3cr3t@h/db"],
             "n": 5,
         }
-        row = describing.shown(StoreSpec("m", "t", "u", options=options), "active")
+        row = schema.shown(StoreSpec("m", "t", "u", options=options), "active")
 
         assert {
             "path": "/q",
@@ -95,7 +95,7 @@ class TestShown:
     )
     def test_arguments(self, given: dict[str, Any], shown: dict[str, Any]) -> None:
         """What a program is given in secret is not shown, in whatever form it is written down."""
-        row = describing.shown(StoreSpec("m", "mcp", "", options=given), "active")
+        row = schema.shown(StoreSpec("m", "mcp", "", options=given), "active")
 
         assert shown == row["options"]
 
@@ -103,7 +103,7 @@ class TestShown:
 class TestTurned:
     def test_some(self) -> None:
         """What is not named stays as it is."""
-        found = describing.turned(Knobs(n_results=7), {"k": 5, "fusion_mode": "percentile"})
+        found = schema.turned(Knobs(n_results=7), {"k": 5, "fusion_mode": "percentile"})
 
         assert (5, "percentile", 7) == (found.k, found.fusion_mode, found.n_results)
 
@@ -136,16 +136,16 @@ class TestTurned:
     def test_refused(self, changes: dict[str, Any], why: str) -> None:
         """What the settings would refuse is refused, with the same bounds and without the value."""
         with pytest.raises(BadInput) as caught:
-            describing.turned(Knobs(), changes)
+            schema.turned(Knobs(), changes)
         assert why in str(caught.value)
 
     def test_all(self) -> None:
         """Every knob is a setting with the same default, and may be turned to it."""
         settings = FederationSettings()
 
-        assert Knobs() == describing.knobs_of(settings)
-        for name in describing.KNOBS:
-            assert Knobs() == describing.turned(Knobs(), {name: getattr(settings, name)})
+        assert Knobs() == schema.knobs_of(settings)
+        for name in schema.KNOBS:
+            assert Knobs() == schema.turned(Knobs(), {name: getattr(settings, name)})
 
 
 class TestChecked:
@@ -174,7 +174,7 @@ class TestChecked:
         given = {"name": "mem", "type": "t", "url": "http://h", **more}
 
         with pytest.raises(BadInput) as caught:
-            describing.checked(StoreSpec(**given, auth=Auth("s3cr3t")))
+            schema.checked(StoreSpec(**given, auth=Auth("s3cr3t")))
         assert why in str(caught.value)
         assert "s3cr3t" not in str(caught.value)
 
@@ -182,4 +182,4 @@ class TestChecked:
         """A store that is none of these is as it was given."""
         spec = StoreSpec("m", "t", "http://h", options={"a": 1}, managed=True, auth=Auth("x"))
 
-        assert spec == describing.checked(spec)
+        assert spec == schema.checked(spec)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.errors import StoreDown
-from cortex_actors.federation.spec import Knobs
-from cortex_actors.federation.store import LOCAL
+from cortex_actors.federation.store import LOCAL, Knobs
 from tests.federation.remotes import Far, Filed, hit, remote
 from tests.federation.support import Shelf, Village
 

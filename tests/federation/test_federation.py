@@ -17,10 +17,8 @@ from cortex_actors.errors import (
     ModelMissing,
     Unembeddable,
 )
-from cortex_actors.federation.merging import HITS_LIMIT
-from cortex_actors.federation.spec import Knobs
-from cortex_actors.federation.store import LOCAL
-from cortex_actors.federation.wording import QUESTION_LIMIT
+from cortex_actors.federation.fan import HITS_LIMIT, QUESTION_LIMIT
+from cortex_actors.federation.store import LOCAL, Knobs
 from cortex_actors.storage.search.query import Past, Where
 from cortex_actors.testing import EPOCH, eventually
 from tests.federation.support import MODEL, PATIENCE, Shelf, Village

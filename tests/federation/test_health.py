@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.federation.health import SHOWN, Standing, StoreHealth
+from cortex_actors.federation.store import SHOWN, Standing, StoreHealth
 
 
 def lived(*answers: bool) -> StoreHealth:

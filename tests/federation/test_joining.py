@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.errors import BadInput, HomeUnwritable, NotFound, Refused, StoreUnusable
-from cortex_actors.federation import joining
+from cortex_actors.federation import changes
 from cortex_actors.federation.store import Outcome
 from tests.federation.ringing import TOKEN, Ring
 from tests.federation.rostered import URL, House, Peer, base, names
@@ -91,7 +91,7 @@ class TestAdd:
 
     async def test_too_many(self, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
         """There are only so many: one question asks all of them."""
-        monkeypatch.setattr(joining, "MOST", 2)
+        monkeypatch.setattr(changes, "MOST", 2)
         await house.add("mem")
 
         with pytest.raises(Refused, match="there are 2 already"):

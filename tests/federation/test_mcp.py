@@ -14,10 +14,10 @@ from cortex_actors.clock import SystemClock
 from cortex_actors.endpoint.client import LeftAlone
 from cortex_actors.endpoint.connection import Line
 from cortex_actors.errors import StoreDown, StoreTimeout, StoreUnusable
-from cortex_actors.federation import mcplink
-from cortex_actors.federation.adapter import Asked
-from cortex_actors.federation.mcp import Mcp
-from cortex_actors.federation.spec import StoreSpec
+from cortex_actors.federation.adapters import mcp
+from cortex_actors.federation.adapters.mcp import Mcp
+from cortex_actors.federation.remote import Asked
+from cortex_actors.federation.store import StoreSpec
 from cortex_actors.testing import eventually
 from tests.endpoint.awake import awake
 from tests.federation.mcpserver import NOTES
@@ -269,8 +269,8 @@ class TestLoading:
 
     async def test_no_failure(self, server: McpServer, monkeypatch: pytest.MonkeyPatch) -> None:
         """Time that our own import takes is no failure of the store's; the next question is put."""
-        gate, driver = threading.Event(), mcplink._driver
-        monkeypatch.setattr(mcplink, "_driver", lambda: gate.wait(20) and driver())
+        gate, driver = threading.Event(), mcp._driver
+        monkeypatch.setattr(mcp, "_driver", lambda: gate.wait(20) and driver())
         async with opened(server.url, **SEARCH) as adapter:
             with pytest.raises(LeftAlone, match="still being loaded"):
                 await adapter.search(asked(seconds=0.05))
@@ -281,7 +281,7 @@ class TestLoading:
 
     async def test_missing(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Where the SDK is missing each question says so, and tries again."""
-        monkeypatch.setattr(mcplink, "_DRIVER", "cortex_actors.federation.no_such_driver")
+        monkeypatch.setattr(mcp, "_DRIVER", "cortex_actors.federation.no_such_driver")
         async with opened("http://127.0.0.1:1/mcp", tool="search") as adapter:
             for _ in range(2):
                 with pytest.raises(StoreUnusable, match="no_such_driver is missing"):

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from cortex_actors.errors import StoreDown
-from cortex_actors.federation.mcprows import UNMEASURED, Fields
-from cortex_actors.federation.reading import number
+from cortex_actors.federation.adapters.mcp import UNMEASURED, Fields
+from cortex_actors.federation.answers import number
 
 #: Two hits as a server may have them.
 ROWS = [{"id": "a", "text": "one"}, {"id": "b", "text": "two"}]

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from cortex_actors.errors import StoreUnusable
-from cortex_actors.federation.options import Options
-from cortex_actors.federation.spec import StoreSpec
+from cortex_actors.federation.schema import Options
+from cortex_actors.federation.store import StoreSpec
 
 
 def options(*, known: str = "path flag", **given: object) -> Options:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cortex_actors.domain.hit import Hit
-from cortex_actors.federation import outward
-from cortex_actors.federation.outward import EMPTY, UNCHECKED, is_public, sendable, topics
+from cortex_actors.federation import local
+from cortex_actors.federation.local import EMPTY, UNCHECKED, is_public, sendable, topics
 from tests.federation.remotes import hit
 
 #: A key in the shape that its issuer gives, put together so that no scanner takes it for one.
@@ -50,7 +50,7 @@ class TestQuestion:
         def broken(_: str) -> None:
             raise RecursionError("too deep")
 
-        monkeypatch.setattr(outward, "redact", broken)
+        monkeypatch.setattr(local, "mask_secrets", broken)
 
         assert ("", UNCHECKED) == sendable("which port?")
 
@@ -101,10 +101,10 @@ class TestTopics:
             checked.append(text)
             return text, ""
 
-        monkeypatch.setattr(outward, "sendable", passed)
+        monkeypatch.setattr(local, "sendable", passed)
         given = [hit(f"{n}", topic=",".join(f"t{n}-{m}" for m in range(1_000))) for n in range(9)]
 
-        assert outward.TOPICS == len(topics(given)) == len(checked)
+        assert local.TOPICS == len(topics(given)) == len(checked)
 
     @pytest.mark.parametrize("topic", [KEY, "ci\u200b", "", " ,, "])
     def test_none(self, topic: str) -> None:

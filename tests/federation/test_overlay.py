@@ -13,8 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cortex_actors.errors import HomeUnwritable, Refused
-from cortex_actors.federation.overlay import LARGEST, Overlay, dropped, put
-from cortex_actors.federation.spec import Auth, StoreSpec
+from cortex_actors.federation.registry import LARGEST, Overlay, dropped, put
+from cortex_actors.federation.store import Auth, StoreSpec
 
 ROW = {"name": "mem", "type": "seren_memory", "url": "http://127.0.0.1:7420"}
 

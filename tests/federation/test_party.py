@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.errors import NotFound
+from cortex_actors.federation.fan import party
 from cortex_actors.federation.local import LocalStore, members
-from cortex_actors.federation.party import party
-from cortex_actors.federation.spec import Fan, Member
-from cortex_actors.federation.store import LOCAL, Question
+from cortex_actors.federation.store import LOCAL, Fan, Member, Question
 from cortex_actors.storage.principles import COLLECTION as PRINCIPLES
 from cortex_actors.storage.search.query import Where
 from cortex_actors.storage.search.scope import COLLECTIONS, ROOMS
@@ -21,7 +20,7 @@ from tests.storage.things import in_memory
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cortex_actors.federation.party import Party
+    from cortex_actors.federation.fan import Party
     from cortex_actors.federation.store import RecallStore
 
 

@@ -11,9 +11,9 @@ import pytest
 from cortex_actors.clock import SystemClock
 from cortex_actors.endpoint.connection import Line
 from cortex_actors.errors import StoreDown, StoreTimeout, StoreUnusable
-from cortex_actors.federation.adapter import Asked
-from cortex_actors.federation.pgvector import Pgvector
-from cortex_actors.federation.spec import StoreSpec
+from cortex_actors.federation.adapters.pgvector import Pgvector
+from cortex_actors.federation.remote import Asked
+from cortex_actors.federation.store import StoreSpec
 from tests.contract.database_cases import MODEL, NOTES, QUESTION, notes, row_of
 from tests.endpoint.awake import awake
 from tests.federation.postgres import PASSWORD, Postgres, serving

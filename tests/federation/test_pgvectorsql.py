@@ -11,11 +11,20 @@ from hypothesis import strategies as st
 from cortex_actors.clock import SystemClock
 from cortex_actors.endpoint.connection import Line
 from cortex_actors.errors import StoreTimeout, StoreUnusable
-from cortex_actors.federation.pgvector import Pgvector
-from cortex_actors.federation.pgvectorerrors import Broken, DatabaseDown, Odd, meaning
-from cortex_actors.federation.pgvectorlink import Link, Login
-from cortex_actors.federation.pgvectorsql import Layout, Reading, name_of, read_layout
-from cortex_actors.federation.spec import StoreSpec
+from cortex_actors.federation.adapters.pgvector import (
+    Broken,
+    DatabaseDown,
+    Layout,
+    Link,
+    Login,
+    Odd,
+    Pgvector,
+    Reading,
+    meaning,
+    name_of,
+    read_layout,
+)
+from cortex_actors.federation.store import StoreSpec
 
 #: What is read here, and what its table is.
 READING = Reading('"notes"', '"id"', '"text"', '"v"', "cosine", metadata=('"a"',), where={'"b"': 1})

@@ -11,7 +11,7 @@ import pytest
 
 from cortex_actors.domain.memory import Crumb, Realm
 from cortex_actors.federation.local import members
-from cortex_actors.federation.spec import Knobs
+from cortex_actors.federation.store import Knobs
 from cortex_actors.storage import agent_records
 from cortex_actors.storage.search.query import Where
 from cortex_actors.testing import EPOCH

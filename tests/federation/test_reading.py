@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from cortex_actors.errors import StoreDown
-from cortex_actors.federation.measured import measured
-from cortex_actors.federation.reading import (
+from cortex_actors.federation.answers import (
     ID_BITS,
     ID_LIMIT,
     ROWS,
     answer,
     id_of,
     listed,
+    measured,
     number,
     record,
     text,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cortex_actors.domain.hit import REMOTE, Hit
-from cortex_actors.federation.received import BESIDE, ID, TEXT_BYTES, cut, flagged, received
+from cortex_actors.federation.answers import BESIDE, ID, TEXT_BYTES, cut, flagged, received
 from tests.federation.remotes import hit
 
 #: A letter nobody sees.

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from cortex_actors.federation.satellites import satellites
-from cortex_actors.federation.spec import Knobs
+from cortex_actors.federation.expansion import satellites
+from cortex_actors.federation.store import Knobs
 from tests.federation.remotes import Far, hit, remote
 from tests.federation.support import Village
 

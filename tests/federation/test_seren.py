@@ -12,10 +12,10 @@ import pytest
 from cortex_actors.clock import SystemClock
 from cortex_actors.endpoint.connection import Line
 from cortex_actors.errors import StoreDown, StoreTimeout, StoreUnusable
-from cortex_actors.federation.adapter import Asked
-from cortex_actors.federation.adapters import ADAPTERS
-from cortex_actors.federation.seren_memory import SerenMemory
-from cortex_actors.federation.spec import StoreSpec
+from cortex_actors.federation.adapters.seren import SerenMemory
+from cortex_actors.federation.binding import ADAPTERS
+from cortex_actors.federation.remote import Asked
+from cortex_actors.federation.store import StoreSpec
 from tests.federation import seren
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cortex_actors.domain.hit import Hit
-    from cortex_actors.federation.adapter import Adapter
+    from cortex_actors.federation.remote import Adapter
 
 pytestmark = pytest.mark.slow
 

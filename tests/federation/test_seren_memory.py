@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from cortex_actors.errors import StoreDown, StoreUnusable
-from cortex_actors.federation.seren_memory import SerenMemory
+from cortex_actors.federation.adapters.seren import SerenMemory
 from tests.federation.canned import CannedLine, asked, speaking, without
 
 #: What is sent with every question unless an option says otherwise.

@@ -7,9 +7,8 @@ import asyncio
 import pytest
 
 from cortex_actors.errors import BadInput
-from cortex_actors.federation.spec import Fan, Knobs, Member
-from cortex_actors.federation.store import LOCAL
-from cortex_actors.federation.wording import BUDGET_LIMIT
+from cortex_actors.federation.fan import BUDGET_LIMIT
+from cortex_actors.federation.store import LOCAL, Fan, Knobs, Member
 from cortex_actors.testing import eventually
 from tests.federation.support import Shelf, Village
 

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from cortex_actors.errors import BadInput, StoreDown, StoreUnusable
-from cortex_actors.federation.spec import Auth
-from cortex_actors.federation.vault import AT_ONCE, Kept, Vault, system
+from cortex_actors.federation.credentials import AT_ONCE, Kept, Vault, system
+from cortex_actors.federation.store import Auth
 from cortex_actors.testing import PATIENCE, eventually
 from tests.federation.ringing import TOKEN, Ring
 

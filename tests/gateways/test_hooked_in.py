@@ -9,11 +9,10 @@ import pytest
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.endpoint.connection import Line
-from cortex_actors.federation.adapter import Asked
-from cortex_actors.federation.cortex import Cortex
-from cortex_actors.federation.seren_loci import SerenLoci
-from cortex_actors.federation.seren_memory import SerenMemory
-from cortex_actors.federation.spec import StoreSpec
+from cortex_actors.federation.adapters.cortex import Cortex
+from cortex_actors.federation.adapters.seren import SerenLoci, SerenMemory
+from cortex_actors.federation.remote import Asked
+from cortex_actors.federation.store import StoreSpec
 from cortex_actors.rules.sameness import NO_WORDS
 from tests.federation import seren
 from tests.gateways.doors import knock

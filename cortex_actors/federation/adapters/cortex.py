@@ -11,18 +11,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cortex_actors.errors import StoreUnusable
-from cortex_actors.federation.measured import measured
-from cortex_actors.federation.options import Options
-from cortex_actors.federation.reading import answer, fields, id_of, listed, number, text
+from cortex_actors.federation.answers import answer, fields, id_of, listed, measured, number, text
+from cortex_actors.federation.schema import Options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from cortex_actors.domain.hit import Hit
     from cortex_actors.endpoint.connection import Line
-    from cortex_actors.federation.adapter import Asked
-    from cortex_actors.federation.spec import StoreSpec
-    from cortex_actors.federation.store import Answer
+    from cortex_actors.federation.remote import Asked
+    from cortex_actors.federation.store import Answer, StoreSpec
 
 #: Hits a daemon gives for a question at most, and for topics.
 MOST, TAGGED = 200, 50

@@ -13,10 +13,8 @@ from urllib.parse import quote
 
 from cortex_actors.endpoint.replies import Unwelcome
 from cortex_actors.errors import StoreUnusable
-from cortex_actors.federation.measured import nearest
-from cortex_actors.federation.options import SHOWN, Options
-from cortex_actors.federation.reading import answer, fields, foreign, record, text
-from cortex_actors.federation.spaces import apart
+from cortex_actors.federation.answers import answer, apart, fields, foreign, nearest, record, text
+from cortex_actors.federation.schema import SHOWN, Options
 from cortex_actors.federation.store import Answer
 
 if TYPE_CHECKING:
@@ -24,8 +22,8 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.hit import Hit
     from cortex_actors.endpoint.connection import Line
-    from cortex_actors.federation.adapter import Asked
-    from cortex_actors.federation.spec import StoreSpec
+    from cortex_actors.federation.remote import Asked
+    from cortex_actors.federation.store import StoreSpec
 
 #: What it calls the owner and the group of a collection where nobody has named them.
 TENANT, DATABASE = "default_tenant", "default_database"

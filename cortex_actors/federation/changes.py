@@ -3,27 +3,42 @@
 What lasts is written before it counts. A token that was given is put into the keyring before the
 description that names it is written, and taken out again when that fails; a crash in between leaves
 an entry of ours that nothing names.
+
+What is turned while the daemon runs: whom a question asks, what they count, how the fan is set.
+
+Everything is checked before anything is done, and whoever raises has changed nothing.
+
+What an import would do, as far as that can be seen where no daemon runs.
+
+The same checks as the daemon's, over the same files. No name is looked up, and no token: whether a
+name leads somewhere and a token lies where the file says is the daemon's to find out.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from cortex_actors.clock import SystemClock
 from cortex_actors.errors import BadInput, Refused, StoreDown, StoreUnusable
-from cortex_actors.federation import callosumfile, describing, overlay
-from cortex_actors.federation.books import Done
-from cortex_actors.federation.store import LOCAL
+from cortex_actors.federation import registry, schema
+from cortex_actors.federation.binding import Binder
+from cortex_actors.federation.credentials import Vault
+from cortex_actors.federation.registry import RESTART, Books, Done, Overlay, Register
+from cortex_actors.federation.store import LOCAL, Auth
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from cortex_actors.federation.binding import Bound
-    from cortex_actors.federation.books import Books
-    from cortex_actors.federation.callosumfile import Imported
-    from cortex_actors.federation.register import Register
-    from cortex_actors.federation.spec import Auth, StoreSpec
+    from cortex_actors.federation.registry import Draft
+    from cortex_actors.federation.schema import Imported
+    from cortex_actors.federation.store import StoreSpec
+    from cortex_actors.federationsections import FederationSettings, TlsSettings
+
 
 #: Stores there may be: a question asks all of them at once.
 MOST = 200
@@ -78,7 +93,7 @@ class Joining:
         gone = next((each for each in added if each.name == name), None)
         if gone is None:
             raise Refused(f"cannot remove {name}: {_lasting(spec)}")
-        told = await self._books.write(overlay.dropped(found.entries, name))
+        told = await self._books.write(registry.dropped(found.entries, name))
         if spec.managed:
             register.forget(name)
         register.managed = tuple(each for each in register.managed if each is not gone)
@@ -90,8 +105,8 @@ class Joining:
 
     async def take_in(self, text: str, *, may_replace: bool) -> Done:
         """Take in what a Callosum's file describes; raises `BadInput`, `HomeUnwritable`."""
-        given = await asyncio.to_thread(callosumfile.read, text)
-        knobs = describing.turned(self._register.knobs, given.knobs)
+        given = await asyncio.to_thread(schema.read_callosum, text)
+        knobs = schema.turned(self._register.knobs, given.knobs)
         found = await self._books.read()
         before = {each.name: each for each in self._register.managed}
         free = before if may_replace else {}
@@ -113,12 +128,12 @@ class Joining:
 
     async def foresee(self, text: str, *, may_replace: bool) -> dict[str, Any]:
         """Return what `take_in` would answer, and the stores it would take; nothing is changed."""
-        given = await asyncio.to_thread(callosumfile.read, text)
+        given = await asyncio.to_thread(schema.read_callosum, text)
         return await self.foreseen(given, may_replace=may_replace)
 
     async def foreseen(self, given: Imported, *, may_replace: bool) -> dict[str, Any]:
         """Return what would come of a file that was read; raises `BadInput`."""
-        describing.turned(self._register.knobs, given.knobs)
+        schema.turned(self._register.knobs, given.knobs)
         await self._books.read()
         before = {each.name: each for each in self._register.managed}
         new, skipped = await self._admitted(given.stores, before if may_replace else {})
@@ -126,7 +141,7 @@ class Joining:
             await each.bound.close()
         names = [each.spec.name for each in new]
         return {
-            "stores": [describing.shown(each.spec, "") for each in new],
+            "stores": [schema.shown(each.spec, "") for each in new],
             "added": [name for name in names if name not in before],
             "replaced": [name for name in names if name in before],
             "skipped": [{"name": name, "reason": why} for name, why in (*given.skipped, *skipped)],
@@ -169,7 +184,7 @@ class Joining:
 
     def _checked(self, spec: StoreSpec, *, free: dict[str, StoreSpec], more: int) -> StoreSpec:
         """Return a store as it is kept; raises why it may not join, as far as that can be seen."""
-        spec = describing.checked(spec)
+        spec = schema.checked(spec)
         self._require_room(spec, free, more)
         return spec
 
@@ -200,7 +215,7 @@ class Joining:
                     kept.append(place.auth)
                     each.spec = replace(each.spec, auth=place.auth)
                     each.warnings += [place.warning] if place.warning else []
-                entries = overlay.put(entries, each.spec)
+                entries = registry.put(entries, each.spec)
             told = await self._books.write(entries)
         except BaseException:
             for each in new:
@@ -259,3 +274,153 @@ def _lasting(spec: StoreSpec) -> str:
         "it is a store of cortex.toml; take its [[federation.stores]] out of that file and run "
         "cortex reload, or turn it off: cortex stores disable"
     )
+
+
+#: What `configure` calls the list of stores among what is turned.
+STORES = "stores"
+
+#: What of a store may be turned by `configure`.
+_TUNED = ("weight", "floor")
+
+
+class Configuring:
+    """Turns what may be turned."""
+
+    def __init__(self, books: Books) -> None:
+        """Turn what is in these books."""
+        self._books = books
+
+    @property
+    def _register(self) -> Register:
+        return self._books.register
+
+    async def enable(self, name: str, *, on: bool) -> Done:
+        """Ask a store from now on, or no more; raises `NotFound`, `Refused`, `StoreDown`."""
+        register, draft = self._register, await self._books.draft()
+        spec = register.spec(name)
+        if spec.type == LOCAL:
+            word = "enabled" if on else "disabled"
+            raise Refused(f"{name} cannot be {word}: what is kept here always takes part")
+        bound = await self._bound(spec) if on and name not in register.bound else None
+        try:
+            draft.change(spec, {"enabled": on})
+            await self._books.follow(draft)
+        except BaseException:
+            if bound is not None:
+                await bound.close()
+            raise
+        if bound is not None:
+            register.bound[name] = bound
+        elif not on:
+            register.let_go(name)
+        register.unbindable.pop(name, None)
+        return self._told(name, draft)
+
+    async def tune(self, name: str, *, weight: float | None, floor: float | None) -> Done:
+        """Let a store count otherwise; raises `BadInput`, `NotFound`, `Refused`."""
+        draft = await self._books.draft()
+        given = {"weight": weight, "floor": floor}
+        self._tune(draft, name, {key: each for key, each in given.items() if each is not None})
+        await self._books.follow(draft)
+        return self._told(name, draft)
+
+    async def configure(self, changes: Mapping[str, Any]) -> Done:
+        """Turn knobs, and what stores count; raises `BadInput`, `NotFound`, `Refused`."""
+        given = {name: value for name, value in changes.items() if name != STORES}
+        knobs = schema.turned(self._register.knobs, given)
+        stores = _overrides(changes.get(STORES, []))
+        draft = await self._books.draft()
+        for name, how in stores:
+            self._tune(draft, name, how)
+        await self._books.follow(draft)
+        self._register.turn(knobs, {})
+        changed = dict(given)
+        if STORES in changes:
+            changed[STORES] = [{"name": name, **how} for name, how in stores]
+        lasts = RESTART if given else draft.lasts
+        return Done({"changed": changed, "lasts": lasts, "kept": sorted(draft.kept)})
+
+    async def _bound(self, spec: StoreSpec) -> Bound:
+        """Return a store as it can be asked; raises why it cannot."""
+        try:
+            return await self._books.binder.bind(spec)
+        except StoreDown as error:
+            kind = StoreUnusable if isinstance(error, StoreUnusable) else StoreDown
+            raise kind(f"cannot enable {spec.name}: {error}") from error
+
+    def _tune(self, draft: Draft, name: str, how: Mapping[str, Any]) -> None:
+        """Put into a draft what a store is to count; raises as `tune` does."""
+        spec = self._register.spec(name)
+        if spec.type == LOCAL and "floor" in how:
+            raise Refused(
+                f"{name} has no floor: what is kept here is ranked by one search; give it a weight"
+            )
+        draft.change(spec, schema.counting(name, how))
+
+    def _told(self, name: str, draft: Draft) -> Done:
+        """Return what a store is now."""
+        row = self._register.row(self._register.spec(name))
+        return Done({"store": row, "lasts": draft.lasts})
+
+
+def _overrides(given: object) -> list[tuple[str, dict[str, Any]]]:
+    """Return what is to count of which store; one without a name is nobody's, and left out.
+
+    Raises `BadInput`.
+    """
+    if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
+        message = 'write it as a list: {"stores": [{"name": "facts", "weight": 2.0}]}'
+        raise BadInput(f"cannot configure the stores: {message}")
+    found = []
+    for each in given:
+        name = each.get("name")
+        if name is None:
+            continue
+        strange = sorted(each.keys() - {"name", *_TUNED})
+        if not isinstance(name, str) or strange:
+            what = f"{strange[0][:64]!r} of {name!r}" if strange else f"a store named {name!r}"
+            raise BadInput(f"cannot configure {what[:200]}: a store has a name, weight and floor")
+        how = {key: each[key] for key in _TUNED if each.get(key) is not None}
+        found.append((name, how))
+    return found
+
+
+#: Stands for a token that lies elsewhere: the way to an address is judged by whether there is one.
+_ELSEWHERE = Auth(token="elsewhere")  # noqa: S106 - it is nobody's
+
+
+def foreseen(
+    said: Imported,
+    overlay: Path,
+    *,
+    settings: FederationSettings,
+    tls: TlsSettings,
+    may_replace: bool,
+) -> dict[str, Any]:
+    """Return what `Joining.foreseen` can tell without a daemon; blocks for a small file.
+
+    Raises `BadInput` for a setting of the fan that none may be.
+    """
+    register = Register()
+    register.adopt(settings, tls)
+    vault = Vault({}, ring=lambda: None)
+    binder = Binder(settings, tls, clock=SystemClock(), vault=vault, resolve=_literal)
+    joining = Joining(Books(register, Overlay(overlay), binder))
+    given = replace(said, stores=tuple(_plain(each) for each in said.stores))
+    found = asyncio.run(joining.foreseen(given, may_replace=may_replace))
+    return {**found, "warnings": []}
+
+
+def _plain(spec: StoreSpec) -> StoreSpec:
+    """Return a store whose token nobody has to look for."""
+    return replace(spec, auth=_ELSEWHERE) if spec.auth and not spec.auth.token else spec
+
+
+def _literal(host: str, _port: int) -> Sequence[str]:
+    """Return the IP address that a host is; raises `OSError` for a name: nobody is asked."""
+    if host == "localhost":
+        return ["127.0.0.1"]
+    try:
+        return [str(ipaddress.ip_address(host))]
+    except ValueError:
+        raise OSError("it is not looked up") from None

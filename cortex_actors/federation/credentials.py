@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from cortex_actors.errors import BadInput, StoreDown, StoreUnusable
-from cortex_actors.federation.spec import Auth
+from cortex_actors.federation.store import Auth
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -1,0 +1,496 @@
+"""Mcp: one tool of any MCP server, asked as its description says.
+
+The server searches, in whatever way; what its tool takes and what its answer is made of are
+options, because no two servers agree.
+
+The way to an MCP server: one session for many questions, opened again when it has ended.
+
+What opens a session is `mcpdriver`, which imports the SDK; it is imported here on a thread, from
+the moment that there is a store to ask.
+
+What an MCP tool has answered, as rows. Pure.
+
+A tool answers with a structured document, with texts, or with texts that are JSON. Which field is
+the text and which the id is said by a description, or guessed from the names that servers use.
+
+What an MCP tool answered, and what it means when none does. Pure.
+
+A server's own words are kept apart from an error's text: agents read that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from cortex_actors.endpoint.client import LeftAlone
+from cortex_actors.errors import StoreDown, StoreTimeout, StoreUnusable
+from cortex_actors.federation.answers import answer, foreign, id_of, measured, number, record, text
+from cortex_actors.federation.schema import Options
+from cortex_actors.rules.addresses import SCHEMES, STDIO
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from cortex_actors.domain.hit import Hit
+    from cortex_actors.endpoint.connection import Line
+    from cortex_actors.federation.adapters.mcp_session import Session
+    from cortex_actors.federation.remote import Asked
+    from cortex_actors.federation.store import Answer, StoreSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a tool has answered.
+
+    Attributes:
+        document: its structured answer; None where it gave none.
+        texts: its texts, in order; pictures and the like are left out.
+
+    """
+
+    document: object
+    texts: tuple[str, ...] = ()
+
+
+class Told(StoreDown):
+    """A server gave no usable answer; `said` is its own words, for the owner's eyes only."""
+
+    def __init__(self, text: str, said: str = "") -> None:
+        """Say what happened."""
+        super().__init__(text)
+        self.said = " ".join(said.split())[:200]
+
+
+class Unknown(Told, StoreUnusable):
+    """A server cannot be asked like this; somebody has to change something."""
+
+
+class Ended(Told):
+    """A session has ended, or the server knows it no more: another one may do."""
+
+
+def start_of(error: BaseException | None) -> BaseException | None:
+    """Return the first error of a group of them: the others follow from it."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def why(error: BaseException | None, *, is_program: bool) -> StoreDown:
+    """Return why no session came about."""
+    if isinstance(error, StoreDown):
+        return error
+    if isinstance(error, TimeoutError):
+        return StoreTimeout("opened no session in time")
+    if is_program and isinstance(error, OSError | ValueError):
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        return Unknown(f"its program cannot be started ({reason}); see options.command")
+    what = "its program ended" if is_program else "does not speak MCP, or not with us"
+    return Told(f"{what} ({type(error).__name__})", str(error))
+
+
+T = TypeVar("T")
+
+#: Who speaks to the SDK; importing it takes half a second and more.
+_DRIVER = "cortex_actors.federation.adapters.mcp_session"
+
+#: Shares of a question's time: what it waits for our own import at most, and, once it has waited,
+#: what it ends early by, so that it is not taken for a store that is late.
+_WAIT, _EARLY = 0.5, 0.1
+
+#: What is said of a store while we are not ready to ask it.
+LOADING = "the MCP SDK is still being loaded here; ask again in a few seconds"
+
+
+class Link:
+    """The session with one server; whoever finds it ended opens the next one."""
+
+    def __init__(
+        self, line: Line, path: str, *, command: tuple[str, ...], env: Mapping[str, str]
+    ) -> None:
+        """Remember whom to ask; nothing is started but the import of the SDK, on a thread.
+
+        With a command that program is started and spoken to through its pipes; else the line leads
+        to a server that speaks streamable HTTP, at a path below its address.
+        """
+        self._line = line
+        self._path = path
+        self._command = command
+        self._env = env
+        self._session: Session | None = None
+        self._opening = asyncio.Lock()
+        self._left: set[asyncio.Task[None]] = set()
+        self._closed = False
+        self._loading = _begun()
+
+    async def call(self, tool: str, arguments: Mapping[str, Any], seconds: float) -> Outcome:
+        """Return what a tool says; raises `StoreDown` for whatever went wrong."""
+        return await self._run(lambda session: session.call(tool, arguments), seconds)
+
+    async def described(self, seconds: float) -> Mapping[str, Any]:
+        """Return what the server says of itself."""
+        return await self._run(lambda session: session.described(), seconds)
+
+    async def close(self) -> None:
+        """End the session, and the program that was started for it."""
+        self._closed = True
+        self._leave(self._session)
+        # A thread cannot be told to end: an import that has begun is waited for.
+        await asyncio.wait({*self._left, self._loading})
+        await self._line.close()
+
+    async def _run(self, ask: Callable[[Session], Awaitable[T]], seconds: float) -> T:
+        """Ask within a time; once more when a session that was kept has ended since.
+
+        Raises `LeftAlone` when the time went into our own import: the store is not to blame.
+        """
+        session: Session | None = None
+        has_waited = False
+        try:
+            async with asyncio.timeout(seconds) as limit:
+                has_waited = await self._loaded(seconds * _WAIT)
+                if has_waited:
+                    limit.reschedule((limit.when() or 0.0) - seconds * _EARLY)
+                while True:
+                    was_kept = self._session is not None
+                    session = await self._opened()
+                    try:
+                        return await ask(session)
+                    except Ended:
+                        self._leave(session)
+                        if not was_kept:
+                            raise
+        except TimeoutError:
+            if has_waited:
+                raise LeftAlone(LOADING) from None
+            raise StoreTimeout(f"timeout after {seconds:.2f} s") from None
+        except asyncio.CancelledError:
+            # Over HTTP an answer that nobody waits for would go on dripping; a program that is
+            # only slow, or still starting, is let be.
+            if session is not None and not self._command:
+                self._leave(session)
+            raise
+
+    async def _loaded(self, seconds: float) -> bool:
+        """Wait until the SDK is imported, and return whether that took any waiting.
+
+        Raises `LeftAlone` when it takes longer, and `StoreUnusable` where the SDK is missing; then
+        the next question tries again.
+        """
+        if self._closed:
+            raise StoreDown("the store was let go of; ask again")
+        if self._loading.done() and self._loading.exception() is not None:
+            self._loading = _begun()
+        if self._loading.done():
+            return False
+        await asyncio.wait({self._loading}, timeout=seconds)
+        if not self._loading.done():
+            raise LeftAlone(LOADING)
+        self._loading.result()
+        return True
+
+    async def _opened(self) -> Session:
+        """Return the session, opening one first if need be.
+
+        Everybody waits for the same opening, which goes on when one of them gives up: a program
+        may take longer to start than a question may take.
+        """
+        if self._closed:
+            raise StoreDown("the store was let go of; ask again")
+        async with self._opening:
+            if self._session is None or self._session.is_over:
+                self._leave(self._session)
+                self._session = self._loading.result().Session(
+                    self._line, self._path, command=self._command, env=self._env
+                )
+        session = self._session
+        await session.ready()
+        return session
+
+    def _leave(self, session: Session | None) -> None:
+        """Have a session end, without waiting for it."""
+        if session is None:
+            return
+        if self._session is session:
+            self._session = None
+        task = asyncio.create_task(session.close(), name="end of an MCP session")
+        self._left.add(task)
+        task.add_done_callback(self._left.discard)
+
+
+def _begun() -> asyncio.Task[Any]:
+    """Return the import of the SDK, on a thread; nobody need ask how it ended."""
+    task = asyncio.create_task(asyncio.to_thread(_driver), name="import of the MCP SDK")
+    task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+    return task
+
+
+def _driver() -> Any:  # noqa: ANN401 - a module
+    """Return the module that speaks to the SDK; raises `StoreUnusable` where it is missing."""
+    try:
+        return import_module(_DRIVER)
+    except ImportError as error:
+        raise StoreUnusable(f"the MCP SDK cannot be used ({error.name} is missing)") from error
+
+
+#: Where a list of hits mostly is, when the description does not say it; the SDK itself puts a
+#: list under `result`.
+_LISTS = ("hits", "results", "result", "memories", "items", "matches", "documents")
+
+#: What a text, an id, a distance and a score are mostly called.
+_TEXTS = ("text", "content", "memory", "document", "snippet", "value", "body")
+_IDS = ("id", "uri", "url", "path", "key")
+_DISTANCES = ("distance", "raw_distance")
+_SCORES = ("score", "similarity", "relevance")
+
+#: Base relevance of a hit that nothing was measured of: neither sure, which would lead every
+#: answer, nor so far that a floor for noisy stores drops it.
+UNMEASURED = 0.5
+
+#: Digits of a text's hash that stand for an id where there is none.
+_DIGITS = 20
+
+SHAPE = "a list of hits from an MCP tool; see options.hits and options.text"
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Which fields of a row mean what; an empty one is guessed.
+
+    Attributes:
+        hits: the way to the list, by names with dots between.
+        relevance: a number from 0 to 1 that says how sure a hit is.
+        metadata: fields that are kept beside; none keeps the row's own `metadata` and `topic`.
+
+    """
+
+    hits: str = ""
+    text: str = ""
+    id: str = ""
+    distance: str = ""
+    score: str = ""
+    relevance: str = ""
+    metadata: tuple[str, ...] = ()
+
+    def hit(self, row: Mapping[str, Any], *, store: str) -> Hit | None:
+        """Return a row as a hit; None for one without a text."""
+        words = _words(row, self.text)
+        if not words:
+            return None
+        distance = _number(row, self.distance, _DISTANCES)
+        sure = number(row.get(self.relevance)) if self.relevance else None
+        if sure is None and distance is None:
+            sure = UNMEASURED
+        return measured(
+            store,
+            _id(row, self.id) or f"sha256:{sha256(words.encode()).hexdigest()[:_DIGITS]}",
+            text=words,
+            distance=distance,
+            score=_number(row, self.score, _SCORES),
+            sure=sure,
+            metadata=self._beside(row),
+        )
+
+    def rows(self, document: object, texts: Sequence[str]) -> list[Any]:
+        """Return the rows of an answer: of its document, or else of its texts.
+
+        Raises `StoreDown` where nothing of it is a list of hits.
+        """
+        if document is None:
+            document = _spoken(texts, is_named=bool(self.hits))
+        if self.hits:
+            document = _under(document, self.hits)
+        elif isinstance(document, dict):
+            document = _guessed(document)
+        if not isinstance(document, list):
+            raise foreign(SHAPE)
+        return [{"text": each} if isinstance(each, str) else each for each in document]
+
+    def _beside(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what is kept beside the text."""
+        if self.metadata:
+            return {name: row[name] for name in self.metadata if name in row}
+        topic = text(row.get("topic"))
+        return {**({"topic": topic} if topic else {}), **record(row.get("metadata"))}
+
+
+def _spoken(texts: Sequence[str], *, is_named: bool) -> object:
+    """Return what the texts of an answer say: JSON where they are JSON, else each is a hit."""
+    found = [_json(each) for each in texts]
+    if len(found) == 1 and (is_named or not isinstance(found[0], str)):
+        return found[0]
+    return found
+
+
+def _json(written: str) -> object:
+    """Return the object or list that a text is; the text itself where it is none."""
+    try:
+        found = json.loads(written)
+    except (ValueError, RecursionError):
+        return written
+    return found if isinstance(found, dict | list) else written
+
+
+def _under(document: object, way: str) -> object:
+    """Return what lies under some names; raises `StoreDown` where one of them is missing."""
+    for name in way.split("."):
+        if not isinstance(document, dict) or name not in document:
+            raise foreign(SHAPE)
+        document = document[name]
+    return [] if document is None else document
+
+
+def _guessed(document: Mapping[str, Any]) -> object:
+    """Return the list that an object holds; one that is a hit itself is the only one.
+
+    The SDK puts a text that a tool returns under `result`, which may be JSON in its turn.
+    """
+    if isinstance(only := document.get("result"), str):
+        said = _spoken([only], is_named=False)
+        return _guessed(said) if isinstance(said, dict) else said
+    for name in _LISTS:
+        found = document.get(name)
+        if isinstance(found, dict):  # {"result": {"hits": [...]}}
+            found = next(
+                (found[each] for each in _LISTS if isinstance(found.get(each), list)), None
+            )
+        if isinstance(found, list):
+            return found
+    return [document] if _words(document, "") else None
+
+
+def _words(row: Mapping[str, Any], name: str) -> str:
+    """Return the text of a row."""
+    return next((words for each in _names(name, _TEXTS) if (words := text(row.get(each)))), "")
+
+
+def _id(row: Mapping[str, Any], name: str) -> str:
+    """Return the id of a row; empty where it has none."""
+    return next((found for each in _names(name, _IDS) if (found := id_of(row.get(each)))), "")
+
+
+def _number(row: Mapping[str, Any], name: str, names: tuple[str, ...]) -> float | None:
+    """Return the first number under a name."""
+    found = (number(row.get(each)) for each in _names(name, names))
+    return next((each for each in found if each is not None), None)
+
+
+def _names(given: str, guessed: tuple[str, ...]) -> tuple[str, ...]:
+    """Return where to look: only where a description says, if it does."""
+    return (given,) if given else guessed
+
+
+#: Its options (docs/store-types.md).
+OPTIONS = (
+    *("tool", "arguments", "hits", "text", "id", "distance", "score", "relevance", "metadata"),
+    *("path", "command", "env"),
+)
+
+#: What stands in the arguments for the question, for how many hits are wanted, and in a program's
+#: environment for the token.
+QUERY, LIMIT, TOKEN = "{query}", "{limit}", "{token}"
+
+#: Characters of an answer's texts that are parsed on the loop; more take a thread.
+AT_ONCE = 65_536
+
+#: A path that stays below the store's address.
+_PATH = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?\Z")
+
+
+class Mcp:
+    """Calls one tool of an MCP server: over streamable HTTP, or of a program that it starts.
+
+    Added with `cortex stores add tickets mcp http://127.0.0.1:9000/mcp --option tool=search`.
+    """
+
+    #: What a model's page has room for, which most tools are made for.
+    most: ClassVar[int] = 100
+    meets: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(self, spec: StoreSpec, line: Line) -> None:
+        """Check the options; nothing is sent, and no program started."""
+        options = Options(spec, OPTIONS)
+        self._name = spec.name
+        self._tool = options.required("tool")
+        self._arguments = options.table("arguments") or {"query": QUERY}
+        if QUERY not in str(self._arguments):
+            raise StoreUnusable(f"options.arguments nowhere holds {QUERY}, where the question goes")
+        self._fields = Fields(
+            **{
+                name: options.words(name)
+                for name in ("hits", "text", "id", "distance", "score", "relevance")
+            },
+            metadata=options.listing("metadata"),
+        )
+        command, env = _program(spec, line, options)
+        self._link = Link(line, _path(options), command=command, env=env)
+
+    async def search(self, asked: Asked) -> Answer:
+        """Return what the tool finds, in its order."""
+        arguments = _filled(self._arguments, asked)
+        outcome = await self._link.call(self._tool, arguments, asked.seconds)
+        if sum(map(len, outcome.texts)) > AT_ONCE:
+            rows = await asyncio.to_thread(self._fields.rows, outcome.document, outcome.texts)
+        else:
+            rows = self._fields.rows(outcome.document, outcome.texts)
+        return answer(rows, self._hit, limit=asked.limit, shape=SHAPE)
+
+    async def ping(self, seconds: float) -> dict[str, Any]:
+        """Return who the server says it is, and its tools."""
+        return dict(await self._link.described(seconds))
+
+    async def close(self) -> None:
+        """End the session, and the program that was started for it."""
+        await self._link.close()
+
+    def _hit(self, row: Mapping[str, Any]) -> Hit | None:
+        return self._fields.hit(row, store=self._name)
+
+
+def _program(
+    spec: StoreSpec, line: Line, options: Options
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return the program to start and its environment; nothing for a server with an address.
+
+    Who may add a store to a running daemon may not choose what the daemon runs.
+    """
+    command, env = options.listing("command"), options.table("env")
+    if line.address.scheme in SCHEMES and not command and not env:
+        return (), {}
+    if line.address.scheme != STDIO or not command:
+        raise StoreUnusable(
+            "its address has to be http:// or https://, or stdio: with the program in "
+            "options.command"
+        )
+    if spec.managed:
+        raise StoreUnusable(
+            "a program is started only for a store that [[federation.stores]] in cortex.toml names"
+        )
+    if not all(isinstance(value, str) for value in env.values()):
+        raise StoreUnusable("options.env has to be a table of names and texts")
+    return command, {name: value.replace(TOKEN, line.token) for name, value in env.items()}
+
+
+def _path(options: Options) -> str:
+    """Return what follows the address; it may end in a slash, which an address here does not."""
+    found = options.words("path")
+    if not _PATH.match(found):
+        raise StoreUnusable("options.path has to be a path such as /mcp/")
+    return found
+
+
+def _filled(value: Any, asked: Asked) -> Any:  # noqa: ANN401 - whatever a description holds
+    """Return the arguments of a call, the question and the number of hits put in their places."""
+    if isinstance(value, str):
+        return asked.limit if value == LIMIT else value.replace(QUERY, asked.text)
+    if isinstance(value, dict):
+        return {name: _filled(each, asked) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_filled(each, asked) for each in value]
+    return value

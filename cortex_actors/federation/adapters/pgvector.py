@@ -1,0 +1,601 @@
+"""Pgvector: a table with vectors in somebody's PostgreSQL, read and never written.
+
+A description names a table, its columns and nothing else: every name is checked and quoted, every
+value is bound, and a transaction may only read.
+
+The way to somebody's PostgreSQL: a checked address, a login, and connections that are kept.
+
+What the environment of the daemon says to libpq (`PGPASSWORD`, `PGSSLMODE`, `~/.pgpass` and the
+like) is not used: a password goes to the store it was given for. There is one exception that libpq
+has no way to refuse: with `PGSERVICE` it looks for that service's file, and fails without one; what
+the file says counts for nothing that is said here.
+
+What a table with vectors is asked, as SQL: names are checked and quoted, values are bound. Pure.
+
+The operators are named with the schema in which the extension was found: what a `search_path` puts
+before it is not called.
+
+What the errors of a PostgreSQL mean for whoever asked it. Pure.
+
+Its own words are kept apart from an error's text: agents read that, and anybody may have written
+them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from cortex_actors.errors import StoreDown, StoreTimeout, StoreUnusable
+from cortex_actors.federation.answers import answer, apart, nearest, text
+from cortex_actors.federation.schema import Options
+from cortex_actors.federation.store import Answer
+from cortex_actors.rules.addresses import Reach, reach
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+
+    from cortex_actors.domain.hit import Hit
+    from cortex_actors.endpoint.connection import Line
+    from cortex_actors.federation.adapters.pgvector_session import Session
+    from cortex_actors.federation.remote import Asked
+    from cortex_actors.federation.store import StoreSpec
+
+
+#: The query was ended, by its time or by a person.
+_ENDED = "57014"
+
+#: Values that do not fit, and connections that end, by the beginnings of their numbers.
+_ODD, _GONE = "22", ("08", "57P")
+
+#: What its numbers (SQLSTATE, by their beginning) say that somebody has to mend.
+_STATES: Mapping[str, str] = {
+    "28": "does not let us in: see options.user and the token",
+    "3D": "has no such database: see the path of its address",
+    "42501": "does not let this user read the table, or call the function",
+    "25006": "options.embed_function writes, which it may not",
+    "42": "cannot be asked like this: see options.table, its columns and options.where",
+}
+
+#: What libpq itself says that somebody has to mend, where no server has given a number.
+_MENDS: Mapping[str, str] = {
+    "does not support SSL": "has no TLS, and nothing is sent to it without; see options.sslmode",
+    "certificate": "its certificate is not believed; see options.sslrootcert",
+    "password authentication failed": _STATES["28"],
+    "pg_hba.conf": _STATES["28"],
+    "does not exist": "has no such database or user: see its address and options.user",
+    "no password supplied": "wants a password, and the store has no token",
+    "authentication method requirement": "wants the password in the clear, and is not given it",
+}
+
+#: The same for what may be better in a moment.
+_UNREACHED: Mapping[str, str] = {
+    "Connection refused": "refused the connection: nothing listens at its address",
+    "No such file or directory": "refused the connection: nothing listens at its socket",
+    "timeout expired": "cannot be reached",
+}
+
+
+class DatabaseDown(StoreDown):
+    """A database gave no usable answer; `said` is its own words, for the owner's eyes only."""
+
+    def __init__(self, text: str, said: str = "") -> None:
+        """Say what happened."""
+        super().__init__(text)
+        self.said = said
+
+
+class Broken(DatabaseDown):
+    """The connection is gone, or was never made: on another one it may go well."""
+
+
+class Odd(DatabaseDown):
+    """A value is not what it should be: a vector of another length."""
+
+
+class DatabaseUnusable(DatabaseDown, StoreUnusable):
+    """Somebody has to change something: a name, a right, a password."""
+
+
+def meaning(state: str, words: str) -> StoreDown:
+    """Return what an error means; `state` is its SQLSTATE, empty where no server gave one."""
+    if state == _ENDED:
+        return StoreTimeout("timeout: the database has ended the query")
+    if state.startswith(_ODD):
+        return Odd(f"cannot compare its vectors with ours ({state})", words)
+    for beginning, told in _STATES.items():
+        if state.startswith(beginning):
+            return DatabaseUnusable(f"{told} ({state})", words)
+    if state and not state.startswith(_GONE):
+        return DatabaseDown(f"failed ({state})", words)
+    for part, told in _MENDS.items():
+        if part in words:
+            return DatabaseUnusable(told, words)
+    for part, told in _UNREACHED.items():
+        if part in words:
+            return Broken(told, words)
+    return Broken(f"broke off the connection{f' ({state})' if state else ''}", words)
+
+
+T = TypeVar("T")
+
+#: Connections that are kept between questions: as many as may be asked at once by default.
+KEPT = 4
+
+#: What its addresses begin with.
+SCHEMES = ("postgresql", "postgres")
+
+#: How a connection is encrypted, in libpq's words; empty decides by where it leads.
+_CHECKED = "verify-full"
+_MODES = ("", "disable", "prefer", "require", "verify-ca", _CHECKED)
+
+#: With these nobody on the way reads along.
+_ENCRYPTED = frozenset({"require", "verify-ca", _CHECKED})
+
+#: Ways of logging in: far away none in which the other side could learn the password.
+_LOGINS_HERE, _LOGINS_AWAY = "scram-sha-256,md5,none", "scram-sha-256,none"
+
+#: A name of a database or a user; libpq takes a longer one for a whole description.
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.$@-]{0,62}\Z")
+
+#: Who speaks to libpq; imported on a thread, at the first use.
+_DRIVER = "cortex_actors.federation.adapters.pgvector_session"
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """How to log in, as far as the address does not say it."""
+
+    user: str
+    sslmode: str
+    sslrootcert: str
+    socket: str
+
+    @classmethod
+    def of(cls, spec: StoreSpec, options: Options) -> Login:
+        """Return how a description logs in.
+
+        A socket or a file of this machine may be named only in the settings: who may add a store
+        to a running daemon may not choose what the daemon opens.
+        """
+        found = cls(
+            options.words("user", "postgres"),
+            options.choice("sslmode", *_MODES),
+            options.words("sslrootcert"),
+            options.words("socket"),
+        )
+        if spec.managed and (found.socket or found.sslrootcert):
+            raise StoreUnusable(
+                "options.socket and options.sslrootcert name a path of this machine, which only "
+                "[[federation.stores]] in cortex.toml may do"
+            )
+        if not _NAME.match(found.user):
+            raise StoreUnusable("options.user is no name of a user")
+        return found
+
+
+class Link:
+    """The connections to one database."""
+
+    def __init__(self, line: Line, login: Login) -> None:
+        """Remember where; nothing is sent.
+
+        Raises `StoreUnusable` for an address that is no database's.
+        """
+        self._database = line.address.path.strip("/")
+        if line.address.scheme not in SCHEMES or not _NAME.match(self._database):
+            raise StoreUnusable("its address has to be like postgresql://127.0.0.1:5432/DATABASE")
+        self._line = line
+        self._login = login
+        self._free: list[Session] = []
+        self._closed = False
+
+    async def run(self, work: Callable[[Session], Awaitable[T]], seconds: float) -> T:
+        """Return what some work makes of a session; raises `StoreDown` for whatever went wrong.
+
+        A connection that was kept may have been closed by the other side since: then the work is
+        done once more, on a new one.
+        """
+        try:
+            async with asyncio.timeout(seconds):
+                await asyncio.to_thread(_driver)
+                while True:
+                    was_kept = bool(self._free)
+                    try:
+                        async with self._session(seconds) as session:
+                            return await work(session)
+                    except Broken:
+                        if not was_kept:
+                            raise
+        except TimeoutError:
+            raise StoreTimeout(f"timeout after {seconds:.2f} s") from None
+
+    async def close(self) -> None:
+        """Close every connection."""
+        self._closed = True
+        free, self._free = self._free, []
+        for session in free:
+            await session.close()
+        await self._line.close()
+
+    @asynccontextmanager
+    async def _session(self, seconds: float) -> AsyncIterator[Session]:
+        """Give a session; only one with which everything went well is kept."""
+        if self._closed:
+            raise StoreDown("the store was let go of; ask again")
+        session = self._free.pop() if self._free else await self._connected(seconds)
+        try:
+            await session.begin(seconds)
+            yield session
+            await session.end()
+        except BaseException:
+            await session.close()
+            raise
+        if self._has_room():
+            self._free.append(session)
+        else:
+            await session.close()
+
+    def _has_room(self) -> bool:
+        """Return whether one more connection is kept."""
+        return not self._closed and len(self._free) < KEPT
+
+    async def _connected(self, seconds: float) -> Session:
+        """Connect to the first address that takes us."""
+        connect = _driver().Session.connected
+        ips = await self._line.ips(seconds)
+        for place, ip in enumerate(ips, start=1):
+            try:
+                session: Session = await connect(self._params(ip))
+            except Broken:
+                if place < len(ips):
+                    continue
+                self._line.pin.failed()
+                raise
+            self._line.pin.worked(ip)
+            return session
+        raise StoreDown("has no address")
+
+    def _params(self, ip: str) -> Mapping[str, Any]:
+        """Return what libpq is told; everything that it would look up elsewhere is said here."""
+        where, login = self._line.address, self._login
+        is_near = reach(ip) is Reach.LOOPBACK
+        mode = login.sslmode or ("prefer" if is_near else _CHECKED)
+        if not is_near and (login.socket or (self._line.token and mode not in _ENCRYPTED)):
+            raise StoreUnusable(
+                "its password is not sent over a network without TLS; see options.sslmode"
+                if not login.socket
+                else "options.socket is of this machine, and its address is not"
+            )
+        return {
+            "host": login.socket or where.host,
+            # Empty is not the same as absent, where libpq would take PGHOSTADDR.
+            "hostaddr": "" if login.socket else ip,
+            "port": where.port,
+            "dbname": self._database,
+            "user": login.user,
+            "password": self._line.token,
+            "passfile": os.devnull,
+            "sslmode": "disable" if login.socket else mode,
+            "sslrootcert": self._authorities(mode),
+            "sslcertmode": "disable",
+            "gssencmode": "disable",
+            "require_auth": _LOGINS_HERE if is_near else _LOGINS_AWAY,
+            "application_name": "cortex-actors",
+            "client_encoding": "utf8",
+            "options": "",
+            "target_session_attrs": "any",
+        }
+
+    def _authorities(self, mode: str) -> str:
+        """Return whose certificates count: a file, or those of the operating system."""
+        if self._login.sslrootcert or mode != _CHECKED:
+            return self._login.sslrootcert
+        if self._line.trust_system_store:
+            return "system"
+        return os.environ.get("SSL_CERT_FILE") or _certifi()
+
+
+def _driver() -> Any:  # noqa: ANN401 - a module
+    """Return the module that speaks to libpq; raises `StoreUnusable` where it is not installed."""
+    try:
+        return import_module(_DRIVER)
+    except ImportError as error:
+        raise StoreUnusable(
+            "psycopg is not installed; install it with: pip install 'cortex-actors[postgres]'"
+        ) from error
+
+
+def _certifi() -> str:
+    """Return the file of the certificates that Python brings."""
+    return str(import_module("certifi").where())
+
+
+#: What the distances are called, and pgvector's operators for them; the first is the default.
+DISTANCES: Mapping[str, str] = {"cosine": "<=>", "l2": "<->", "ip": "<#>"}
+
+#: Characters of a text, of an id (one more than any may have) and of the metadata of one row that
+#: are read.
+TEXT_LIMIT, ID_LIMIT, METADATA_LIMIT = 8_192, 257, 16_384
+
+#: The types of columns that hold vectors of numbers.
+_VECTORS = frozenset({"vector", "halfvec"})
+
+#: A name that PostgreSQL takes, as long as it may be; quoted it may be more, which nobody has.
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$]{0,62}\Z")
+
+#: Names of columns that an error lists.
+_LISTED = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What a table turned out to be.
+
+    Attributes:
+        type: the type of its vectors, quoted, with its schema.
+        schema: that schema, quoted: the operators are there as well.
+        dimension: how many numbers they have; None where the column does not say.
+
+    """
+
+    type: str
+    schema: str
+    dimension: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Which columns of which table are read; every name is quoted already."""
+
+    table: str
+    id: str
+    text: str
+    vector: str
+    distance: str
+    metadata: tuple[str, ...] = ()
+    where: Mapping[str, object] = field(default_factory=dict, hash=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that have to be there."""
+        return (self.id, self.text, self.vector, *self.metadata, *self.where)
+
+    def columns(self) -> tuple[str, dict[str, Any]]:
+        """Return what asks for the columns of the table."""
+        query = (
+            "SELECT a.attname, t.typname, n.nspname, a.atttypmod FROM pg_catalog.pg_attribute a "
+            "JOIN pg_catalog.pg_type t ON t.oid = a.atttypid "
+            "JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace "
+            "WHERE a.attrelid = pg_catalog.to_regclass(%(table)s) "
+            "AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"
+        )
+        return query, {"table": self.table}
+
+    def embedding(self, layout: Layout, function: str, question: str) -> tuple[str, dict[str, Any]]:
+        """Return what asks a function for the vector of a question."""
+        query = f"SELECT CAST(CAST({function}(%(question)s::text) AS {layout.type}) AS text)"
+        return query, {"question": question}
+
+    def query(self, layout: Layout, vector: str, limit: int) -> tuple[str, dict[str, Any]]:
+        """Return what asks for the rows that are nearest to a vector."""
+        operator = f"OPERATOR({layout.schema}.{DISTANCES[self.distance]})"
+        far = f"({self.vector} {operator} CAST(%(vector)s AS {layout.type}))"
+        # pgvector has the negative inner product; 1 - product is what Chroma calls its distance,
+        # and for vectors of length 1 the same as the cosine's.
+        shown = f"1 + {far}" if self.distance == "ip" else far
+        kept = [f"{self.vector} IS NOT NULL"]
+        kept += [f"{name} = %(where{n})s" for n, name in enumerate(self.where)]
+        query = (
+            f"SELECT left({self.id}::text, {ID_LIMIT}), left({self.text}::text, {TEXT_LIMIT}), "  # noqa: S608 - checked and quoted
+            f"{shown}, {self._metadata()} FROM {self.table} "
+            f"WHERE {' AND '.join(kept)} ORDER BY {far} LIMIT %(limit)s"
+        )
+        bound = {f"where{n}": value for n, value in enumerate(self.where.values())}
+        return query, {"vector": vector, "limit": limit, **bound}
+
+    def _metadata(self) -> str:
+        """Return what makes one text of the columns that are read beside."""
+        if not self.metadata:
+            return "NULL"
+        pairs = ", ".join(f"'{name.strip(chr(34))}', {name}" for name in self.metadata)
+        made = f"jsonb_build_object({pairs})::text"
+        return f"CASE WHEN length({made}) <= {METADATA_LIMIT} THEN {made} END"
+
+
+def name_of(written: str, *, most: int = 1) -> str:
+    """Return a name, quoted; with `most` 2 a schema may stand before it.
+
+    Raises `StoreUnusable` for anything that is no plain name: nothing of a description gets into a
+    statement unread.
+    """
+    parts = written.split(".")
+    if len(parts) > most or not all(_IDENTIFIER.match(part) for part in parts):
+        raise StoreUnusable(
+            f"{written[:80]!r} is no name of a {'table' if most > 1 else 'column'}: letters, "
+            f"digits and _{', with a schema and a dot before it at most' if most > 1 else ''}"
+        )
+    return ".".join(f'"{part}"' for part in parts)
+
+
+def read_layout(rows: Sequence[Sequence[Any]], reading: Reading) -> Layout:
+    """Return what a table is; raises `StoreUnusable` for one that cannot be asked."""
+    if not rows:
+        raise StoreUnusable(f"it has no table {reading.table}, or we may not see it")
+    found = {f'"{name}"': (type_, schema, size) for name, type_, schema, size in rows}
+    missing = [name for name in reading.names if name not in found]
+    if missing:
+        there = ", ".join(str(name) for name, *_ in rows[:_LISTED])
+        raise StoreUnusable(
+            f"its table {reading.table} has no column {', '.join(missing)}; it has {there}"
+        )
+    type_, schema, size = found[reading.vector]
+    if type_ not in _VECTORS:
+        raise StoreUnusable(
+            f"its column {reading.vector} holds {type_} and no vectors; set options.vector to one "
+            "that does"
+        )
+    quoted = '"' + schema.replace('"', '""').replace("%", "%%") + '"'  # psycopg reads %
+    return Layout(f'{quoted}."{type_}"', quoted, size if size > 0 else None)
+
+
+#: Its options (docs/store-types.md).
+OPTIONS = (
+    *("table", "id", "text", "vector", "metadata", "where", "distance", "model"),
+    *("embedding", "embed_function", "user", "sslmode", "sslrootcert", "socket"),
+)
+
+#: Who makes the vector of a question: we do, or a function of the database.
+OURS, QUERY_TEXT = "ours", "query_text"
+
+#: What its answers have to be.
+_SHAPE = "rows with ids and texts"
+
+
+class Pgvector:
+    """Asks one table of a PostgreSQL for its nearest rows, in a transaction that may only read.
+
+    Added with `cortex stores add wiki pgvector postgresql://127.0.0.1/wiki --option table=pages`.
+    """
+
+    #: A page; what an index finds gets worse beyond it unless it is told to look further.
+    most: ClassVar[int] = 200
+    meets: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(self, spec: StoreSpec, line: Line) -> None:
+        """Check the options; nothing is sent."""
+        options = Options(spec, OPTIONS)
+        self._name = spec.name
+        self._reading = _reading(options)
+        self._model = options.words("model")
+        self._function = _function(options)
+        self._table = options.required("table")
+        self._link = Link(line, Login.of(spec, options))
+
+    async def search(self, asked: Asked) -> Answer:
+        """Return the nearest rows, nearest first."""
+        if not self._function and (why := apart(asked, model=self._model, dimension=None)):
+            return Answer((), (why,))
+        try:
+            return await self._link.run(lambda session: self._search(session, asked), asked.seconds)
+        except Odd as odd:
+            if self._function:
+                raise
+            # A column without a length of its own, with vectors of another one.
+            return Answer(
+                (), (f"its vectors have another length than ours, of {asked.model}: {odd}",)
+            )
+
+    async def ping(self, seconds: float) -> dict[str, Any]:
+        """Return the versions there, and what the table's vectors are."""
+        return await self._link.run(self._ping, seconds)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._link.close()
+
+    async def _search(self, session: Session, asked: Asked) -> Answer:
+        """Ask within one transaction."""
+        layout = await self._layout(session)
+        if self._function:
+            vector = await self._embedded(session, asked.text, layout)
+        else:
+            if why := apart(asked, model=self._model, dimension=layout.dimension):
+                return Answer((), (why,))
+            vector = _written(asked)
+        await session.widen(asked.limit)
+        query, values = self._reading.query(layout, vector, asked.limit)
+        rows = await session.rows(query, values, most=asked.limit)
+        found = [
+            dict(zip(("id", "text", "distance", "metadata"), row, strict=True)) for row in rows
+        ]
+        return answer(found, self._hit, limit=asked.limit, shape=_SHAPE)
+
+    async def _ping(self, session: Session) -> dict[str, Any]:
+        layout = await self._layout(session)
+        (versions,) = await session.rows(
+            "SELECT current_setting('server_version'), "
+            "(SELECT extversion FROM pg_extension WHERE extname = 'vector')",
+            {},
+        )
+        return {
+            "service": "PostgreSQL",
+            "version": text(versions[0])[:40],
+            "pgvector": text(versions[1])[:40],
+            "table": self._table,
+            "dimension": layout.dimension,
+            "model": self._model or None,
+        }
+
+    async def _layout(self, session: Session) -> Layout:
+        """Return the columns of the table, looked up once for each connection."""
+        if session.layout is None:
+            query, values = self._reading.columns()
+            session.layout = read_layout(await session.rows(query, values), self._reading)
+        return session.layout
+
+    async def _embedded(self, session: Session, question: str, layout: Layout) -> str:
+        """Return the vector that a function of the database makes of a question."""
+        query, values = self._reading.embedding(layout, self._function, question)
+        rows = await session.rows(query, values)
+        found = text(rows[0][0]) if rows else ""
+        if not found:
+            raise StoreUnusable(
+                f"{self._function} made no vector of the question; see what "
+                "options.embed_function returns"
+            )
+        return found
+
+    def _hit(self, row: Mapping[str, Any]) -> Hit | None:
+        """Return a row as a hit."""
+        return nearest(
+            self._name,
+            row["id"],
+            text(row["text"]),
+            distance=row["distance"],
+            is_cosine=self._reading.distance == "cosine",
+            metadata=_metadata(row["metadata"]),
+        )
+
+
+def _reading(options: Options) -> Reading:
+    """Return which columns are read."""
+    return Reading(
+        table=name_of(options.required("table"), most=2),
+        id=name_of(options.words("id", "id")),
+        text=name_of(options.words("text", "text")),
+        vector=name_of(options.words("vector", "embedding")),
+        metadata=tuple(name_of(each) for each in options.listing("metadata")),
+        where={name_of(name): value for name, value in options.table("where").items()},
+        distance=options.choice("distance", *DISTANCES),
+    )
+
+
+def _function(options: Options) -> str:
+    """Return the function that embeds a question there; empty when we do."""
+    if options.choice("embedding", OURS, QUERY_TEXT) == OURS:
+        return ""
+    return name_of(options.required("embed_function"), most=2)
+
+
+def _written(asked: Asked) -> str:
+    """Return a vector as pgvector reads it; nine digits are a float32 to the last bit."""
+    assert asked.vector is not None  # noqa: S101 - `apart` has seen to that
+    return "[" + ",".join(f"{each:.9g}" for each in asked.vector.tolist()) + "]"
+
+
+def _metadata(written: object) -> dict[str, Any]:
+    """Return the columns that were asked for beside; none where they are too long."""
+    if not isinstance(written, str):
+        return {}
+    try:
+        found = json.loads(written)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

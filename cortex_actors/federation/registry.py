@@ -1,0 +1,586 @@
+"""Register: what the roster knows. It outlives the roster's crashes, and nothing else of it does.
+
+The stores of the settings are the base; those of `runtime-stores.json` come after them. What was
+turned while the daemon ran lies over the settings, until it restarts or the settings say something
+else of the same thing: whoever writes into cortex.toml by hand has the last word.
+
+The overlay: stores that were added while the daemon ran, in the home's `runtime-stores.json`.
+
+A JSON array that may be read and mended by hand. What is not understood of it is left as it is: an
+entry that is none stays in the file, and a file that is no array is kept aside before another one
+takes its place. Every write is a whole new file, 0600 because it may hold tokens, in one stroke: a
+crash leaves the one before.
+
+The books: the register, and the file that some of it is kept in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import math
+import os
+import secrets
+import stat
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from cortex_actors.errors import BadInput, HomeUnwritable, NotFound, Refused, StoreDown
+from cortex_actors.federation import schema
+from cortex_actors.federation.local import SEPARATE
+from cortex_actors.federation.store import LOCAL, Fan, Knobs, Member, StoreHealth, StoreSpec
+from cortex_actors.storage.search.scope import ROOMS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from cortex_actors.federation.binding import Binder, Bound
+    from cortex_actors.federation.store import Outcome, RecallStore
+    from cortex_actors.federationsections import FederationSettings, TlsSettings
+
+
+@dataclass(slots=True)
+class Register:
+    """Which stores there are, how each has been doing, and what was turned.
+
+    Attributes:
+        settings: the section that the base is of; None before the first roster.
+        managed: the stores that were added while the daemon ran.
+        shadowed: such stores whose name one of the settings has: they are not asked.
+        faults: what is wrong with the overlay itself, a sentence each.
+        bound: name -> what a store that can be asked is asked through.
+        unbindable: name -> why a store that is enabled cannot be asked.
+        leaving: stores that nobody is to ask any more, though a question in hand still may.
+        health: name -> how a store has been doing.
+
+    """
+
+    settings: FederationSettings | None = None
+    managed: tuple[StoreSpec, ...] = ()
+    shadowed: tuple[StoreSpec, ...] = ()
+    faults: tuple[str, ...] = ()
+    bound: dict[str, Bound] = field(default_factory=dict)
+    unbindable: dict[str, str] = field(default_factory=dict)
+    leaving: list[Bound] = field(default_factory=list)
+    health: dict[str, StoreHealth] = field(default_factory=dict)
+    _tls: TlsSettings | None = None
+    _turned: dict[str, Any] = field(default_factory=dict)
+    _tuned: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def knobs(self) -> Knobs:
+        """How the fan is set now."""
+        return replace(self.by_settings, **self._turned)
+
+    @property
+    def by_settings(self) -> Knobs:
+        """How the settings have it."""
+        return Knobs() if self.settings is None else schema.knobs_of(self.settings)
+
+    @property
+    def local(self) -> tuple[str, ...]:
+        """The names under which what is kept here takes part."""
+        return ROOMS if self.knobs.local == SEPARATE else (LOCAL,)
+
+    @property
+    def trouble(self) -> tuple[str, ...]:
+        """What a person has to mend: what is wrong with the overlay, and what of it is unused."""
+        told = [
+            f"the store {each.name} of runtime-stores.json is not used: cortex.toml has one of "
+            f"that name; cortex stores remove {each.name} forgets the one that is not used"
+            for each in self.shadowed
+        ]
+        return (*self.faults, *told)
+
+    def adopt(self, settings: FederationSettings, tls: TlsSettings) -> None:
+        """Follow these settings; what was turned goes on where they say what they said before.
+
+        Connections are made anew where anything of it changed, because it tells how they are.
+        """
+        before = self.settings
+        if before is not None and (before, self._tls) != (settings, tls):
+            self._turned = {
+                name: value
+                for name, value in self._turned.items()
+                if getattr(before, name) == getattr(settings, name)
+            }
+            old = {each.name: each for each in before.stores}
+            new = {each.name: each for each in settings.stores}
+            differ = {name for name in {*old, *new} if old.get(name) != new.get(name)}
+            self._tuned = {name: how for name, how in self._tuned.items() if name not in differ}
+            for name in differ:
+                if not _is_same(_face(old, name), _face(new, name)):
+                    self.health.pop(name, None)
+            for name in tuple(self.bound):
+                self.let_go(name)
+        self.settings, self._tls = settings, tls
+
+    def overlay(self, read: Overlaid) -> None:
+        """Take in what the overlay holds; of two stores of one name that of the settings counts."""
+        base = {each.name for each in self._base()}
+        self.shadowed = tuple(each for each in read.specs if each.name in base)
+        self.managed = tuple(each for each in read.specs if each.name not in base)
+        self.faults = read.trouble
+
+    def specs(self) -> tuple[StoreSpec, ...]:
+        """Return every store but what is kept here: the settings' first, in their order."""
+        base = [replace(each, **self._tuned.get(each.name, {})) for each in self._base()]
+        return (*base, *self.managed)
+
+    def spec(self, name: str) -> StoreSpec:
+        """Return a store, what is kept here among them; raises `NotFound`."""
+        for each in (*self._local(), *self.specs()):
+            if each.name == name:
+                return each
+        known = ", ".join(each.name for each in self.specs()) or "none yet"
+        raise NotFound(f"no store named {name[:64]!r}; there are: {known} (cortex stores list)")
+
+    def fan(self, local: Sequence[RecallStore]) -> Fan:
+        """Return what a question asks: what is kept here, then what can be asked, in order."""
+        here = [Member(each, self._local_weight(each.name)) for each in local]
+        there = [
+            Member(self.bound[each.name].store, each.weight, each.floor)
+            for each in self.specs()
+            if each.name in self.bound
+        ]
+        return Fan((*here, *there), self.knobs, tuple(self.unbindable.items()))
+
+    def turn(self, knobs: Knobs, tuned: Mapping[str, Mapping[str, Any]]) -> None:
+        """Let knobs be so, and some stores of the settings (or what is kept here) count so."""
+        settings = self.by_settings
+        self._turned = {
+            name: value
+            for name in schema.KNOBS
+            if (value := getattr(knobs, name)) != getattr(settings, name)
+        }
+        for name, how in tuned.items():
+            self._tuned[name] = {**self._tuned.get(name, {}), **how}
+
+    def let_go(self, name: str) -> None:
+        """Ask a store no more; its connections are closed once no question has it in hand."""
+        if (gone := self.bound.pop(name, None)) is not None:
+            self.leaving.append(gone)
+
+    def forget(self, name: str) -> None:
+        """Know nothing of a store any more."""
+        self.let_go(name)
+        for known in (self.unbindable, self.health, self._tuned):
+            known.pop(name, None)
+
+    def note(self, outcomes: Iterable[Outcome], *, at: int) -> list[tuple[str, bool]]:
+        """Take down how some asks ended by that time (UTC microseconds).
+
+        Return the stores that are down, or up again (True).
+        """
+        flips = []
+        known = {*self.local, *(each.name for each in self.specs())}
+        for each in outcomes:
+            if each.store not in known:
+                continue  # it was removed while it was asked
+            before = self.health.get(each.store, StoreHealth(each.store))
+            self.health[each.store] = before.after(each.seconds, each.reason, at=at)
+            if bool(before.reason) != bool(each.reason):
+                flips.append((each.store, not each.reason))
+        return flips
+
+    def standings(self) -> list[StoreHealth]:
+        """Return how each store has been doing, one that was never asked among them, in order."""
+        names = [*self.local, *(each.name for each in self.specs())]
+        return [self.health.get(name, StoreHealth(name)) for name in names]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return every store as clients get it."""
+        return [self.row(each) for each in (*self._local(), *self.specs())]
+
+    def row(self, spec: StoreSpec) -> dict[str, Any]:
+        """Return one store as clients get it."""
+        return schema.shown(spec, self._status(spec))
+
+    def waiting(self) -> bool:
+        """Return whether what is set up is not what is described: somebody has edited the file."""
+        wanted = {each.name: each for each in self.specs() if each.enabled}
+        tried = self.bound.keys() | self.unbindable.keys()
+        return not tried >= wanted.keys() or any(
+            name not in wanted or not bound.serves(wanted[name])
+            for name, bound in self.bound.items()
+        )
+
+    def active(self) -> list[str]:
+        """Return the names of what a question asks."""
+        return [*self.local, *(each.name for each in self.specs() if each.name in self.bound)]
+
+    def turned(self) -> dict[str, dict[str, Any]]:
+        """Return what is set otherwise than the settings have it."""
+        settings = self.by_settings
+        return {
+            name: {"live": value, "settings": getattr(settings, name)}
+            for name, value in self._turned.items()
+        }
+
+    def tuned(self) -> dict[str, dict[str, Any]]:
+        """Return what stores that the overlay does not keep count otherwise than was set."""
+        base = {each.name: each for each in self._base()}
+        base |= {name: StoreSpec(name, LOCAL, "") for name in self.local}
+        found: dict[str, dict[str, Any]] = {}
+        for name in base.keys() & self._tuned.keys():
+            for each, value in self._tuned[name].items():
+                if value != (before := getattr(base[name], each)):
+                    found.setdefault(name, {})[each] = {"live": value, "settings": before}
+        return found
+
+    def _status(self, spec: StoreSpec) -> str:
+        if not spec.enabled:
+            return "disabled"
+        if spec.type == LOCAL or spec.name in self.bound:
+            return "active"
+        return f"skipped: {self.unbindable.get(spec.name, 'it is being set up')}"
+
+    def _base(self) -> list[StoreSpec]:
+        """Return the settings' stores as they stand there."""
+        stores = () if self.settings is None else self.settings.stores
+        return [schema.spec_of(each, managed=False) for each in stores]
+
+    def _local(self) -> list[StoreSpec]:
+        """Return what is kept here as if it were a store like others."""
+        return [StoreSpec(name, LOCAL, "", self._local_weight(name)) for name in self.local]
+
+    def _local_weight(self, name: str) -> float:
+        return float(self._tuned.get(name, {}).get("weight", 1.0))
+
+
+def _face(stores: Mapping[str, Any], name: str) -> StoreSpec | None:
+    """Return a store of the settings, if there is one of that name."""
+    found = stores.get(name)
+    return None if found is None else schema.spec_of(found, managed=False)
+
+
+def _is_same(one: StoreSpec | None, other: StoreSpec | None) -> bool:
+    """Return whether two descriptions mean the same store: how it did says something of it."""
+    return one is not None and other is not None and (one.type, one.url) == (other.type, other.url)
+
+
+#: Bytes the file may have: some hundred stores, described at length.
+LARGEST = 1_048_576
+
+#: Mode of the file; what others may do with one.
+_FILE, _OTHERS = 0o600, 0o077
+
+#: Characters that are shown of an entry's name.
+_SHOWN = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Overlaid:
+    """What the file holds.
+
+    Attributes:
+        entries: what stands in the array, understood or not.
+        specs: the stores among it, in order; of several with one name the first.
+        trouble: what a person has to mend, a sentence each.
+        is_sound: it is missing or a file of ours, and so may be replaced; another one has to be
+            kept aside first.
+
+    """
+
+    entries: tuple[object, ...] = ()
+    specs: tuple[StoreSpec, ...] = ()
+    trouble: tuple[str, ...] = ()
+    is_sound: bool = True
+
+
+class Overlay:
+    """The file of one home. Every method blocks for a read or a write of one small file."""
+
+    def __init__(self, path: Path) -> None:
+        """Remember the path; it is made with the first store."""
+        self.path = path
+
+    def read(self) -> Overlaid:
+        """Return what it holds; a file that cannot be used holds nothing, and that is told."""
+        try:
+            text, is_private = self._text()
+        except FileNotFoundError:
+            return Overlaid()
+        except (OSError, ValueError) as error:
+            return self._unsound(getattr(error, "strerror", None) or str(error))
+        try:
+            entries = json.loads(text, parse_constant=_refuse, parse_float=_finite)
+        except (ValueError, RecursionError) as error:
+            why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+            return self._unsound(f"it is no JSON ({why[:200]})")
+        if not isinstance(entries, list):
+            return self._unsound("it holds no array")
+        loose = f"others may read {self.path}, and it may hold tokens: chmod 600 it"
+        specs, trouble = _understood(entries)
+        more = () if is_private else (loose,)
+        return Overlaid(tuple(entries), specs, (*trouble, *more))
+
+    def write(self, entries: Sequence[object]) -> Path | None:
+        """Let the file hold these; return where what was there is kept, if that was none of ours.
+
+        Raises `HomeUnwritable`, and `Refused` for more than is read again; then it is as it was.
+        """
+        body = f"{json.dumps(entries, indent=2)}\n".encode("ascii")
+        if len(body) > LARGEST:
+            message = f"{self.path} would have more than {LARGEST:,} bytes"
+            raise Refused(f"{message}; nothing was changed: describe the stores in fewer words")
+        draft = self.path.with_name(f".{self.path.name}.{secrets.token_hex(8)}")
+        try:
+            try:
+                self._sweep()
+                _write(draft, body)
+                aside = None if self.read().is_sound else self._keep_aside()
+                draft.replace(self.path)
+            finally:
+                with contextlib.suppress(FileNotFoundError):
+                    draft.unlink()
+            _sync(self.path.parent)
+            return aside
+        except OSError as error:
+            message = (
+                f"cannot write {self.path}: {error.strerror or error}; nothing was changed: see "
+                "that its folder can be written and has room"
+            )
+            raise HomeUnwritable(message) from error
+
+    def _text(self) -> tuple[str, bool]:
+        """Return what the file says, and whether nobody else may read it.
+
+        Raises `OSError`, and `ValueError` for what is no file of ours.
+        """
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        if self.path.is_symlink():
+            raise ValueError("it is a link")
+        file = os.open(self.path, flags)
+        with os.fdopen(file, "rb") as opened:
+            found = os.fstat(file)
+            if not stat.S_ISREG(found.st_mode):
+                raise ValueError("it is no file")
+            if found.st_uid != os.geteuid():
+                raise ValueError("it is another user's")
+            body = opened.read(LARGEST + 1)
+        if len(body) > LARGEST:
+            raise ValueError(f"it has more than {LARGEST:,} bytes")
+        return body.decode(), not found.st_mode & _OTHERS
+
+    def _unsound(self, why: str) -> Overlaid:
+        """Return that it cannot be used."""
+        said = (
+            f"{self.path} is not used: {why}; mend it and run cortex stores list (the next store "
+            "that is added keeps it aside)"
+        )
+        return Overlaid(trouble=(said,), is_sound=False)
+
+    def _sweep(self) -> None:
+        """Delete the drafts of daemons that were killed while they wrote: they may hold tokens.
+
+        Nobody else is writing one: a home has one daemon.
+        """
+        for left in self.path.parent.glob(f".{self.path.name}.*"):
+            with contextlib.suppress(FileNotFoundError):
+                left.unlink()
+
+    def _keep_aside(self) -> Path:
+        """Give what is there another name as well, one that nothing has; return that."""
+        for number in count(1):
+            aside = self.path.with_name(f"{self.path.name}.aside-{number}")
+            with contextlib.suppress(FileExistsError):
+                os.link(self.path, aside, follow_symlinks=False)
+                break
+        return aside
+
+
+def put(entries: Sequence[object], spec: StoreSpec) -> tuple[object, ...]:
+    """Return entries in which a store is described so, where it stood or as the last."""
+    entry = schema.written(spec)
+    if not any(_name(each) == spec.name for each in entries):
+        return (*entries, entry)
+    first = [_name(each) for each in entries].index(spec.name)
+    return (*entries[:first], entry, *dropped(entries[first + 1 :], spec.name))
+
+
+def dropped(entries: Sequence[object], name: str) -> tuple[object, ...]:
+    """Return entries without those of a name."""
+    return tuple(each for each in entries if _name(each) != name)
+
+
+def _understood(
+    entries: Sequence[object],
+) -> tuple[tuple[StoreSpec, ...], list[str]]:
+    """Return the stores among some entries, and what is wrong with the others."""
+    found: dict[str, StoreSpec] = {}
+    trouble = []
+    for number, entry in enumerate(entries, start=1):
+        what = f"the store {_name(entry)[:_SHOWN]!r}" if _name(entry) else f"entry {number}"
+        try:
+            spec = schema.read(entry)
+        except BadInput as error:
+            trouble.append(f"{what} of runtime-stores.json is left out: {error}")
+            continue
+        if spec.name in found:
+            trouble.append(f"{what} stands in runtime-stores.json twice: the first one counts")
+        found.setdefault(spec.name, spec)
+    return tuple(found.values()), trouble
+
+
+def _name(entry: object) -> str:
+    """Return the name of an entry; empty for what has none."""
+    name = entry.get("name") if isinstance(entry, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def _write(path: Path, body: bytes) -> None:
+    """Write a file that was not there; its bytes last."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags, _FILE), "wb") as file:
+        file.write(body)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync(folder: Path) -> None:
+    """Let the names in a folder last."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _finite(digits: str) -> float:
+    """Return a number that can be written again; raises `ValueError` for one beyond measure."""
+    number = float(digits)
+    if not math.isfinite(number):
+        _refuse(digits)
+    return number
+
+
+def _refuse(name: str) -> NoReturn:
+    """Refuse NaN and the infinities, which are no JSON."""
+    raise ValueError(f"{name[:32]} is no number of JSON")
+
+
+#: How long a change counts: for good, or until the daemon restarts.
+KEPT, RESTART = "kept", "restart"
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What came of a change: the answer, and which stores there are now or are no more."""
+
+    answer: dict[str, Any]
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Draft:
+    """A change that nobody sees yet.
+
+    Attributes:
+        entries: what the overlay is to hold.
+        kept: stores of the overlay as they are to be.
+        tuned: name -> what is to count otherwise of a store of the settings, or what is kept here.
+
+    """
+
+    entries: tuple[object, ...]
+    kept: dict[str, StoreSpec] = field(default_factory=dict)
+    tuned: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def change(self, spec: StoreSpec, how: dict[str, Any]) -> None:
+        """Let a store be otherwise: for good, if it is one of the overlay's."""
+        if not spec.managed:
+            self.tuned[spec.name] = {**self.tuned.get(spec.name, {}), **how}
+            return
+        self.kept[spec.name] = replace(self.kept.get(spec.name, spec), **how)
+        self.entries = put(self.entries, self.kept[spec.name])
+
+    @property
+    def lasts(self) -> str:
+        """How long it counts: only as long as the shortest of it."""
+        return RESTART if self.tuned else KEPT
+
+
+class Books:
+    """Reads and writes both together. One change at a time, which whoever calls sees to."""
+
+    def __init__(self, register: Register, file: Overlay, binder: Binder) -> None:
+        """Keep that register, and that file; stores are made with that binder."""
+        self.register = register
+        self.binder = binder
+        self._file = file
+
+    async def read(self) -> Overlaid:
+        """Take in what the overlay holds now: somebody may have mended it by hand.
+
+        A file that was spoilt since it was read last takes nothing away: what is known of it goes
+        on, and the next write puts that in its place.
+        """
+        found = await asyncio.to_thread(self._file.read)
+        if not found.is_sound:
+            managed = self.register.managed
+            known = (*managed, *self.register.shadowed)
+            entries = tuple(schema.written(each) for each in known)
+            told = tuple(f"{each}; {_meanwhile(managed)}" for each in found.trouble)
+            found = replace(found, entries=entries, specs=known, trouble=told)
+        self.register.overlay(found)
+        return found
+
+    async def write(self, entries: Sequence[object]) -> list[str]:
+        """Let the overlay hold these; return what a person is told of it.
+
+        Raises `HomeUnwritable`, and then it is as it was.
+        """
+        aside = await asyncio.to_thread(self._file.write, entries)
+        return [] if aside is None else [f"what was there before is kept as {aside}"]
+
+    async def draft(self) -> Draft:
+        """Return a change that begins with what the overlay holds now."""
+        return Draft((await self.read()).entries)
+
+    async def follow(self, draft: Draft) -> None:
+        """Let a draft count: what is kept is written first. Raises as `write` does."""
+        register = self.register
+        if draft.kept:
+            await self.write(draft.entries)
+        register.managed = tuple(draft.kept.get(each.name, each) for each in register.managed)
+        register.turn(register.knobs, draft.tuned)
+
+    async def bring(self) -> bool:
+        """Let all that is enabled be asked; return whether another try may bring more.
+
+        What cannot be asked as it is described is noted with why; nothing else is changed by it.
+        """
+        register = self.register
+        wanted = {each.name: each for each in register.specs() if each.enabled}
+        for name, bound in tuple(register.bound.items()):
+            if name not in wanted or not bound.serves(wanted[name]):
+                register.let_go(name)
+        missing = [each for each in wanted.values() if each.name not in register.bound]
+        found = await asyncio.gather(*(self._tried(each) for each in missing))
+        register.unbindable = {}
+        for spec, each in zip(missing, found, strict=True):
+            if isinstance(each, StoreDown):
+                register.unbindable[spec.name] = str(each)
+            else:
+                register.bound[spec.name] = each
+        return any(type(each) is StoreDown for each in found)
+
+    async def _tried(self, spec: StoreSpec) -> Bound | StoreDown:
+        """Return a store as it can be asked, or why it cannot."""
+        try:
+            return await self.binder.bind(spec)
+        except StoreDown as error:
+            return error
+
+
+def _meanwhile(known: Sequence[StoreSpec]) -> str:
+    """Return who is asked while the file cannot be used: who is known from before it was spoilt."""
+    if not known:
+        return "no store that was added by command is asked meanwhile"
+    names = ", ".join(each.name for each in known)
+    return f"what was read of it before counts until the daemon restarts: {names}"

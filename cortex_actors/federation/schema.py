@@ -1,0 +1,461 @@
+"""How a store is written down and read: from the settings, from a file, for a person to see.
+
+One set of bounds for all of them, that of the settings: what can be said while the daemon runs can
+be written into cortex.toml, and the other way round.
+
+What only one kind of store understands of its description: checked before anything is sent.
+
+Reads the YAML of a Seren Corpus Callosum; the door to PyYAML.
+
+Only plain data is read: anchors and aliases, by which a small file becomes a huge one, and tags, by
+which a file says what is made of it, are refused before anything is built, and so is what is nested
+deeper than such a file ever is.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit, urlunsplit
+
+from cortex_actors.errors import BadInput, StoreUnusable
+from cortex_actors.federation.store import Auth, Knobs, StoreSpec
+from cortex_actors.federationsections import FederationSettings, StoreSettings
+from cortex_actors.rules import callosum
+from cortex_actors.rules.fusion import mode_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from cortex_actors.rules.callosum import Listed
+
+
+#: Names of options whose values nobody is shown, whatever they hold: any that has one of these.
+_SECRET = ("token", "secret", "password", "passwd", "key", "auth", "cookie", "credential")
+
+#: Names of options whose values nobody is shown, a table or not: what a program is given.
+_HIDING = ("env", "headers")
+
+#: A name and what is said of it in one argument of a program.
+_ASSIGNED = re.compile(r"([^=:\s]+)(=|:\s*)")
+
+#: Levels that a description may have: options with tables in tables.
+DEEPEST = 12
+
+#: What is shown in place of what nobody is shown.
+_MASK = "***"
+
+#: What may be turned while the daemon runs.
+KNOBS = tuple(each.name for each in fields(Knobs))
+
+#: pydantic's words for what people do wrong -> ours.
+_PROBLEMS = {
+    "string_pattern_mismatch": "it is 1 to 64 letters, digits, _ . or -, a letter or digit first",
+    "string_too_short": "it is required",
+}
+
+
+def spec_of(given: StoreSettings, *, managed: bool) -> StoreSpec:
+    """Return a store as the settings describe it."""
+    return StoreSpec(
+        given.name,
+        given.type,
+        given.url,
+        weight=given.weight,
+        floor=given.floor,
+        enabled=given.enabled,
+        options=dict(given.options),
+        managed=managed,
+        auth=Auth(given.token, given.token_keyring, given.token_env),
+    )
+
+
+def read(entry: object) -> StoreSpec:
+    """Return the store that an entry of a file describes; raises `BadInput` saying what is wrong.
+
+    Keys that are none of ours are options, and a token's keys may be spelt in either way, as they
+    are in the settings.
+    """
+    if not isinstance(entry, dict):
+        raise BadInput("it is no object")
+    _require_plain(entry, DEEPEST)
+    try:
+        return spec_of(StoreSettings.model_validate(entry, strict=True), managed=True)
+    except ValueError as error:
+        raise BadInput(problem(error)) from None
+
+
+def checked(spec: StoreSpec) -> StoreSpec:
+    """Return a store that somebody wants to add; raises `BadInput` where it is none."""
+    for name in ("name", "type", "url"):
+        if not getattr(spec, name):
+            raise BadInput(f"cannot add the store: {name} is required")
+    try:
+        return read(written(spec))
+    except BadInput as error:
+        raise BadInput(f"cannot add the store {spec.name[:64]!r}: {error}") from None
+
+
+def written(spec: StoreSpec) -> dict[str, Any]:
+    """Return a store as an entry of a file; `read` is the way back. Its token is in it."""
+    auth = {each.name: getattr(spec.auth, each.name) for each in fields(Auth)}
+    more = {"options": dict(spec.options)} if spec.options else {}
+    return {
+        "name": spec.name,
+        "type": spec.type,
+        "url": spec.url,
+        "weight": spec.weight,
+        "floor": spec.floor,
+        **{name: value for name, value in auth.items() if value},
+        **({} if spec.enabled else {"enabled": False}),
+        **more,
+    }
+
+
+def shown(spec: StoreSpec, status: str) -> dict[str, Any]:
+    """Return a store for whoever asks, without what is secret."""
+    return {
+        "name": spec.name,
+        "type": spec.type,
+        "url": without_user(spec.url),
+        "weight": spec.weight,
+        "floor": spec.floor,
+        "enabled": spec.enabled,
+        "managed": spec.managed,
+        "auth": bool(spec.auth),
+        "status": status,
+        "options": {name: _masked(name, value) for name, value in spec.options.items()},
+    }
+
+
+def without_user(url: str) -> str:
+    """Return an address without the password that may stand in it, before the host or behind ?."""
+    try:
+        parts = urlsplit(url)
+        if "@" in parts.netloc:
+            host = parts.netloc.rpartition("@")[2]
+            parts = parts._replace(netloc=f"{_MASK}@{host}")
+        elif not (parts.netloc and parts.query):
+            return url
+        return urlunsplit(parts._replace(query=_MASK) if parts.query else parts)
+    except ValueError:
+        return _MASK
+
+
+def knobs_of(settings: FederationSettings) -> Knobs:
+    """Return what may be turned, as the settings have it."""
+    return Knobs(**{name: getattr(settings, name) for name in KNOBS})
+
+
+def turned(knobs: Knobs, changes: Mapping[str, Any]) -> Knobs:
+    """Return knobs with some of them turned; raises `BadInput` for what none may be."""
+    strange = sorted(changes.keys() - set(KNOBS))
+    if strange:
+        message = f"cannot configure {strange[0][:64]!r}: what may be turned is {', '.join(KNOBS)}"
+        raise BadInput(message)
+    if isinstance(wanted := changes.get("fusion_mode"), str):
+        mode_of(wanted)
+    whole = {name: getattr(knobs, name) for name in KNOBS} | dict(changes)
+    try:
+        return knobs_of(FederationSettings.model_validate(whole, strict=True))
+    except ValueError as error:
+        raise BadInput(f"cannot configure the federation: {problem(error)}") from None
+
+
+def counting(name: str, how: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a store is to count; raises `BadInput` for a weight or floor that is none."""
+    try:
+        found = StoreSettings.model_validate({"name": "x", "type": "x", **how}, strict=True)
+    except ValueError as error:
+        raise BadInput(f"cannot tune {name}: {problem(error)}") from None
+    return {each: getattr(found, each) for each in how}
+
+
+def problem(error: ValueError) -> str:
+    """Return what a section's check found first, in a few words and without what was given.
+
+    The check is pydantic's, and so is its error; its library is imported at its own door alone.
+    """
+    first = cast("Any", error).errors(include_url=False, include_input=False)[0]
+    key = ".".join(str(part) for part in first["loc"]) or "it"
+    said = str(first["msg"]).removeprefix("Value error, ")
+    return f"{key}: {_PROBLEMS.get(first['type'], said[:1].lower() + said[1:])}"
+
+
+def _require_plain(value: object, deepest: int) -> None:
+    """Raise `BadInput` for what cannot be shown and written as everything else is."""
+    if deepest < 0:
+        raise BadInput(f"it has more than {DEEPEST} levels")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise BadInput("infinity is no number of JSON")
+    if isinstance(value, str) and not value.isascii():
+        _require_text(value)
+    inner = [*value, *value.values()] if isinstance(value, dict) else value
+    for each in inner if isinstance(inner, list) else ():
+        _require_plain(each, deepest - 1)
+
+
+def _require_text(value: str) -> None:
+    """Raise `BadInput` for half a character, which no answer and no request can carry."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise BadInput("it holds half a character (a lone surrogate); write it anew") from None
+
+
+def _masked(name: str, value: object) -> object:
+    """Return an option's value, or a mask where its name says that it is nobody's to see."""
+    if _is_secret(name):
+        return _MASK
+    if name.lower() in _HIDING:
+        return dict.fromkeys(value, _MASK) if isinstance(value, dict) else _MASK
+    if isinstance(value, dict):
+        return {key: _masked(str(key), each) for key, each in value.items()}
+    if isinstance(value, list):
+        return _masked_list(value)
+    return without_user(value) if isinstance(value, str) else value
+
+
+def _masked_list(some: list[object]) -> list[object]:
+    """Return a program's arguments without what a flag, a variable or a header says in secret.
+
+    `--api-key=x`, `API_KEY=x`, `Authorization: x` say it themselves, `--api-key` in what follows.
+    """
+    found: list[object] = []
+    follows = False
+    for each in some:
+        said = _ASSIGNED.match(each) if isinstance(each, str) else None
+        if follows:
+            found.append(_MASK)
+        elif said and _is_secret(said[1]):
+            found.append(f"{said[1]}{said[2]}{_MASK}")
+        else:
+            found.append(_masked("", each))
+        bare = isinstance(each, str) and each.startswith("-") and not said
+        follows = not follows and bare and _is_secret(str(each))
+    return found
+
+
+def _is_secret(name: str) -> bool:
+    """Tell whether nobody is shown what goes by that name."""
+    low = name.lower()
+    return any(each in low for each in _SECRET)
+
+
+#: Characters of an option's name that an error shows; a person knows it again by its beginning.
+SHOWN = 60
+
+#: A path below a store's own address. Whatever could lead to another host or out of the address
+#: (`@evil.example`, `//evil.example`, `/../admin`, `?a=b`) is none.
+_PATH = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+\Z")
+
+
+class Options:
+    """The options of one store's description, which may name only those its adapter knows.
+
+    Raises `StoreUnusable` for one that nobody reads, because a misspelt option would be obeyed by
+    nobody and noticed by nobody, and for a value that means nothing.
+    """
+
+    def __init__(self, spec: StoreSpec, known: Collection[str]) -> None:
+        """Check the names."""
+        self._named = f"a store of type {spec.type}"
+        self._given = dict(spec.options)
+        unknown = sorted(repr(str(name)[:SHOWN]) for name in self._given if name not in known)
+        if unknown:
+            raise StoreUnusable(
+                f"{self._named} has no option {_listed(unknown)}; it knows {_listed(sorted(known))}"
+            )
+
+    def flag(self, name: str, *, default: bool) -> bool:
+        """Return what is switched on or off."""
+        value = self._given.get(name)
+        if value is None:
+            return default
+        if not isinstance(value, bool):
+            raise self._bad(name, "true or false")
+        return value
+
+    def words(self, name: str, default: str = "") -> str:
+        """Return a text of one line."""
+        value = self._given.get(name)
+        if value is None:
+            return default
+        if not isinstance(value, str) or not value.strip() or not value.isprintable():
+            raise self._bad(name, "a text of one line")
+        return value.strip()
+
+    def required(self, name: str) -> str:
+        """Return a text of one line that has to be there."""
+        found = self.words(name)
+        if not found:
+            raise StoreUnusable(f"{self._named} needs the option {name}; set options.{name}")
+        return found
+
+    def choice(self, name: str, *allowed: str) -> str:
+        """Return one of some words; the first of them where none is given."""
+        value = self._given.get(name)
+        if value is None:
+            return allowed[0]
+        if value not in allowed:
+            raise self._bad(name, f"one of {_listed(allowed)}")
+        return str(value)
+
+    def table(self, name: str) -> dict[str, Any]:
+        """Return names and values; none where there are none."""
+        value = self._given.get(name)
+        if value is None:
+            return {}
+        if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+            raise self._bad(name, "a table of names and values")
+        return dict(value)
+
+    def listing(self, name: str) -> tuple[str, ...]:
+        """Return a list of texts."""
+        value = self._given.get(name, ())
+        if isinstance(value, str) or not isinstance(value, Sequence):
+            raise self._bad(name, "a list of texts")
+        if not all(isinstance(each, str) for each in value):
+            raise self._bad(name, "a list of texts")
+        return tuple(value)
+
+    def path(self, name: str, default: str) -> str:
+        """Return where below the store's address something is asked."""
+        value = self._given.get(name)
+        if value is None:
+            return default
+        if not isinstance(value, str) or not _PATH.match(value):
+            raise self._bad(name, f"a path such as {default}")
+        return value
+
+    def _bad(self, name: str, wanted: str) -> StoreUnusable:
+        """Return what is wrong with an option, without its value: it may be a secret."""
+        return StoreUnusable(f"the option {name} of {self._named} has to be {wanted}")
+
+
+def _listed(names: Collection[str]) -> str:
+    """Return names as a sentence holds them."""
+    return ", ".join(names) or "none"
+
+
+#: Bytes of a file: one with a hundred stores has some 20,000.
+LONGEST = 262_144
+
+#: Tables and lists inside one another; such a file has five.
+DEEPEST_FILE = 32
+
+#: What a plain word that looks like a date would become; here it stays a word.
+_TIMESTAMP = "tag:yaml.org,2002:timestamp"
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What a file says.
+
+    Attributes:
+        stores: in the file's order, as ones that are added while the daemon runs.
+        knobs: of the fan, under our names, each within its bounds.
+        skipped: (what of the file, why) that is not taken, without values.
+
+    """
+
+    stores: tuple[StoreSpec, ...]
+    knobs: Mapping[str, Any]
+    skipped: tuple[tuple[str, str], ...]
+
+
+def read_callosum(text: str) -> Imported:
+    """Return what a file says. Blocks for some milliseconds: call it on a thread.
+
+    Raises `BadInput` for what is no such file; the text says where, and quotes nothing.
+    """
+    if len(text.encode("utf-8", "surrogatepass")) > LONGEST:
+        message = f"the file has more than {LONGEST:,} bytes"
+        raise BadInput(f"cannot import stores: {message}; give the one with the stores alone")
+    found = callosum.read(_document(text))
+    return Imported(tuple(_spec(each) for each in found.stores), found.knobs, found.left_out)
+
+
+def _spec(listed: Listed) -> StoreSpec:
+    """Return a store of a file as the roster knows stores."""
+    return StoreSpec(
+        name=listed.name,
+        type=listed.type,
+        url=listed.url,
+        weight=listed.weight,
+        floor=listed.floor,
+        enabled=listed.enabled,
+        options=listed.options,
+        managed=True,
+        auth=Auth(listed.token, listed.token_keyring, listed.token_env),
+    )
+
+
+def _document(text: str) -> object:
+    """Return what the YAML says as plain Python values."""
+    import yaml  # noqa: PLC0415 - once in a home's life
+
+    try:
+        _require_plain_text(text)
+        return yaml.load(text, Loader=_loader())  # noqa: S506 - plain data, see `_loader`
+    except yaml.YAMLError as error:
+        raise BadInput(_unread(error)) from None
+    except (ValueError, RecursionError):
+        message = "it holds a number that is none, or a character that no text has"
+        raise BadInput(f"cannot import stores: {message}; write it in quotes") from None
+
+
+def _require_plain_text(text: str) -> None:
+    """Raise `BadInput` at the first thing in a text that is not plain, or too deep."""
+    import yaml  # noqa: PLC0415 - as above
+
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+        line = event.start_mark.line + 1 if event.start_mark else 0
+        if getattr(event, "anchor", None) is not None:
+            raise BadInput(_refused("an anchor or an alias (& or *)", line))
+        if getattr(event, "tag", None) is not None:
+            raise BadInput(_refused("a tag (!)", line))
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST_FILE:
+            raise BadInput(_refused(f"more than {DEEPEST_FILE} levels", line))
+
+
+def _loader() -> type[Any]:
+    """Return what makes plain values of YAML: no dates, and no key twice."""
+    import yaml  # noqa: PLC0415 - as above
+
+    class Plain(yaml.CSafeLoader):
+        """Text, numbers, yes and no, lists and tables."""
+
+        yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML's own way of saying it
+            first: [(tag, shape) for tag, shape in rules if tag != _TIMESTAMP]
+            for first, rules in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+        }
+
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> Any:  # noqa: ANN401, FBT001, FBT002 - PyYAML's signature
+            """Refuse a key that stands twice: which of two tokens is meant is not guessed."""
+            keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+            if len(keys) != len(set(keys)):
+                line = node.start_mark.line + 1 if node.start_mark else 0
+                raise BadInput(_refused("a key twice in its table", line))
+            return super().construct_mapping(node, deep=deep)
+
+    return Plain
+
+
+def _refused(what: str, line: int) -> str:
+    """Return why a file is not read."""
+    return f"cannot import stores: line {line} has {what}; write it out as plain YAML"
+
+
+def _unread(error: Exception) -> str:
+    """Return why a text is no YAML, and where; what stands there is not repeated."""
+    mark = getattr(error, "problem_mark", None)
+    where = f", line {mark.line + 1}" if mark is not None else ""
+    what = getattr(error, "problem", None) or getattr(error, "reason", None) or "it is no YAML"
+    return f"cannot import stores: the file is no YAML{where} ({what}); mend it there"
