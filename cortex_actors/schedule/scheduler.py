@@ -7,6 +7,18 @@ asks    ledger (when jobs were done last, what is new, to let fade, to prune, to
 keeps   when each job was done last and how it ended, as far as the ledger was not written for it,
         and when trying the daemon went well last (lost on a crash: what is due by the ledger's
         rows is done once more, and it is tried soon)
+
+The table of jobs as this life of the daemon knows it, and the way of its rows into the ledger.
+
+A run that wrote nothing else writes no row: a ledger that nobody writes must stay as it is, or it
+would be copied every hour for nothing. Such rows wait for the next run that writes anyway, which
+one of the daily jobs does. A crash loses them: what is due by the older row is done once more.
+
+Trying the daemon in earnest by the clock, where that tells anything new.
+
+A trial writes into the ledger, and a ledger that nobody writes must stay as it is, or it would be
+copied every hour for nothing. So after a trial that went well there is none while nobody writes,
+but for one a day.
 """
 
 from __future__ import annotations
@@ -17,34 +29,131 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.clock import SECOND
+from cortex_actors.clock import DAY, SECOND
 from cortex_actors.domain.event import Nothing, ReconciliationRequested, ScanRequested
-from cortex_actors.errors import CortexError, NotFound
+from cortex_actors.errors import CortexError, NotFound, RoundTripFailed
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
-from cortex_actors.schedule.custody import Custody
-from cortex_actors.schedule.diary import Diary
-from cortex_actors.schedule.errands import SOURCE as NAME
-from cortex_actors.schedule.errands import Errands
-from cortex_actors.schedule.jobs import Done, Job, again, age_of, first, late
-from cortex_actors.schedule.timer import Timer
-from cortex_actors.schedule.trying import Trying
-from cortex_actors.schedule.upkeep import JOURNAL_DAYS, Upkeep
+from cortex_actors.schedule.jobs import Done, Job, Timer, again, age_of, first, late
+from cortex_actors.schedule.tasks import JOURNAL_DAYS, Custody, Errands, Upkeep
+from cortex_actors.schedule.tasks import SOURCE as NAME
 from cortex_actors.storage import principle_decay
+from cortex_actors.storage.events import store
+from cortex_actors.storage.ledger import backups, retention
 from cortex_actors.storage.ledger.retention import DONE, FAILED, JobRow
 from cortex_actors.topics import ORGANISATION_REQUESTED, RECONCILIATION_REQUESTED, SCAN_REQUESTED
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Awaitable, Callable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
+    from cortex_actors.domain.event import Event, Payload
     from cortex_actors.flowsections import OrganisationSettings
     from cortex_actors.home import Home
     from cortex_actors.memorysections import MemorySettings
     from cortex_actors.sections import ScheduleSettings
-    from cortex_actors.storage.ledger.actor import Records
+    from cortex_actors.storage.ledger.actor import Connection, Records
+
+
+class Diary:
+    """Remembers when each job was done last, and how it ended."""
+
+    def __init__(self, records: Records) -> None:
+        """Know nothing yet."""
+        self._records = records
+        self._rows: dict[str, JobRow] = {}
+        self._unwritten: set[str] = set()
+
+    def row(self, name: str) -> JobRow | None:
+        """Return what is known of a job; None for one that was never noted."""
+        return self._rows.get(name)
+
+    async def open(self, schedule: Iterable[Job], now: int) -> None:
+        """Read what earlier lives wrote, and note the jobs that are new: they begin to rest now.
+
+        Raises as `Records.read` does; then nothing is noted, because what is not known must not be
+        written over what the ledger has.
+        """
+        self._rows = await self._records.read(retention.known)
+        new = [job for job in schedule if job.name not in self._rows]
+        for job in new:
+            due = now + round(job.every * SECOND)
+            self.keep(JobRow(job.name, job.every, job.jitter, due_at=due))
+        if new:
+            await self.write(None)
+
+    def keep(self, row: JobRow) -> None:
+        """Remember how a job stands; it is written with the next that is."""
+        self._rows[row.name] = row
+        self._unwritten.add(row.name)
+
+    async def write(self, done: Done | None) -> list[Event[Payload]]:
+        """Commit what a run wants done and says, with every row that waits; return what it said.
+
+        All of it or nothing: raises as `Records.write` does, and then the rows wait on.
+        """
+        waiting = {name: self._rows[name] for name in sorted(self._unwritten)}
+
+        def unit(connection: Connection) -> list[Event[Payload]]:
+            if done is not None and done.work is not None:
+                done.work(connection)
+            retention.note(connection, waiting.values())
+            return store(connection, done.say if done is not None else ())
+
+        said = await self._records.write(unit)
+        self._unwritten -= {name for name, row in waiting.items() if self._rows[name] is row}
+        return said
+
+
+#: Microseconds after a trial in which the index is told of it, which is written, too.
+_SETTLING = 10 * SECOND
+
+
+class Trying:
+    """Tries the daemon, and knows when that went well last."""
+
+    def __init__(
+        self,
+        trial: Callable[[], Awaitable[Mapping[str, Any]]],
+        look: Callable[[Callable[[], float | None]], Awaitable[float | None]],
+        ledger: Path,
+        clock: Clock,
+    ) -> None:
+        """Try with `trial`; `look` runs what looks at the disk, on a thread."""
+        self._trial = trial
+        self._look = look
+        self._ledger = ledger
+        self._clock = clock
+        #: When the last trial that went well ended, UTC microseconds.
+        self._well_at: int | None = None
+
+    async def run(self) -> Done:
+        """Try it, unless nobody has written since it went well; tell only what did not.
+
+        Raises `RoundTripFailed`, so that it is tried again soon.
+        """
+        if self._well_at is not None and await self._is_idle(self._well_at):
+            return Done()
+        found = await self._trial()
+        self._well_at = self._clock.now() if found["state"] == "ok" else None
+        if found["state"] == "failed":
+            raise RoundTripFailed(str(found["reason"]))
+        return Done(str(found["reason"]))
+
+    async def _is_idle(self, since: int) -> bool:
+        """Tell whether nobody has written since a time that is not long ago."""
+        if not 0 <= self._clock.now() - since < DAY:
+            return False
+        return bool(await self._look(partial(_is_untouched, self._ledger, since + _SETTLING)))
+
+
+def _is_untouched(ledger: Path, since: int) -> float:
+    """Return 1 where a ledger was not written after a time (on a thread)."""
+    return float(backups.written(ledger) <= since)
+
 
 log = logging.getLogger("cortex.schedule")
 

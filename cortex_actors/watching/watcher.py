@@ -5,6 +5,18 @@ says    file:changed
 asks    ledger (what the files looked like when they were read, which other projects there are)
 keeps   what it said and the ledger does not show yet (lost on a restart: it is said once more,
         unless it waits to be heard), and what it has hashed (lost: it is hashed once more)
+
+Files that may say something else than what was read of them, although they look the same.
+
+File systems round the time of a change: to milliseconds on most disks, to two seconds on some. Two
+saves of equal length in one such moment, the first of which was read, cannot be told apart by
+anything but their bytes. So what was read is hashed once more when that moment is over, and every
+file at the start: the content has the last word.
+
+What a watcher has said and the ledger does not show yet, so that it is not said at every look.
+
+The ledger's word counts, never this: an entry is dropped once the ledger knows what is there, and
+what stays unknown is said again, ever more rarely. Forgetting it all costs a repeat.
 """
 
 from __future__ import annotations
@@ -12,22 +24,23 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import os
+import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from cortex_actors.domain.event import FileChanged
+from cortex_actors.domain.project import file_hash
 from cortex_actors.errors import ActorAway, DeadlineExceeded, LedgerDown
 from cortex_actors.files.ignores import Ignores, mounts, silent
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage import events, projects
 from cortex_actors.topics import FILE_CHANGED
-from cortex_actors.watching.doubt import Doubts
-from cortex_actors.watching.pending import Pending
-from cortex_actors.watching.sweep import Swept, inner_roots, lies_in, sweep
+from cortex_actors.watching.sweep import Swept, differences, inner_roots, lies_in, sweep
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
@@ -37,6 +50,139 @@ if TYPE_CHECKING:
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.projects import FileState
     from cortex_actors.watching.hints import Hints
+
+
+#: Nanoseconds from a change within which another one may go unseen: FAT keeps times in steps of
+#: two seconds, and a share's clock may be some way off ours.
+UNSURE_NS = 2_000_000_000
+
+#: Bytes of a file that are read: no larger one is ever taken in.
+MOST = 1_048_576
+
+_MICRO = 1_000
+
+
+class Doubts:
+    """Hashes once what was read, when no change can hide in its time any more.
+
+    What was hashed is kept in memory alone: after a restart every file is hashed once.
+    """
+
+    def __init__(self) -> None:
+        """Begin with nothing hashed."""
+        self._sure: dict[str, FileState] = {}
+
+    def differing(
+        self, known: Mapping[str, FileState], there: Mapping[str, FileState], now: int
+    ) -> list[str]:
+        """Return the paths that look as they did when they were read, and say something else.
+
+        `now` is in UTC microseconds. Blocks: run it on a thread. Raises nothing: what cannot be
+        read is not in doubt. They are returned again until somebody says `settled`.
+        """
+        self._sure = {path: sure for path, sure in self._sure.items() if path in known}
+        due = [each for each in known.values() if self._is_due(each, there.get(each.path), now)]
+        differing = [each.path for each in due if _hash(each.path) not in ("", each.sha256)]
+        self.settled((each.path for each in due if each.path not in set(differing)), known)
+        return differing
+
+    def settled(self, paths: Iterable[str], known: Mapping[str, FileState]) -> None:
+        """Ask no more about what was read of some paths; another reading is asked about again."""
+        self._sure.update({path: known[path] for path in paths if path in known})
+
+    def _is_due(self, state: FileState, there: FileState | None, now: int) -> bool:
+        """Tell whether a reading was never hashed again, and no change can hide any more."""
+        if there is None or not state.sha256 or state.error or not state.same_stat(there):
+            return False
+        sure = self._sure.get(state.path)
+        if sure is not None and sure.same_stat(state) and sure.sha256 == state.sha256:
+            return False
+        # A time that lies ahead is of another clock, and tells nothing.
+        return abs(now * _MICRO - max(state.mtime_ns, state.ctime_ns)) >= UNSURE_NS
+
+
+def _hash(path: str) -> str:
+    """Return the hash of a file as it is now; "" for what cannot be read, or is no file."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as opened:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return ""
+            data = opened.read(MOST + 1)
+            return "" if len(data) > MOST else file_hash(data)
+    except OSError:
+        return ""
+
+
+#: Share of the time between two sweeps for which looks must miss a file before it counts as gone:
+#: editors delete and write anew, and hints bring several looks in that moment.
+MISSING = 0.5
+
+#: Sweeps after which something is said again that the ledger still does not know; doubled each
+#: time, because it may be that nobody can handle it.
+AGAIN = 12
+
+
+@dataclass(frozen=True, slots=True)
+class _Note:
+    """What a path looked like when it was said (None: gone), and when to say it again."""
+
+    state: FileState | None
+    at: float
+    pause: float
+
+    def stands(self, state: FileState | None) -> bool:
+        """Tell whether the path still looks as it did."""
+        if self.state is None or state is None:
+            return self.state is state
+        return self.state.same_stat(state)
+
+
+class Pending:
+    """Chooses which differences to speak of now."""
+
+    def __init__(self, sweep_s: float) -> None:
+        """Begin with nothing said; `sweep_s` are the seconds between two sweeps."""
+        self._sweep_s = sweep_s
+        self._notes: dict[str, _Note] = {}
+        self._missed: dict[str, float] = {}
+
+    def choose(
+        self, known: Mapping[str, FileState], there: Mapping[str, FileState], now: float
+    ) -> list[str]:
+        """Return the paths to speak of: what the ledger does not know and nobody has said."""
+        different = differences(known, there)
+        self._missed = {p: self._missed.get(p, now) for p in different if p not in there}
+        self._notes = {
+            path: note
+            for path in different
+            if (note := self._notes.get(path)) is not None and note.stands(there.get(path))
+        }
+        return [path for path in different if self._is_due(path, now)]
+
+    def repeated(self, paths: Iterable[str]) -> frozenset[str]:
+        """Return those of some paths that were spoken of before, as they look now."""
+        return frozenset(path for path in paths if path in self._notes)
+
+    def note(self, paths: Iterable[str], there: Mapping[str, FileState], now: float) -> None:
+        """Remember what was said, or need not be said because it waits to be heard."""
+        for path in paths:
+            last = self._notes.get(path)
+            pause = AGAIN * self._sweep_s if last is None else 2 * last.pause
+            self._notes[path] = _Note(there.get(path), now + pause, pause)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._notes.clear()
+        self._missed.clear()
+
+    def _is_due(self, path: str, now: float) -> bool:
+        """Tell whether to speak of a path that differs."""
+        missed, note = self._missed.get(path), self._notes.get(path)
+        if missed is not None and now - missed < MISSING * self._sweep_s:
+            return False
+        return note is None or now >= note.at
+
 
 log = logging.getLogger("cortex.watcher")
 

@@ -73,8 +73,8 @@ _DIALECT = re.compile(
 #: Today's count of what breaks a rule. A number may only fall; at the rule's goal its line goes.
 OPEN: dict[str, int] = {
     "top": 104,
-    "fragments": 101,
-    "annexes": 35,
+    "fragments": 93,
+    "annexes": 29,
     "folders": 2,
     "namesakes": 133,
     "rings": 38,

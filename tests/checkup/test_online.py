@@ -10,7 +10,7 @@ import pytest
 from cortex_actors.checkup import files
 from cortex_actors.errors import CortexError
 from cortex_actors.testing import eventually, settled
-from cortex_actors.watching.doubt import Doubts
+from cortex_actors.watching.watcher import Doubts
 from tests.checkup.support import noticed
 from tests.flow.support import grown
 

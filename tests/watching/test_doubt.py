@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.domain.project import file_hash
-from cortex_actors.watching.doubt import MOST, Doubts
 from cortex_actors.watching.sweep import sweep
+from cortex_actors.watching.watcher import MOST, Doubts
 
 if TYPE_CHECKING:
     from pathlib import Path

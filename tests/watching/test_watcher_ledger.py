@@ -6,8 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 from cortex_actors.storage import projects
-from cortex_actors.watching.pending import AGAIN
 from cortex_actors.watching.sweep import sweep
+from cortex_actors.watching.watcher import AGAIN
 from tests.pipeline.support import Embedder
 
 if TYPE_CHECKING:
