@@ -9,10 +9,10 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from cortex_actors.bus.bus import Bus
-    from cortex_actors.checkup.roundtrip import RoundTrip
     from cortex_actors.clock import Clock
     from cortex_actors.crumbverbs import TrailPort
     from cortex_actors.custodyverbs import CustodianPort
+    from cortex_actors.doctor.probe import RoundTrip
     from cortex_actors.domain.hit import Recall
     from cortex_actors.federation.store import Question
     from cortex_actors.flowsections import OrganisationSettings, ResolutionSettings

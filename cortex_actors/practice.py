@@ -10,11 +10,10 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.checkup import index, rounds
-from cortex_actors.checkup.patient import Patient
-from cortex_actors.checkup.roundtrip import RoundTrip
-from cortex_actors.checkup.treatment import Ward
-from cortex_actors.checkup.visit import Visit
+from cortex_actors.doctor import checks, model_checks
+from cortex_actors.doctor.checks import Patient
+from cortex_actors.doctor.doctor import Visit, Ward
+from cortex_actors.doctor.probe import RoundTrip
 from cortex_actors.errors import ActorAway, IndexDown
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import memory_delete
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cortex_actors.bus.bus import Bus
-    from cortex_actors.checkup.rounds import Look
+    from cortex_actors.doctor.checks import Look
     from cortex_actors.domain.event import FileChanged
     from cortex_actors.domain.hit import Diagnosis
     from cortex_actors.settings import Settings
@@ -91,13 +90,13 @@ class Practice:
 
     async def _look(self, patient: Patient) -> Look:
         """Run the checks on the thread."""
-        found: Look = await self._threads.run(rounds.look, patient, self._halt)
+        found: Look = await self._threads.run(checks.look, patient, self._halt)
         return found.with_more([*found.diagnoses, self.trial.diagnosed()])
 
     async def _compare(self, _look: Look) -> list[Diagnosis]:
         """Have the index compared by the actor that owns it, which renews one that is not good."""
         lost = await self._lost()
-        return [lost] if lost else await index.compared(self._verify, renews=True)
+        return [lost] if lost else await model_checks.compared(self._verify, renews=True)
 
     async def _lost(self) -> Diagnosis | None:
         """Return that the generation that answers has lost its folder; None where it has not."""
@@ -110,7 +109,7 @@ class Practice:
             return None
         settings = self._settings().storage
         place = Generations(self._world.home.index, settings, COLLECTIONS).place(state)
-        return await self._threads.run(index.lost, place)
+        return await self._threads.run(model_checks.lost, place)
 
     async def _read(self, query: Callable[[Connection], Any]) -> Any:  # noqa: ANN401
         """Run a query on the thread."""

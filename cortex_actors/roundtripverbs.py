@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from cortex_actors.checkup.roundtrip import plain
+from cortex_actors.doctor.probe import plain
 from cortex_actors.verbs import Verbs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cortex_actors.checkup.roundtrip import Desk
+    from cortex_actors.doctor.probe import Desk
 
 #: The job of the schedule that tries it; of its failures the last trial tells.
 JOB = "probe"

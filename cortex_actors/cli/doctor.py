@@ -118,7 +118,7 @@ def _found(home: Home, *, repair: bool, thorough: bool) -> dict[str, Any]:
         held = lock.acquire(home, secure=repair)
     with closing(held):
         # Half a second of imports that the other way does not need.
-        from cortex_actors.checkup import house_call  # noqa: PLC0415
+        from cortex_actors.doctor import doctor as house_call  # noqa: PLC0415
 
         return asyncio.run(house_call.visit(home, SystemClock(), repair=repair, thorough=thorough))
 

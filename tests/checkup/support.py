@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.checkup import house_call, rounds
-from cortex_actors.checkup.patient import Patient
 from cortex_actors.clock import SystemClock
+from cortex_actors.doctor import checks, doctor
+from cortex_actors.doctor.checks import Patient
 from cortex_actors.home import Home
 from cortex_actors.settings import Settings
 from cortex_actors.storage.ledger.files import Halt
@@ -20,7 +20,7 @@ from tests.flow.support import copied, follow, grown
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cortex_actors.checkup.rounds import Look
+    from cortex_actors.doctor.checks import Look
     from cortex_actors.domain.hit import Diagnosis
 
 #: Where paths of the projects stand in the ledger.
@@ -68,7 +68,7 @@ class Case:
     def look(self, **circumstances: Any) -> Look:
         """Run every check but the index's own."""
         given = {"online": False, **circumstances}
-        return rounds.look(Patient(self.home, self.settings, self.clock, **given), Halt())
+        return checks.look(Patient(self.home, self.settings, self.clock, **given), Halt())
 
     def ill(self, **circumstances: Any) -> dict[str, Diagnosis]:
         """Return what is worse than a note, by the name of its check; the last of several."""
@@ -77,7 +77,7 @@ class Case:
 
     async def visit(self, *, repair: bool = False) -> dict[str, Any]:
         """Call the doctor, without a daemon and with the index's child."""
-        return await house_call.visit(self.home, self.clock, repair=repair, thorough=False)
+        return await doctor.visit(self.home, self.clock, repair=repair, thorough=False)
 
 
 def noticed(found: dict[str, Any], check: str) -> list[str]:
@@ -98,7 +98,7 @@ def learn(folder: Path) -> Path:
         async with grown(folder / "home") as tree:
             await follow(tree, *roots)
         # A text that was replaced while it was embedded may leave a vector without use.
-        await house_call.visit(Home(folder / "home"), SystemClock(), repair=True, thorough=False)
+        await doctor.visit(Home(folder / "home"), SystemClock(), repair=True, thorough=False)
 
     # On a thread of its own: the tests' loop is not to be disturbed.
     with ThreadPoolExecutor(1) as pool:

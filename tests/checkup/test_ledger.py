@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from cortex_actors.checkup import rounds
-from cortex_actors.checkup.patient import Patient
 from cortex_actors.clock import SECOND
+from cortex_actors.doctor import checks
+from cortex_actors.doctor.checks import Patient
 from cortex_actors.errors import LedgerDown
 from cortex_actors.storage.ledger import backups, faults
 from cortex_actors.storage.ledger.files import Halt
@@ -229,7 +229,7 @@ class TestLedger:
         halt = Halt()
         halt.ask()
         with pytest.raises(LedgerDown, match="called off"):
-            rounds.look(Patient(case.home, case.settings, case.clock, online=True), halt)
+            checks.look(Patient(case.home, case.settings, case.clock, online=True), halt)
 
 
 class TestIndex:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.checkup import files
+from cortex_actors.doctor import checks
 from cortex_actors.errors import CortexError
 from cortex_actors.testing import eventually, settled
 from cortex_actors.watching.watcher import Doubts
@@ -58,7 +58,7 @@ class TestOnline:
     async def test_mends(self, tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
         """What is broken while the daemon runs is named, mended, and right afterwards."""
         # Else a file of the last minute is one that a watcher is about to say.
-        monkeypatch.setattr(files, "GRACE", -1e9)
+        monkeypatch.setattr(checks, "GRACE", -1e9)
         # And a watcher would find out by itself that bytes differ.
         monkeypatch.setattr(Doubts, "differing", lambda *_: [])
         assert set() == wrong(await tree.cortex.doctor())

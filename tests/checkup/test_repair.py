@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.checkup import rounds, treatment
-from cortex_actors.checkup.patient import Patient
-from cortex_actors.checkup.treatment import Ward
+from cortex_actors.doctor import checks, doctor
+from cortex_actors.doctor.checks import Patient
+from cortex_actors.doctor.doctor import Ward
 from cortex_actors.domain.hit import Repair
 from cortex_actors.storage.health.file import Reader
 from cortex_actors.storage.health.repairs import MENDS
@@ -40,8 +40,8 @@ async def treated(case: Case) -> list[str]:
     async def say(changed: Sequence[FileChanged]) -> None:
         said.extend(each.path for each in changed)
 
-    look = rounds.look(Patient(case.home, case.settings, case.clock, online=False), Halt())
-    done = await treatment.treat(look, Ward(read, write, say))
+    look = checks.look(Patient(case.home, case.settings, case.clock, online=False), Halt())
+    done = await doctor.treat(look, Ward(read, write, say))
     return [str(each.repair) for each in done] + said
 
 
@@ -149,7 +149,7 @@ class TestLedger:
     async def test_many_slices(self, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
         """What is mended slice by slice is mended to its end."""
         small = replace(MENDS[Repair.PASSAGES], slice=4)
-        monkeypatch.setattr(treatment, "MENDS", {**MENDS, Repair.PASSAGES: small})
+        monkeypatch.setattr(doctor, "MENDS", {**MENDS, Repair.PASSAGES: small})
         case.run("DELETE FROM passages")
 
         assert "passages" in await treated(case)

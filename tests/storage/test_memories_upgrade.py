@@ -9,8 +9,8 @@ import pytest
 from alembic import command
 from alembic.config import Config
 
-from cortex_actors.checkup import house_call
 from cortex_actors.clock import SystemClock
+from cortex_actors.doctor import doctor
 from cortex_actors.domain.memory import Memory, MemoryStatus, Realm
 from cortex_actors.home import Home
 from cortex_actors.storage import memory_records, passages
@@ -192,7 +192,7 @@ class TestWhole:
         migrate.migrate(engine, home.ledger)
         engine.dispose()
         home.ledger.chmod(0o600)
-        found = await house_call.visit(home, SystemClock(), repair=True, thorough=True)
+        found = await doctor.visit(home, SystemClock(), repair=True, thorough=True)
         wrong = [each for each in found["checks"] if each["severity"] in ("warning", "error")]
 
         assert [] == [each for each in wrong if each["check"] not in ("embedding", "index")]

@@ -1,24 +1,32 @@
-"""The embedding models: which one answers, its files, and what the settings say of it."""
+"""The embedding models: which one answers, its files, and what the settings say of it.
+
+Whether the vector index holds what the ledger says, as whoever has it open finds out.
+"""
 
 from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.hit import Diagnosis, Severity
+from cortex_actors.domain.hit import Diagnosis, Repair, Severity
 from cortex_actors.embedding import manifest
 from cortex_actors.embedding.factory import is_hashing
 from cortex_actors.embedding.models import PUBLISHER
+from cortex_actors.errors import ActorAway, CortexError, IndexDown
 from cortex_actors.storage.models import active, chosen, coming
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Awaitable, Callable, Iterator
+    from pathlib import Path
 
-    from cortex_actors.checkup.patient import Patient
+    from cortex_actors.doctor.checks import Patient
     from cortex_actors.modelsections import EmbeddingSettings
     from cortex_actors.storage.health.file import Scope
+    from cortex_actors.storage.index.life import Place
+    from cortex_actors.storage.index.verification import Verdict
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.models import Chosen
+
 
 #: The packages that run a compiled model: others only made it.
 _RUNNING = ("onnxruntime", "tokenizers")
@@ -42,7 +50,7 @@ def answering(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
         )
 
 
-def files(patient: Patient) -> Iterator[Diagnosis]:
+def model_files(patient: Patient) -> Iterator[Diagnosis]:
     """Compare every compiled model's files with the hashes in its manifest (100 ms a model)."""
     folder = patient.home.models
     wrong = manifest.damaged(folder)
@@ -75,7 +83,7 @@ def configured(patient: Patient) -> Iterator[Diagnosis]:
         f"{differs}, and {found.model_id} answers: a home that has vectors goes on with their "
         "model",
         Severity.NOTE,
-        f"cortex embeddings migrate --to {_named(said)}, or take the key out",
+        f"cortex embeddings migrate --to {_named_model(said)}, or take the key out",
     )
 
 
@@ -120,7 +128,7 @@ def _differs(found: Chosen, patient: Patient) -> str:
     return ""
 
 
-def _named(said: EmbeddingSettings) -> str:
+def _named_model(said: EmbeddingSettings) -> str:
     """Return the name of the model that the settings ask for, as a migration takes it."""
     if said.provider == "hashing" and not is_hashing(said.model):
         return "hashing"
@@ -133,3 +141,68 @@ def _version(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return "not installed"
+
+
+#: What the comparison is called: `index` is what the ledger alone says of it.
+CONTENT = "index content"
+
+#: What mends an index that is not good while no daemon runs.
+ANEW = "cortex doctor --repair begins another from the stored vectors, and so does a start"
+
+#: What a daemon does about one.
+_RENEWED = "nothing: another is being built from the stored vectors, and exact search answers"
+
+#: What has one begun whose folder is gone: whoever has its files open does not notice.
+_REPAIR = "cortex doctor --repair begins another from the stored vectors"
+
+
+async def compared(verify: Callable[[], Awaitable[Verdict]], *, renews: bool) -> list[Diagnosis]:
+    """Return what a verification of the index finds.
+
+    `renews` says that whoever has it open begins a new generation by itself when it is not good:
+    a daemon does. Then one that does not answer now is being seen to.
+    """
+    try:
+        verdict = await verify()
+    except (IndexDown, ActorAway) as error:
+        if not renews:
+            text = f"it cannot be used: {error}"
+            return [Diagnosis(CONTENT, text, Severity.WARNING, ANEW, Repair.INDEX)]
+        text = f"it does not answer now, exact search does: {error}"
+        return [Diagnosis(CONTENT, text, Severity.NOTE, "cortex status says how it is")]
+    except CortexError as error:
+        text = f"it could not be compared: {error}"
+        return [Diagnosis(CONTENT, text, Severity.ERROR, "try it again")]
+    if verdict.ok:
+        return [Diagnosis(CONTENT, _held(verdict))]
+    if renews:
+        return [Diagnosis(CONTENT, verdict.text, Severity.WARNING, _RENEWED)]
+    return [Diagnosis(CONTENT, verdict.text, Severity.WARNING, ANEW, Repair.INDEX)]
+
+
+def lost(place: Place) -> Diagnosis | None:
+    """Return that the folder of the generation that answers is gone, or empty; None if it is not.
+
+    Its files stay open until the daemon ends, so every comparison still finds it good. A generation
+    on a server has nothing of its own here. Blocks for a moment.
+    """
+    if place.server is not None or _filled(place.folder):
+        return None
+    text = f"{place.folder} is gone; what is open answers until the daemon ends"
+    return Diagnosis(CONTENT, text, Severity.ERROR, _REPAIR, Repair.INDEX)
+
+
+def _filled(folder: Path) -> bool:
+    """Tell whether a folder is there and holds anything."""
+    try:
+        return any(folder.iterdir())
+    except OSError:
+        return False
+
+
+def _held(verdict: Verdict) -> str:
+    """Return what a good index holds."""
+    held = sum(each.held for each in verdict.collections)
+    asked = sum(each.canaries for each in verdict.collections)
+    found = f"; {asked:,} that were asked for find themselves" if asked else ""
+    return f"it holds {held:,} vectors, as the ledger says{found}"

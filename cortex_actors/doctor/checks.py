@@ -1,0 +1,501 @@
+"""Every check there is, in the order in which they are told, and how they are run.
+
+A check of the ledger takes a connection that reads, one of the home takes the patient; a new one is
+one line below. One that fails is a diagnosis itself and keeps nobody else from looking.
+
+Whether the ledger knows what the instruction files say now.
+
+Every file is read and hashed: by name, size and times alone nobody sees a file that was put back
+from an archive, or that a disk has changed. Nothing is ever written.
+
+What the home holds beside ledger and index: its lock, its rights, its room, its backups.
+
+The home that is looked at, and under which circumstances.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import stat
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from cortex_actors import lock
+from cortex_actors.clock import SECOND, iso
+from cortex_actors.doctor import model_checks
+from cortex_actors.domain.hit import Diagnosis, Repair, Severity
+from cortex_actors.domain.project import file_hash, innermost
+from cortex_actors.errors import CortexError, DeadlineExceeded, DiskFault, LedgerDown
+from cortex_actors.storage.health import file, passages, rows
+from cortex_actors.storage.health.file import LIMIT, NO_LIMIT, Reader, Scope
+from cortex_actors.storage.health.rows import learned
+from cortex_actors.storage.index.pending import state
+from cortex_actors.storage.ledger import backups, faults, files
+from cortex_actors.storage.models import active
+from cortex_actors.watching.sweep import inner_roots, sweep
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from cortex_actors.clock import Clock
+    from cortex_actors.domain.project import Project
+    from cortex_actors.home import Home
+    from cortex_actors.settings import Settings
+    from cortex_actors.storage.health.file import Check
+    from cortex_actors.storage.health.rows import Learned
+    from cortex_actors.storage.ledger.actor import Connection
+    from cortex_actors.storage.ledger.files import Halt
+    from cortex_actors.storage.projects import FileState
+
+
+#: Seconds beyond two sweeps after which a change should have been read.
+GRACE = 30.0
+
+#: Paths that are named; of more only the number is told.
+NAMED = 3
+
+#: Nanoseconds of a microsecond.
+_NANO = 1_000
+
+_READ_AGAIN = "cortex scan, or cortex doctor --repair"
+_NEXT_START = "the next start reads them: cortex start"
+
+
+@dataclass(slots=True)
+class Seen:
+    """What a look at every file found; paths."""
+
+    projects: tuple[Project, ...] = ()
+    total: int = 0
+    absent: list[str] = field(default_factory=list)
+    unreadable: list[tuple[str, str]] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
+    #: Of the above, what is about to be read anyway.
+    soon: set[str] = field(default_factory=set)
+
+    @property
+    def missed(self) -> list[str]:
+        """The files that should be read again."""
+        return sorted({*self.changed, *self.unread, *self.gone})
+
+
+def compare_files(learned: Learned, patient: Patient) -> Seen:
+    """Return how the files of every followed project compare with what was read (on a thread)."""
+    seen = Seen(learned.projects)
+    depth = patient.settings.watching.max_depth
+    absent = set()
+    for project in learned.projects:
+        apart = inner_roots(project.root, learned.projects)
+        swept = sweep(project.root, project.id, max_depth=depth, apart=apart)
+        if not swept.present:
+            seen.absent.append(project.root)
+            absent.add(project.id)
+            continue
+        for path, found in swept.files.items():
+            if learned.is_revoked(project.id, path):
+                continue
+            if _missed(seen, found, learned.files.get(path), patient=patient):
+                _note_soon(seen, found, project.added_at, patient=patient)
+    for path in sorted({*learned.files, *learned.spoken}):
+        owner = innermost(list(learned.projects), path)
+        if owner is not None and owner.id not in absent and not os.path.lexists(path):
+            seen.gone.append(path)
+    if learned.scan:
+        seen.soon.update(seen.missed)
+    seen.soon.update(learned.waiting.intersection(seen.missed))
+    return seen
+
+
+def report_files(seen: Seen, patient: Patient) -> Iterator[Diagnosis]:
+    """Say what a look at the files found."""
+    for root in seen.absent:
+        yield Diagnosis(
+            "files",
+            f"the project {root} is not there; what it says stands",
+            Severity.WARNING,
+            f"mount or restore it, or: cortex remove {root}",
+        )
+    for path, why in seen.unreadable[:NAMED]:
+        yield Diagnosis("files", why, Severity.WARNING, f"see to {path}; cortex projects lists all")
+    if more := seen.unreadable[NAMED:]:
+        yield Diagnosis(
+            "files", f"{len(more)} more cannot be read", Severity.WARNING, "cortex projects"
+        )
+    yield from _told("have changed since they were read", seen.changed, seen, patient)
+    yield from _told("were never read", seen.unread, seen, patient)
+    yield from _told("are gone, and what they said is still known", seen.gone, seen, patient)
+    if not (seen.absent or seen.unreadable or seen.missed):
+        yield Diagnosis("files", f"{seen.total:,} files, each as it was read")
+
+
+def _told(what: str, paths: Sequence[str], seen: Seen, patient: Patient) -> Iterator[Diagnosis]:
+    """Say which files were missed: a note where they will be read without anybody's help."""
+    soon = [path for path in paths if path in seen.soon]
+    late = [path for path in paths if path not in seen.soon]
+    if soon:
+        yield Diagnosis(
+            "files",
+            f"{len(soon)} {what}; they wait to be read: {_named(soon)}",
+            Severity.NOTE,
+            "" if patient.online else _NEXT_START,
+        )
+    if late:
+        yield Diagnosis(
+            "files",
+            f"{len(late)} {what}: {_named(late)}",
+            Severity.WARNING,
+            _READ_AGAIN if patient.online else f"{_NEXT_START}, or cortex doctor --repair",
+            Repair.FILES,
+        )
+
+
+def _missed(seen: Seen, now: FileState, known: FileState | None, *, patient: Patient) -> bool:
+    """Note how one file compares with what was read of it; tell whether it should be read again."""
+    seen.total += 1
+    if known is None:
+        seen.unread.append(now.path)
+    elif known.error and known.same_stat(now):
+        seen.unreadable.append((now.path, known.error))
+        return False
+    elif _hash(now.path, patient.settings.accumulation.max_file_bytes) != known.sha256:
+        seen.changed.append(now.path)
+    else:
+        return False
+    return True
+
+
+def _note_soon(seen: Seen, now: FileState, added_at: int, *, patient: Patient) -> None:
+    """Note that a daemon is about to read a file by itself, if that is so."""
+    grace = round((2 * patient.settings.watching.sweep_s + GRACE) * SECOND)
+    newest = max(now.mtime_ns // _NANO, now.ctime_ns // _NANO, added_at)
+    if patient.online and patient.clock.now() - newest < grace:
+        seen.soon.add(now.path)
+
+
+def _hash(path: str, limit: int) -> str:
+    """Return the hash of a file as it is now; "" for one that cannot be read."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as opened:
+            return file_hash(opened.read(limit + 1))
+    except OSError:
+        return ""
+
+
+def _named(paths: Sequence[str]) -> str:
+    """Return the first paths, and how many more there are."""
+    more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
+    return ", ".join(paths[:NAMED]) + more
+
+
+#: Bytes of a megabyte, as people count them.
+MB = 1_000_000
+
+#: Seconds beyond two backups' distance after which the newest should not be older.
+KEPT_GRACE = 600.0
+
+#: Seconds in an hour and in a day.
+_HOUR, _DAY = 3_600.0, 86_400.0
+
+#: Who may enter besides the owner: nobody.
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+def locked(patient: Patient) -> Iterator[Diagnosis]:
+    """Look whether the lock is there, says something, and is held by the daemon that runs."""
+    home = patient.home
+    if not home.lock.exists():
+        yield Diagnosis(
+            "lock",
+            f"{home.lock} is not there, so a second daemon could start",
+            Severity.ERROR if patient.online else Severity.NOTE,
+            "cortex restart" if patient.online else "a start makes it",
+        )
+        return
+    said, state = lock.read(home), lock.state(home)
+    if patient.online and state not in lock.HELD:
+        yield Diagnosis(
+            "lock",
+            f"{home.lock} was replaced; this daemon holds another file",
+            Severity.ERROR,
+            "cortex restart",
+        )
+    elif not said.pid:
+        yield Diagnosis("lock", "it does not say who held it last", Severity.NOTE, "a start does")
+    elif not patient.online and said.state in (lock.State.CRASHED, lock.State.RUNNING):
+        why = f": {said.reason}" if said.reason else ""
+        yield Diagnosis(
+            "lock", f"the last daemon, pid {said.pid}, did not end in order{why}", Severity.NOTE
+        )
+    else:
+        yield Diagnosis("lock", f"owner {said.epoch} of this home, pid {said.pid}, {said.state}")
+
+
+def private(patient: Patient) -> Iterator[Diagnosis]:
+    """Look whether only the owner may enter the home and read the ledger."""
+    home = patient.home
+    open_to = [
+        path for path in (home.root, home.ledger) if path.exists() and path.stat().st_mode & _OTHERS
+    ]
+    for path in open_to:
+        yield Diagnosis(
+            "rights",
+            f"others on this machine may look into {path}",
+            Severity.WARNING,
+            f"chmod go= {path}",
+        )
+    if not open_to:
+        yield Diagnosis("rights", "only their owner may look into the home and the ledger")
+
+
+def room(patient: Patient) -> Iterator[Diagnosis]:
+    """Look whether the disk has room to go on, and for the next backup."""
+    home, low = patient.home, patient.settings.storage.low_water_mb
+    free = shutil.disk_usage(home.root).free
+    need = files.size(home.ledger) + sum(files.size(each) for each in files.beside(home.ledger))
+    shown = f"{free / MB:,.0f} MB free"
+    if free < low * MB:
+        yield Diagnosis(
+            "disk",
+            f"{shown}, less than storage.low_water_mb ({low}): new work is refused",
+            Severity.ERROR,
+            "make room",
+        )
+    elif free < need + backups.MARGIN:
+        yield Diagnosis(
+            "disk",
+            f"{shown}, and the next backup needs {(need + backups.MARGIN) / MB:,.0f}",
+            Severity.WARNING,
+            "make room, or copy elsewhere: cortex backup --to PATH",
+        )
+    else:
+        yield Diagnosis("disk", f"{shown}; the ledger has {need / MB:,.1f} MB")
+
+
+def backed_up(patient: Patient) -> Iterator[Diagnosis]:
+    """Look how old the newest backup is, and whether it can be read; thoroughly, whether each is.
+
+    A ledger that nobody has written since the newest copy needs no newer one.
+    """
+    try:
+        copies = backups.listed(patient.home.backups)
+    except LedgerDown as error:
+        yield Diagnosis("backups", str(error), Severity.WARNING, "cortex backup")
+        return
+    hourly = [each for each in copies if not each.migrated]
+    if not hourly:
+        yield Diagnosis(
+            "backups",
+            "there is none yet",
+            Severity.NOTE,
+            "the daemon makes one soon; cortex backup makes one now",
+        )
+    else:
+        yield _newest(hourly[0], patient)
+    for each in copies if patient.thorough else hourly[:1]:
+        wrong = backups.problem(each.path) if patient.thorough else _unreadable(each)
+        if wrong:
+            yield Diagnosis(
+                "backups",
+                f"{each.path.name} cannot be restored: {wrong}",
+                Severity.WARNING,
+                "cortex backup makes another; then delete it",
+            )
+
+
+def _newest(copy: backups.Backup, patient: Patient) -> Diagnosis:
+    """Return how old the newest backup is, and whether that is too old."""
+    every = patient.settings.schedule.backup_every_s
+    age = (patient.clock.now() - copy.at) / SECOND
+    written = patient.home.ledger.stat().st_mtime if patient.home.ledger.exists() else 0.0
+    behind = written - copy.path.stat().st_mtime
+    late = patient.online and min(age, behind) > 2 * every + KEPT_GRACE
+    shown = f"the newest is of {iso(copy.at)}, {_span(age)} old"
+    if late:
+        text = f"{shown}, and the ledger was written {_span(behind)} later"
+        return Diagnosis("backups", text, Severity.WARNING, "cortex backup; cortex status says why")
+    return Diagnosis("backups", shown)
+
+
+def _unreadable(copy: backups.Backup) -> str:
+    """Return why a copy cannot be opened as a ledger; "" when it can."""
+    try:
+        return "" if backups.version(copy.path) else "it is no ledger"
+    except (sqlite3.Error, OSError) as error:
+        return str(error)
+
+
+def _span(seconds: float) -> str:
+    """Return a time in words."""
+    whole = max(0.0, seconds)
+    if whole >= 2 * _DAY:
+        return f"{whole / _DAY:.0f} days"
+    return f"{whole / _HOUR:.1f} hours" if whole >= _HOUR else f"{whole / 60:.0f} minutes"
+
+
+#: Checks of what the ledger holds; each sees one moment of it.
+LEDGER: tuple[tuple[str, Check], ...] = (
+    ("pages", file.pages),
+    ("relations", file.relations),
+    ("texts", passages.texts),
+    ("owner", rows.owned),
+    ("leases", rows.leased),
+    ("beliefs", rows.beliefs),
+    ("lineage", rows.lineages),
+    ("passages", passages.passages),
+    ("words", passages.words),
+    ("model", model_checks.answering),
+    ("embedding", passages.waiting),
+    ("vectors", passages.sound),
+    ("orphans", passages.orphaned),
+    ("index", rows.ordered),
+)
+
+#: Checks of the home around it.
+HOME: tuple[tuple[str, Callable[[Patient], Iterable[Diagnosis]]], ...] = (
+    ("lock", locked),
+    ("rights", private),
+    ("disk", room),
+    ("backups", backed_up),
+    ("model files", model_checks.model_files),
+    ("settings", model_checks.configured),
+)
+
+_RECOVER = "the next start recovers it (docs/recovery.md): cortex restart"
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one round found, and which files should be read again."""
+
+    diagnoses: tuple[Diagnosis, ...]
+    #: The vector space that answers; empty where the ledger does not say.
+    model: str = ""
+    seen: Seen | None = None
+
+    def with_more(self, diagnoses: Iterable[Diagnosis]) -> Look:
+        """Return the same with other diagnoses."""
+        return replace(self, diagnoses=tuple(diagnoses))
+
+
+def look(patient: Patient, halt: Halt) -> Look:
+    """Run every check but the index's own (on a thread: it takes seconds).
+
+    Raises `LedgerDown` when `halt` is asked; nothing else. Damage that is found leaves a mark, so
+    that the next start looks at everything and recovers.
+    """
+    if not patient.home.ledger.exists():
+        return Look((*guarded("ledger", partial(_missing, patient)), *_of_home(patient)))
+    found: list[Diagnosis] = []
+    with Reader(patient.home.ledger, patient.clock, halt) as reader:
+        found += guarded("ledger", lambda: reader.ask(partial(_all, file.version, patient)), halt)
+        if any(each.severity is not Severity.OK for each in found):
+            return Look(tuple(_marked([*found, *_of_home(patient)], patient)))
+        model = _answer(reader, halt)
+        patient = replace(patient, model=model or patient.model)
+        for name, one in LEDGER:
+            found += guarded(name, partial(_asked, reader, one, patient), halt)
+        seen: list[Seen] = []
+        found += guarded("files", partial(_files, reader, patient, seen), halt)
+    found += _of_home(patient)
+    return Look(tuple(_marked(found, patient)), patient.model, seen[0] if seen else None)
+
+
+def guarded(
+    name: str, run: Callable[[], Iterable[Diagnosis]], halt: Halt | None = None
+) -> list[Diagnosis]:
+    """Return what a check finds; that it failed, if it did. Raises only when it is called off."""
+    try:
+        return list(run())
+    except DiskFault as error:
+        return [Diagnosis(name, str(error), Severity.ERROR, _RECOVER, damaged=True)]
+    except DeadlineExceeded as error:
+        text = f"not looked at to the end: {error}"
+        return [Diagnosis(name, text, Severity.NOTE, "cortex doctor --thorough takes its time")]
+    except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
+        if halt is not None:
+            halt.check()
+        why = str(error) if isinstance(error, CortexError) else f"{type(error).__name__}: {error}"
+        return [Diagnosis(name, f"the check itself failed: {why}", Severity.ERROR, "try it again")]
+
+
+def _missing(patient: Patient) -> Iterable[Diagnosis]:
+    """Say that there is no ledger: because there never was one, or because it is gone."""
+    if gone := faults.damage(patient.home.ledger):
+        yield Diagnosis("ledger", gone, Severity.ERROR, _RECOVER, damaged=True)
+    else:
+        yield Diagnosis("ledger", "there is none yet", Severity.NOTE, "cortex start makes one")
+
+
+def _asked(reader: Reader, one: Check, patient: Patient) -> list[Diagnosis]:
+    """Run one check of the ledger."""
+    within = NO_LIMIT if patient.thorough else LIMIT
+    return reader.ask(partial(_all, one, patient), within=within)
+
+
+def _all(one: Check, patient: Patient, opened: Connection) -> list[Diagnosis]:
+    """Return all that a check yields, while its transaction is open."""
+    return list(one(opened, patient.scope()))
+
+
+def _answer(reader: Reader, halt: Halt) -> str:
+    """Return which model answers, by the ledger; the index's, in a ledger of an earlier version."""
+
+    def query(opened: Connection) -> str:
+        found, index = active(opened), state(opened)
+        return found.model_id if found else index.model if index else ""
+
+    try:
+        return reader.ask(query)
+    except CortexError:
+        halt.check()
+        return ""
+
+
+def _files(reader: Reader, patient: Patient, seen: list[Seen]) -> Iterable[Diagnosis]:
+    """Look at the files, and keep what was seen of them for whoever mends."""
+    seen.append(compare_files(reader.ask(learned), patient))
+    return report_files(seen[0], patient)
+
+
+def _of_home(patient: Patient) -> list[Diagnosis]:
+    """Run the checks of the home."""
+    return [each for name, one in HOME for each in guarded(name, partial(one, patient))]
+
+
+def _marked(found: list[Diagnosis], patient: Patient) -> list[Diagnosis]:
+    """Return what was found; of damage the next start is told."""
+    damage = next((each for each in found if each.damaged), None)
+    if damage is not None:
+        faults.suspect(patient.home.ledger, damage.found)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Patient:
+    """One home, as one checkup finds it."""
+
+    home: Home
+    settings: Settings
+    clock: Clock
+    #: Whether a daemon runs: then we are in it.
+    online: bool
+    #: Whether a check may take as long as it needs.
+    thorough: bool = False
+    #: The vector space that answers; empty while nobody knows.
+    model: str = ""
+
+    def scope(self) -> Scope:
+        """Return what the checks of the ledger want to know."""
+        return Scope(
+            path=self.home.ledger,
+            now=self.clock.now(),
+            model=self.model,
+            online=self.online,
+            thorough=self.thorough,
+        )

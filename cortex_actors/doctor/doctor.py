@@ -1,0 +1,315 @@
+"""One call on the doctor: look, mend if that is wished, and look again.
+
+The same for a daemon and for one that is down: only the `Ward` differs.
+
+What `--repair` does: everything that can be made again, one unit of work after the other.
+
+Nothing of a person's is ever written: of files, reading is asked for. Whatever cuts it short leaves
+what was done; a second run does the rest.
+
+The doctor while no daemon runs; whoever calls holds the home's lock.
+
+The vector index while no daemon runs: opened in a child process, compared, and closed again.
+
+Chroma's files may end the process that opens them, so it is never ours. Only whoever holds the
+home's lock may do this: two clients on one folder lose vectors without a word.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+from cortex_actors.clock import ulid
+from cortex_actors.doctor import checks, model_checks
+from cortex_actors.doctor.checks import Patient
+from cortex_actors.domain.event import Event, FileChanged
+from cortex_actors.domain.hit import Diagnosis, Repair, Severity, exit_code, worst
+from cortex_actors.domain.project import innermost
+from cortex_actors.errors import ConfigurationError
+from cortex_actors.runtime.child import ChildProcess
+from cortex_actors.settings import Settings, load
+from cortex_actors.storage.events import store
+from cortex_actors.storage.health.file import Reader
+from cortex_actors.storage.health.repairs import MENDS, Mend
+from cortex_actors.storage.index import pending
+from cortex_actors.storage.index.life import Generations, IndexLife
+from cortex_actors.storage.index.vectors import COLLECTIONS
+from cortex_actors.storage.index.verification import Verification
+from cortex_actors.storage.ledger import backups, offline
+from cortex_actors.storage.ledger.files import Halt
+from cortex_actors.topics import FILE_CHANGED
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from cortex_actors.clock import Clock
+    from cortex_actors.doctor.checks import Look
+    from cortex_actors.domain.event import Payload
+    from cortex_actors.home import Home
+    from cortex_actors.storage.index.life import Place
+    from cortex_actors.storage.index.verification import Verdict
+    from cortex_actors.storage.ledger.actor import Connection
+
+
+class Query(Protocol):
+    """Runs queries on a connection that only reads."""
+
+    async def __call__(self, query: Callable[[Connection], Any]) -> Any:  # noqa: ANN401
+        """Return what the query finds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ward:
+    """How what is to be mended is reached: through a daemon, or past one that is down."""
+
+    #: Runs a query beside the daemon's own readers.
+    read: Query
+    #: Commits a unit of work.
+    write: Callable[[Callable[[Connection], Any]], Awaitable[Any]]
+    #: Says, durably, that files have changed.
+    say: Callable[[Sequence[FileChanged]], Awaitable[Any]]
+    #: Begins a new generation of the index; None where a unit of work does.
+    renew: Callable[[], Awaitable[None]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """One repair and what it did, in words."""
+
+    repair: Repair
+    did: str
+
+
+async def treat(look: Look, ward: Ward) -> list[Done]:
+    """Do everything that was found and can be mended, in the order of `Repair`."""
+    wanted = {each.repair for each in look.diagnoses if each.repair is not None}
+    return [
+        Done(repair, did)
+        for repair in Repair
+        if repair in wanted and (did := await _treated(repair, look, ward))
+    ]
+
+
+async def _treated(repair: Repair, look: Look, ward: Ward) -> str:
+    """Mend one kind of damage and say what was done; "" when there was nothing left to do."""
+    if repair is Repair.FILES:
+        return await _read_again(look, ward)
+    if repair is Repair.INDEX and ward.renew is not None:
+        await ward.renew()
+        return f"1 {MENDS[repair].did}"
+    return await _mended(MENDS[repair], look.model, ward)
+
+
+async def _mended(mend: Mend, model: str, ward: Ward) -> str:
+    """Do what there is to do, a slice for each unit of work."""
+    todo = await ward.read(partial(_found, mend, model))
+    for start in range(0, len(todo), mend.slice):
+        await ward.write(partial(_worked, mend, model, todo[start : start + mend.slice]))
+    return f"{len(todo):,} {mend.did}" if todo else ""
+
+
+def _found(mend: Mend, model: str, opened: Connection) -> Sequence[Any]:
+    """Return what a mend has to do."""
+    return mend.find(opened, model)
+
+
+def _worked(mend: Mend, model: str, todo: Sequence[Any], connection: Connection) -> None:
+    """Do some of it, in the transaction of the connection."""
+    mend.work(connection, model, todo)
+
+
+async def _read_again(look: Look, ward: Ward) -> str:
+    """Say that the files that were missed have changed, durably; nobody writes them."""
+    seen = look.seen
+    if seen is None:
+        return ""
+    late = [
+        FileChanged(owner.id, path)
+        for path in seen.missed
+        if path not in seen.soon and (owner := innermost(seen.projects, path)) is not None
+    ]
+    await ward.say(late)
+    return f"{len(late):,} files wait to be read again" if late else ""
+
+
+#: Digits of the seconds that are told.
+_DIGITS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """What one call finds and does."""
+
+    look: Callable[[], Awaitable[Look]]
+    #: Compares the index, which takes whoever has it open.
+    compare: Callable[[Look], Awaitable[list[Diagnosis]]]
+    ward: Ward
+    clock: Clock
+
+    async def __call__(self, *, repair: bool) -> dict[str, Any]:
+        """Return the diagnoses as they are at the end, and what was repaired.
+
+        A damaged ledger is not repaired, whatever else is wrong with it: its recovery is the next
+        start's.
+        """
+        begun = self.clock.monotonic()
+        found, look = await self._examined()
+        done: list[Done] = []
+        if repair and not any(each.damaged for each in found):
+            done = await treat(look.with_more(found), self.ward)
+            if done:
+                found, look = await self._examined()
+        took = self.clock.monotonic() - begun
+        return answer(found, done, took_s=took, online=self.ward.renew is not None)
+
+    async def _examined(self) -> tuple[list[Diagnosis], Look]:
+        """Return everything that is found now."""
+        look = await self.look()
+        found = list(look.diagnoses)
+        if look.model and not any(each.damaged for each in found):
+            found += await self.compare(look)
+        return found, look
+
+
+def answer(
+    found: Sequence[Diagnosis], done: Sequence[Done], *, took_s: float, online: bool
+) -> dict[str, Any]:
+    """Return a visit in the shape that clients get it."""
+    return {
+        "severity": str(worst(found)),
+        "exit_code": exit_code(found),
+        "online": online,
+        "checks": [
+            {
+                "check": each.check,
+                "found": each.found,
+                "severity": str(each.severity),
+                "mend": each.mend,
+                "repairable": each.repair is not None,
+            }
+            for each in found
+        ],
+        "wrong": sum(each.severity in (Severity.WARNING, Severity.ERROR) for each in found),
+        "repaired": [{"repair": str(each.repair), "did": each.did} for each in done],
+        "took_s": round(took_s, _DIGITS),
+    }
+
+
+async def compared(patient: Patient, read: Query) -> list[Diagnosis]:
+    """Return how the index that the ledger names compares with it. Raises `ConfigurationError`."""
+    state = await read(pending.state)
+    if state is None:
+        return []
+    settings = patient.settings.storage
+    place = Generations(patient.home.index, settings, COLLECTIONS).place(state)
+    if place.server is None and not place.folder.is_dir():
+        return [_absent(place, begun=state.applied_seq > 0)]
+
+    async def verify() -> Verdict:
+        return await _verdict(place, patient, model=state.model, read=read)
+
+    return await model_checks.compared(verify, renews=False)
+
+
+def _absent(place: Place, *, begun: bool) -> Diagnosis:
+    """Return that a generation has no folder, which it need not have before it was `begun`."""
+    if begun:
+        text = f"the folder of generation {place.generation}, {place.folder}, is gone"
+        return Diagnosis(
+            model_checks.CONTENT, text, Severity.WARNING, model_checks.ANEW, Repair.INDEX
+        )
+    text = f"generation {place.generation} is built by the next start; exact search answers until"
+    return Diagnosis(model_checks.CONTENT, f"{text} it is there", Severity.NOTE, "cortex start")
+
+
+async def _verdict(place: Place, patient: Patient, *, model: str, read: Query) -> Verdict:
+    """Open a generation in a child and verify it; raises `IndexDown` for one that cannot be."""
+    life = IndexLife(place, deadline=patient.settings.storage.index_timeout_s)
+    try:
+        await life.open(ChildProcess.spawn, _nobody)
+        one = Verification(life.ask, read, model=model, deep=True)
+        return await one.run(place.collections, patient.clock)
+    finally:
+        await life.close()
+        await life.gone()
+
+
+def _nobody(_line: str) -> None:
+    """Hear what Chroma writes: what is wrong with its files is told by its answers."""
+
+
+#: What the doctor is called as the source of an event.
+SOURCE = "doctor"
+
+
+async def visit(home: Home, clock: Clock, *, repair: bool, thorough: bool) -> dict[str, Any]:
+    """Return what is found in a home that no daemon runs in, and what was mended.
+
+    See `checkup.visit.Visit`. Files that were missed are read by the next start; a new generation
+    of the index is built by it, too.
+    """
+    backups.finish(home.ledger)
+    settings, wrong = _settings(home)
+    patient = Patient(home, settings, clock, online=False, thorough=thorough)
+    call = _HouseCall(patient, wrong)
+    one = Visit(call.look, call.compare, Ward(call.read, call.write, call.say), clock)
+    return await one(repair=repair)
+
+
+class _HouseCall:
+    """The ways to a ledger that nobody has open."""
+
+    def __init__(self, patient: Patient, wrong: list[Diagnosis]) -> None:
+        """Look at nothing yet; `wrong` is what was found before."""
+        self._patient = patient
+        self._wrong = wrong
+        self._halt = Halt()
+
+    async def look(self) -> Look:
+        """Run the checks."""
+        found = await asyncio.to_thread(checks.look, self._patient, self._halt)
+        return found.with_more([*found.diagnoses, *self._wrong])
+
+    async def compare(self, _look: Look) -> list[Diagnosis]:
+        """Compare the index in a child process."""
+        return await compared(self._patient, self.read)
+
+    async def read(self, query: Callable[[Connection], Any]) -> Any:  # noqa: ANN401
+        """Run a query."""
+        return await asyncio.to_thread(self._ask, query)
+
+    async def write(self, unit: Callable[[Connection], Any]) -> Any:  # noqa: ANN401
+        """Commit a unit of work."""
+        return await asyncio.to_thread(offline.commit, self._patient.home.ledger, unit)
+
+    async def say(self, changed: Sequence[FileChanged]) -> None:
+        """Store that files have changed, for the next start."""
+        at = self._patient.clock.now()
+        said: list[Event[Payload]] = [
+            Event(f"evt_{ulid(at)}", FILE_CHANGED, each, at, SOURCE) for each in changed
+        ]
+        await self.write(partial(_stored, said))
+
+    def _ask(self, query: Callable[[Connection], Any]) -> Any:  # noqa: ANN401
+        """Run a query on a connection of its own (on a thread)."""
+        with Reader(self._patient.home.ledger, self._patient.clock, self._halt) as reader:
+            return reader.ask(query)
+
+
+def _stored(said: Sequence[Event[Payload]], connection: Connection) -> int:
+    """Store events, in the transaction of the connection."""
+    return len(store(connection, said))
+
+
+def _settings(home: Home) -> tuple[Settings, list[Diagnosis]]:
+    """Return the settings a daemon would start with; the defaults and why, where it would not."""
+    try:
+        return load(home), []
+    except ConfigurationError as error:
+        text = f"no daemon starts with them: {error}"
+        return Settings.model_construct(), [
+            Diagnosis("settings", text, Severity.ERROR, f"mend {home.settings}")
+        ]
