@@ -27,8 +27,8 @@ from cortex_actors.embedding.hashing import HashingProvider
 from cortex_actors.embedding.provider import unit
 from cortex_actors.errors import ChildProcessDown
 from cortex_actors.home import Home
-from cortex_actors.logs import LogStream
 from cortex_actors.outside import Outside
+from cortex_actors.process.logs import LogStream
 from cortex_actors.settings import Settings
 from cortex_actors.storage import embeddings, memory_records
 from cortex_actors.storage.schema import index_ops

@@ -15,9 +15,9 @@ from cortex_actors.clock import iso
 from cortex_actors.domain.agent import BUILT_IN, OWNER, Agent, Caller, agent_id, checked, unknown
 from cortex_actors.domain.memory import MemoryType, Realm
 from cortex_actors.errors import NotFound
+from cortex_actors.process.tokens import Tokens
 from cortex_actors.storage import agent_records as known
 from cortex_actors.text import summary
-from cortex_actors.tokens import Tokens
 from cortex_actors.verbs import Verbs
 
 if TYPE_CHECKING:

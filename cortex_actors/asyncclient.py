@@ -13,7 +13,7 @@ import socket
 from typing import TYPE_CHECKING
 
 from cortex_actors.client import TIMEOUT, Client, result
-from cortex_actors.peer import peer
+from cortex_actors.process.lock import peer
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -23,7 +23,7 @@ from cortex_actors.errors import (
     Refused,
 )
 from cortex_actors.home import LINE_LIMIT, Home
-from cortex_actors.peer import peer
+from cortex_actors.process.lock import peer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

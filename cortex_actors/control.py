@@ -31,18 +31,17 @@ from cortex_actors.errors import (
     Refused,
     TooManyConnections,
 )
-from cortex_actors.logrecord import Filter
-from cortex_actors.peer import peer
 from cortex_actors.porter import Porter
-from cortex_actors.tokens import Tokens
+from cortex_actors.process.lock import peer
+from cortex_actors.process.logfile import Filter
+from cortex_actors.process.tokens import Tokens
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from cortex_actors.follower import Follower
     from cortex_actors.home import Home
-    from cortex_actors.logrecord import Record
-    from cortex_actors.logs import LogStream
+    from cortex_actors.process.logfile import Record
+    from cortex_actors.process.logs import Follower, LogStream
 
 #: Connections at once, so that a leaking client cannot use up descriptors; a further one costs the
 #: one that has been idle the longest its place.

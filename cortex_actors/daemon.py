@@ -26,11 +26,12 @@ from functools import partial
 from importlib.util import find_spec
 from typing import IO, TYPE_CHECKING
 
-from cortex_actors import __version__, lock
+from cortex_actors import __version__
 from cortex_actors.clock import Clock, SystemClock
 from cortex_actors.errors import ConfigurationError, CortexError, InternalError
 from cortex_actors.home import Home
-from cortex_actors.logs import LogStream, StreamHandler
+from cortex_actors.process import lock
+from cortex_actors.process.logs import LogStream, StreamHandler
 from cortex_actors.signals import Signals
 
 if TYPE_CHECKING:
@@ -168,8 +169,8 @@ def _lived(
 
 def _service(owner: lock.Lock, tree: Tree, *, clock: Clock, logs: LogStream) -> Service:
     """Return what serves the tree."""
+    from cortex_actors.process.watch import Systemd  # noqa: PLC0415 - as above
     from cortex_actors.service import Service  # noqa: PLC0415 - as above
-    from cortex_actors.systemd import Systemd  # noqa: PLC0415 - as above
 
     # The last resort: says where everything hangs, and ends the process.
     last_resort = partial(faulthandler.dump_traceback_later, WHOLE_STOP, exit=True)

@@ -13,9 +13,9 @@ from cortex_actors.domain.agent import OWNER, Caller, agent_id
 from cortex_actors.errors import BadInput, BadToken, NotYours
 
 if TYPE_CHECKING:
-    from cortex_actors.logs import LogStream
+    from cortex_actors.process.logs import LogStream
+    from cortex_actors.process.tokens import Tokens
     from cortex_actors.rpc import Request
-    from cortex_actors.tokens import Tokens
 
 #: What the notes are by.
 AUDIT = "audit"

@@ -9,7 +9,7 @@ from cortex_actors.domain.event import plain
 if TYPE_CHECKING:
     from cortex_actors.bus.bus import Deliver
     from cortex_actors.domain.event import Event, Payload
-    from cortex_actors.logs import LogStream
+    from cortex_actors.process.logs import LogStream
 
 #: Characters of a payload that a log line shows; the event itself is in the ledger.
 TEXT_LIMIT = 300

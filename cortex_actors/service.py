@@ -18,12 +18,12 @@ import sys
 from asyncio import FIRST_COMPLETED
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from cortex_actors import __version__, lock, topics
+from cortex_actors import __version__, topics
 from cortex_actors.control import Control
 from cortex_actors.domain.event import Life
-from cortex_actors.freeze import FROZEN, FreezeWatch
 from cortex_actors.heartbeat import LATE_MS, Heartbeat
-from cortex_actors.systemd import Systemd
+from cortex_actors.process import lock
+from cortex_actors.process.watch import FROZEN, FreezeWatch, Systemd
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
     from cortex_actors.errors import CortexError
-    from cortex_actors.logs import LogStream
+    from cortex_actors.process.logs import LogStream
 
 #: Seconds the tree has to stop; the socket and the log need little, and `cortex stop` kills at 10.
 TREE_STOP = 8.0

@@ -27,7 +27,7 @@ from cortex_actors.clock import SECOND, SystemClock
 from cortex_actors.domain.event import Payload, merged, plain
 from cortex_actors.errors import CortexError
 from cortex_actors.home import Home
-from cortex_actors.logs import LogStream
+from cortex_actors.process.logs import LogStream
 from cortex_actors.simulated_loop import SimulatedLoop
 from cortex_actors.simulation import EPOCH, SimulatedClock, Simulation, simulate
 from cortex_actors.storage import embeddings, events

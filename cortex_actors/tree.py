@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from cortex_actors.cortex import FrontDesk
     from cortex_actors.errors import CortexError
     from cortex_actors.home import Home
-    from cortex_actors.logs import LogStream
+    from cortex_actors.process.logs import LogStream
     from cortex_actors.settings import Settings
 
 

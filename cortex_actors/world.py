@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.domain.project import Project
     from cortex_actors.home import Home
-    from cortex_actors.logs import LogStream
     from cortex_actors.outside import Outside
+    from cortex_actors.process.logs import LogStream
     from cortex_actors.runtime.names import Names
     from cortex_actors.settings import Settings
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors import calibrated, lock
+from cortex_actors import calibrated
 from cortex_actors.cli import lifecycle
 from cortex_actors.errors import CortexError, HomeUnwritable
 from cortex_actors.home import SOCKET_PATH_LIMIT, Home, write_private
-from cortex_actors.logfile import RotatingFile
+from cortex_actors.process import lock
+from cortex_actors.process.logfile import RotatingFile
 from cortex_actors.storage.ledger import backups, faults
 
 if TYPE_CHECKING:

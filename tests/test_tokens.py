@@ -10,7 +10,7 @@ import pytest
 
 from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.errors import BadInput, BadToken, HomeUnwritable
-from cortex_actors.tokens import RANDOM_BYTES, Tokens
+from cortex_actors.process.tokens import RANDOM_BYTES, Tokens
 
 if TYPE_CHECKING:
     from pathlib import Path

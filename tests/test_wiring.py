@@ -11,7 +11,7 @@ import pytest
 
 from cortex_actors import tree as module
 from cortex_actors.home import Home
-from cortex_actors.logs import LogStream
+from cortex_actors.process.logs import LogStream
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.settings import Settings
 from cortex_actors.testing import ManualClock

@@ -10,7 +10,7 @@ import typer
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json
 from cortex_actors.client import Client
 from cortex_actors.clock import iso
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 
 #: Columns of the names at the left.
 _WIDTH = 13

@@ -11,7 +11,7 @@ from cortex_actors.cli.blocks import Block, joined, nothing, show_blocks, show_f
 from cortex_actors.cli.filters import LimitOption, SkipOption
 from cortex_actors.cli.output import HomeOption, JsonOption, console, examples, show_json
 from cortex_actors.client import Client
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 
 if TYPE_CHECKING:
     from cortex_actors.client import Answer

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.cli.blocks import counted
 from cortex_actors.cli.differences import show_diff
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cortex_actors import lock
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json, show_table
 from cortex_actors.client import Client
 from cortex_actors.clock import SECOND, SystemClock, iso
 from cortex_actors.errors import DaemonDown, LedgerDown, NotFound, Refused
 from cortex_actors.home import Home
+from cortex_actors.process import lock
 from cortex_actors.storage.ledger import backups, offline
 from cortex_actors.storage.ledger.backups import problem
 

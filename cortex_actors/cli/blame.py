@@ -13,7 +13,7 @@ from cortex_actors.cli.blocks import brief, cut, joined, show_facts, when
 from cortex_actors.cli.output import HomeOption, JsonOption, console, examples, show_json
 from cortex_actors.client import Client
 from cortex_actors.errors import BadInput
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 from cortex_actors.text.sections import dialect_of
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from cortex_actors.cli.output import console
 from cortex_actors.clock import iso
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

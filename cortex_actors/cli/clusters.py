@@ -40,7 +40,7 @@ from cortex_actors.cli.projects import meant
 from cortex_actors.client import Client
 from cortex_actors.domain.insight import ClusterSort, FragmentSort
 from cortex_actors.errors import UsageError
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 
 if TYPE_CHECKING:
     from typing import Any

@@ -15,7 +15,7 @@ from cortex_actors.cli.post import AgentOption, RedactOption
 from cortex_actors.client import Client
 from cortex_actors.domain.memory import CrumbType, Priority
 from cortex_actors.errors import BadInput, NotFound
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -28,8 +28,8 @@ from cortex_actors.client import Answer, Client
 from cortex_actors.clock import Clock, SystemClock
 from cortex_actors.errors import CortexError, DaemonDown, DeadlineExceeded, NotFound
 from cortex_actors.home import Home
-from cortex_actors.logrecord import Filter, line, record_of, visible
-from cortex_actors.logs import tail
+from cortex_actors.process.logfile import Filter, line, record_of, visible
+from cortex_actors.process.logs import tail
 
 #: What is asked at the end; the sample projects answer it, and do not agree.
 QUESTION = "Which port does the test database use?"

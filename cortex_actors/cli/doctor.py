@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cortex_actors import lock
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json, show_table
 from cortex_actors.client import Client
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.hit import WELL, WRONG
 from cortex_actors.errors import AnswerLost, DaemonDown, NotFound, UsageError
 from cortex_actors.home import Home
+from cortex_actors.process import lock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ from cortex_actors.cli.output import HomeOption, JsonOption, console, examples, 
 from cortex_actors.cli.projects import meant
 from cortex_actors.client import Client
 from cortex_actors.errors import UsageError
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

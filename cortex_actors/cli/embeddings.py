@@ -15,7 +15,7 @@ from cortex_actors.client import Answer, Client
 from cortex_actors.clock import SECOND, SystemClock
 from cortex_actors.errors import DaemonDown
 from cortex_actors.home import Home
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 
 if TYPE_CHECKING:
     from rich.progress import TaskID

@@ -18,7 +18,7 @@ from cortex_actors.cli.output import (
 from cortex_actors.client import Answer, Client
 from cortex_actors.clock import iso
 from cortex_actors.errors import UsageError
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 
 Names = list[str]
 

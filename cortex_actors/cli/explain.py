@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cortex_actors.cli.blocks import brief, counted, cut, joined, show_facts, standing, when
 from cortex_actors.cli.checks import check_line
 from cortex_actors.cli.output import console, show_json
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -15,7 +15,7 @@ from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json
 from cortex_actors.errors import BadInput
 from cortex_actors.library.reports import Exported
 from cortex_actors.library.synchronous import Cortex
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 
 #: Collections of MemoryCore's, by what people may call them.
 _REALMS = ("private", "village", "bridge")

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 from cortex_actors.cli.lifecycle import pause
 from cortex_actors.client import Client
 from cortex_actors.errors import DaemonDown, DeadlineExceeded
-from cortex_actors.logfile import last_number
-from cortex_actors.logrecord import Filter, Record, record_of
-from cortex_actors.logs import tail
+from cortex_actors.process.logfile import Filter, Record, last_number, record_of
+from cortex_actors.process.logs import tail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from cortex_actors.cli.blocks import joined, when
 from cortex_actors.cli.output import console, show_table
 from cortex_actors.clock import DAY, SECOND, SystemClock
 from cortex_actors.errors import BadInput
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 
 if TYPE_CHECKING:
     from rich.console import Console

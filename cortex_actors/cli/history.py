@@ -19,7 +19,7 @@ from cortex_actors.cli.blocks import (
 )
 from cortex_actors.cli.output import HomeOption, JsonOption, console, examples, show_json
 from cortex_actors.client import Client
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors.cli.options import Parser, command
 from cortex_actors.client import Client
 from cortex_actors.errors import DaemonDown, Refused
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 
 if TYPE_CHECKING:
     import argparse

@@ -12,7 +12,7 @@ from cortex_actors.cli.blocks import counted, joined
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json
 from cortex_actors.library.reports import Imported
 from cortex_actors.library.synchronous import Cortex
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 
 #: Ids that are named of which something else is known.
 _NAMED = 5

@@ -14,7 +14,7 @@ from cortex_actors.client import Answer, Client
 from cortex_actors.clock import iso
 from cortex_actors.errors import UsageError
 from cortex_actors.library.reading import LONG
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 
 #: Documents that are named of those that failed or in which something was met.
 _NAMED = 20

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from cortex_actors import __version__, lock
+from cortex_actors import __version__
 from cortex_actors.cli.process import Process, found, has_open
 from cortex_actors.client import Client, known
 from cortex_actors.errors import (
@@ -27,6 +27,7 @@ from cortex_actors.errors import (
     TooManyConnections,
 )
 from cortex_actors.home import private
+from cortex_actors.process import lock
 
 if TYPE_CHECKING:
     from cortex_actors.home import Home

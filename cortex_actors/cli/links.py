@@ -14,7 +14,7 @@ from cortex_actors.client import Client
 from cortex_actors.domain.insight import ALL, SHOWN, Decider
 from cortex_actors.domain.principle import Link, LinkType, PrincipleStatus
 from cortex_actors.errors import BadInput, UsageError
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 from cortex_actors.render.graph import Graph, box, dot, svg
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from cortex_actors.client import Client
 from cortex_actors.clock import SECOND, SystemClock
 from cortex_actors.errors import DaemonDown, UnknownTopic, UsageError
 from cortex_actors.home import Home
-from cortex_actors.logrecord import Filter, Record, line, record_of
-from cortex_actors.logs import RING, tail
+from cortex_actors.process.logfile import Filter, Record, line, record_of
+from cortex_actors.process.logs import RING, tail
 
 #: Records that are shown, unless asked otherwise.
 LAST = 10

@@ -9,7 +9,7 @@ import typer
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json
 from cortex_actors.client import Answer, Client
 from cortex_actors.domain.memory import Layer
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 
 MemoryArgument = Annotated[
     str, typer.Argument(metavar="ID", help="Its id, or 8 characters of its beginning or more.")

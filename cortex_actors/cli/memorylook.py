@@ -34,7 +34,7 @@ from cortex_actors.client import Answer, Client
 from cortex_actors.domain.insight import ALL, MemorySort
 from cortex_actors.domain.memory import ChangeKind, MemoryStatus
 from cortex_actors.errors import UsageError
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 
 #: Characters of a memory that a list shows.
 _LISTED = 300

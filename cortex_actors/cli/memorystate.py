@@ -12,7 +12,7 @@ from cortex_actors.cli.memorykeep import MemoryArgument
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, shortened, show_json
 from cortex_actors.client import Answer, Client
 from cortex_actors.errors import Refused
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 
 #: Memories that are shown before they are forgotten.
 _SHOWN = 10

@@ -10,7 +10,7 @@ from cortex_actors.cli.modelwork import begin_using, check, in_use, make
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json
 from cortex_actors.clock import iso
 from cortex_actors.home import Home
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

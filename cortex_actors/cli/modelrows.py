@@ -9,9 +9,9 @@ from contextlib import closing
 from dataclasses import asdict
 from typing import TYPE_CHECKING, TypeVar
 
-from cortex_actors import lock
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import DaemonDown, NotFound
+from cortex_actors.process import lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable

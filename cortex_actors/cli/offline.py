@@ -10,10 +10,11 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors import lock, publishing
+from cortex_actors import publishing
 from cortex_actors.cli import lifecycle
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import AlreadyRunning, AnswerLost, BadInput, DaemonDown
+from cortex_actors.process import lock
 from cortex_actors.storage.ledger import offline
 
 if TYPE_CHECKING:

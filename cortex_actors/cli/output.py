@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cortex_actors.home import Home
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 
 #: Columns where nobody watches: a file or a pipe has no width of its own.
 PLAIN_WIDTH = 160

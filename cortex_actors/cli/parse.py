@@ -10,7 +10,7 @@ import typer
 from cortex_actors.cli.output import JsonOption, examples, show_json
 from cortex_actors.domain.project import file_hash
 from cortex_actors.errors import BadInput, NotFound
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 from cortex_actors.text import sections as markdown
 from cortex_actors.text.markdown import MAX_BYTES
 from cortex_actors.text.sections import Dialect, Section, dialect_of, sections

@@ -40,7 +40,7 @@ from cortex_actors.client import Client
 from cortex_actors.domain.insight import ALL, SHOWN, PrincipleSort
 from cortex_actors.domain.principle import Origin, PrincipleCategory, PrincipleStatus
 from cortex_actors.errors import UsageError
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

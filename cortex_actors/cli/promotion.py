@@ -23,7 +23,7 @@ from cortex_actors.cli.principles import linked, ranked
 from cortex_actors.cli.projects import meant
 from cortex_actors.client import Client
 from cortex_actors.errors import UsageError
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 from cortex_actors.rules.promotion import Need
 
 if TYPE_CHECKING:

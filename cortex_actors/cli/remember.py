@@ -10,7 +10,7 @@ import typer
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, shortened, show_json
 from cortex_actors.client import Client
 from cortex_actors.errors import BadInput
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 
 #: Bytes that are kept of one text; of what is piped in two more are read, one of which may be the
 #: end of its last line.

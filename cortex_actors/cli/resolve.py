@@ -17,7 +17,7 @@ from cortex_actors.cli.section import show_section
 from cortex_actors.client import Client
 from cortex_actors.domain.principle import Edits
 from cortex_actors.errors import Refused, UsageError
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 from cortex_actors.render import section
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from cortex_actors.cli.output import (
 )
 from cortex_actors.cli.projects import meant
 from cortex_actors.client import Client
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 
 if TYPE_CHECKING:
     from cortex_actors.client import Answer

@@ -28,7 +28,7 @@ from cortex_actors.cli.output import (
 from cortex_actors.client import Client
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import UsageError
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

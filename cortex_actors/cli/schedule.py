@@ -11,7 +11,7 @@ from cortex_actors.cli.figures import duration
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json
 from cortex_actors.client import Answer, Client
 from cortex_actors.clock import iso
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 
 #: Seconds that a job which somebody waits for may take: as long as the daemon lets a verb work.
 TIMEOUT = 130.0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.cli.blocks import counted
 from cortex_actors.errors import BadInput, Refused
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -23,7 +23,7 @@ from cortex_actors.errors import (
 )
 from cortex_actors.federation import schema
 from cortex_actors.federation.schema import LONGEST, Imported, without_user
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

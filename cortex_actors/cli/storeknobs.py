@@ -10,7 +10,7 @@ import typer
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json, show_table
 from cortex_actors.client import Client
 from cortex_actors.errors import BadInput, UsageError
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

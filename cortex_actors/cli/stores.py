@@ -14,7 +14,7 @@ from cortex_actors.cli.storeknobs import fields, lasts, shown
 from cortex_actors.cli.storetoken import EnvOption, KeyringOption, StdinOption, given
 from cortex_actors.client import Client
 from cortex_actors.federation import binding
-from cortex_actors.logrecord import visible
+from cortex_actors.process.logfile import visible
 
 if TYPE_CHECKING:
     from cortex_actors.client import Answer

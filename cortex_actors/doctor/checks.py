@@ -23,12 +23,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cortex_actors import lock
 from cortex_actors.clock import SECOND, iso
 from cortex_actors.doctor import model_checks
 from cortex_actors.domain.hit import Diagnosis, Repair, Severity
 from cortex_actors.domain.project import file_hash, innermost
 from cortex_actors.errors import CortexError, DeadlineExceeded, DiskFault, LedgerDown
+from cortex_actors.process import lock
 from cortex_actors.storage.health import file, passages, rows
 from cortex_actors.storage.health.file import LIMIT, NO_LIMIT, Reader, Scope
 from cortex_actors.storage.health.rows import learned

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.agent import Caller
     from cortex_actors.gateways.visits import Visits
-    from cortex_actors.tokens import Tokens
+    from cortex_actors.process.tokens import Tokens
 
 #: Seconds that a request may take as a whole; a verb has its own, shorter limits.
 DEADLINE: Final = 120.0

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.cortex import FrontDesk
     from cortex_actors.federationsections import HttpSettings
-    from cortex_actors.logs import LogStream
-    from cortex_actors.tokens import Tokens
+    from cortex_actors.process.logs import LogStream
+    from cortex_actors.process.tokens import Tokens
 
 #: What is served, each a maker of its routes.
 CONTRACTS: Final[tuple[Callable[[Premises], APIRouter], ...]] = (

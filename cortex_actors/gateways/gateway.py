@@ -16,9 +16,9 @@ import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from cortex_actors.process.tokens import Tokens
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
-from cortex_actors.tokens import Tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cortex_actors.federationsections import HttpSettings
     from cortex_actors.gateways.serving import Serving
     from cortex_actors.home import Home
-    from cortex_actors.logs import LogStream
+    from cortex_actors.process.logs import LogStream
 
 log = logging.getLogger("cortex.http")
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from starlette.types import Scope
 
     from cortex_actors.clock import Clock
-    from cortex_actors.logs import LogStream
+    from cortex_actors.process.logs import LogStream
 
 #: Seconds from which on an answer counts as slow.
 SLOW: Final = 1.0

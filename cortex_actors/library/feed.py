@@ -10,10 +10,10 @@ import logging
 import threading
 from typing import TYPE_CHECKING
 
-from cortex_actors.logs import StreamHandler
+from cortex_actors.process.logs import StreamHandler
 
 if TYPE_CHECKING:
-    from cortex_actors.logs import LogStream
+    from cortex_actors.process.logs import LogStream
 
 #: Loggers that are ours; what libraries log is the program's own affair.
 NAMES = ("cortex", "cortex_actors", "pykka", "supervision")

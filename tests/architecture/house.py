@@ -72,9 +72,9 @@ _DIALECT = re.compile(
 
 #: Today's count of what breaks a rule. A number may only fall; at the rule's goal its line goes.
 OPEN: dict[str, int] = {
-    "top": 104,
-    "fragments": 87,
-    "annexes": 28,
+    "top": 94,
+    "fragments": 84,
+    "annexes": 27,
     "folders": 2,
     "namesakes": 133,
     "rings": 40,

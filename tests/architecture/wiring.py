@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.bus.bus import Bus
 from cortex_actors.cortex import FrontDesk
-from cortex_actors.logs import LogStream
 from cortex_actors.parts import Assembly
+from cortex_actors.process.logs import LogStream
 from cortex_actors.runtime.names import Names
 from cortex_actors.watchers import Watchers
 from cortex_actors.world import World

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors import lock
 from cortex_actors.clock import DAY
+from cortex_actors.process import lock
 from cortex_actors.settings import Settings
 from cortex_actors.storage.ledger import backups
 

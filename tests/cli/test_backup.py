@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors import lock
 from cortex_actors.cli import entry
+from cortex_actors.process import lock
 from cortex_actors.storage.ledger import backups
 from cortex_actors.testing import EPOCH
 from tests.storage.ledgers import PAGE, Filed

@@ -12,7 +12,7 @@ from cortex_actors.cli.logs import moment
 from cortex_actors.clock import SECOND, SystemClock
 from cortex_actors.errors import UsageError
 from cortex_actors.home import Home
-from cortex_actors.logs import LogStream
+from cortex_actors.process.logs import LogStream
 from tests.cli.answering import answering
 
 if TYPE_CHECKING:

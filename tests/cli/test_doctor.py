@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors import lock
 from cortex_actors.cli import entry
+from cortex_actors.process import lock
 from tests.storage.ledgers import Filed
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors import lock
 from cortex_actors.cli import entry
 from cortex_actors.home import Home
+from cortex_actors.process import lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -15,7 +15,7 @@ from cortex_actors.cli.githooks import HOOKS
 from cortex_actors.clock import SystemClock
 from cortex_actors.control import Control
 from cortex_actors.home import Home
-from cortex_actors.logs import LogStream
+from cortex_actors.process.logs import LogStream
 from cortex_actors.testing import eventually
 
 if TYPE_CHECKING:

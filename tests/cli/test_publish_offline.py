@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors import lock
 from cortex_actors.cli import entry, offline
 from cortex_actors.domain.project import Project
 from cortex_actors.errors import AnswerLost, BadInput, DaemonDown
 from cortex_actors.home import Home
+from cortex_actors.process import lock
 from cortex_actors.storage import projects
 from cortex_actors.storage.ledger import connection
 from cortex_actors.storage.ledger.migrate import migrate

@@ -16,7 +16,7 @@ from cortex_actors import errors
 from cortex_actors.asyncclient import AsyncClient
 from cortex_actors.client import Client
 from cortex_actors.home import Home
-from cortex_actors.peer import Peer
+from cortex_actors.process.lock import Peer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

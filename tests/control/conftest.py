@@ -8,7 +8,7 @@ import pytest
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.home import Home
-from cortex_actors.logs import LogStream
+from cortex_actors.process.logs import LogStream
 from tests.control.wire import Desk, Wire, connect
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.logrecord import Filter
-from cortex_actors.tokens import Tokens
+from cortex_actors.process.logfile import Filter
+from cortex_actors.process.tokens import Tokens
 
 if TYPE_CHECKING:
     from tests.control.wire import Desk, Wire

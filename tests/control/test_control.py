@@ -13,7 +13,7 @@ from cortex_actors import connection
 from cortex_actors import control as module
 from cortex_actors.errors import ConfigurationError
 from cortex_actors.home import Home
-from cortex_actors.peer import Peer
+from cortex_actors.process.lock import Peer
 from tests.control.wire import Desk, connect
 
 if TYPE_CHECKING:

@@ -13,14 +13,14 @@ import pytest
 
 from cortex_actors import connection
 from cortex_actors import control as module
-from cortex_actors.logrecord import Filter, Record
+from cortex_actors.process.logfile import Filter, Record
 from cortex_actors.testing import eventually
 from tests.control.wire import connect, raw
 
 if TYPE_CHECKING:
     from socket import socket
 
-    from cortex_actors.follower import Follower
+    from cortex_actors.process.logs import Follower
     from tests.control.wire import Desk, Wire
 
 #: Bytes that a slow reader has always left to read: less than the kernel takes from us.

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors import lock
 from cortex_actors.errors import AlreadyRunning, HomeUnwritable
 from cortex_actors.home import Home
-from cortex_actors.lock import LockInfo, State
+from cortex_actors.process import lock
+from cortex_actors.process.lock import LockInfo, State
 from cortex_actors.storage.ledger import faults
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class TestOwnership:
                 if len(looks) == 3:
                     fcntl.flock(file, fcntl.LOCK_UN)
 
-            patch.setattr("cortex_actors.lock.time.sleep", look)
+            patch.setattr("cortex_actors.process.lock.time.sleep", look)
             lock.acquire(home).close()
 
         assert 3 == len(looks)

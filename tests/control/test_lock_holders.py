@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors import lock
 from cortex_actors.errors import AlreadyRunning, HomeUnwritable
 from cortex_actors.home import Home
-from cortex_actors.lock import ATTEMPTS, LockInfo, State
+from cortex_actors.process import lock
+from cortex_actors.process.lock import ATTEMPTS, LockInfo, State
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,7 +53,7 @@ def paused(monkeypatch: pytest.MonkeyPatch) -> Paused:
             pauses.append(1)
             act(len(pauses))
 
-        monkeypatch.setattr("cortex_actors.lock.time.sleep", pause)
+        monkeypatch.setattr("cortex_actors.process.lock.time.sleep", pause)
         return pauses
 
     return patch
@@ -171,7 +171,7 @@ class TestOddFiles:
             real(fd, kind)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("cortex_actors.lock.fcntl.flock", replace)
+            patch.setattr("cortex_actors.process.lock.fcntl.flock", replace)
             owner = lock.acquire(home)
 
         assert os.path.samestat(os.fstat(owner.fileno()), home.lock.stat())
@@ -204,7 +204,7 @@ class TestOddFiles:
             raise PermissionError(13, "Permission denied")
 
         # Root may open anything.
-        monkeypatch.setattr("cortex_actors.lock.os.open", refuse)
+        monkeypatch.setattr("cortex_actors.process.lock.os.open", refuse)
 
         assert State.STOPPED == lock.state(home)
         with pytest.raises(HomeUnwritable, match="check who owns"):

@@ -14,7 +14,7 @@ from cortex_actors.errors import UnknownProject
 
 if TYPE_CHECKING:
     from cortex_actors.home import Home
-    from cortex_actors.logs import LogStream
+    from cortex_actors.process.logs import LogStream
 
 
 @dataclass

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors import lock
 from cortex_actors.client import Client
 from cortex_actors.errors import DiskFault, LedgerBusy, Superseded
 from cortex_actors.home import Home
+from cortex_actors.process import lock
 from tests.faults.ground import Said, ended, failing, started
 from tests.process.commands import until
 

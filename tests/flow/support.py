@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.home import Home
-from cortex_actors.logs import LogStream
+from cortex_actors.process.logs import LogStream
 from cortex_actors.settings import Settings
 from cortex_actors.storage import projects
 from cortex_actors.testing import eventually, settled

@@ -10,7 +10,7 @@ import pytest
 from cortex_actors.clock import iso
 from cortex_actors.domain.agent import KNOWN, Caller
 from cortex_actors.errors import BadInput, BadToken, NotFound, NotYours
-from cortex_actors.tokens import Tokens
+from cortex_actors.process.tokens import Tokens
 from tests.flow.support import grown
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from cortex_actors.errors import NotFound
 from cortex_actors.federationsections import HttpSettings
 from cortex_actors.gateways.gateway import Http
 from cortex_actors.home import Home
-from cortex_actors.logs import LogStream
+from cortex_actors.process.logs import LogStream
+from cortex_actors.process.tokens import Tokens
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.ref import start_actor
 from cortex_actors.testing import eventually
-from cortex_actors.tokens import Tokens
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

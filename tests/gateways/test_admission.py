@@ -13,10 +13,10 @@ from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.gateways import admission
 from cortex_actors.gateways.admission import DEPTH, Admission
 from cortex_actors.gateways.visits import LINES, Visits
-from cortex_actors.logrecord import Filter
-from cortex_actors.logs import LogStream
+from cortex_actors.process.logfile import Filter
+from cortex_actors.process.logs import LogStream
+from cortex_actors.process.tokens import Tokens
 from cortex_actors.testing import ManualClock
-from cortex_actors.tokens import Tokens
 from tests.gateways.asgi import HOST, ask
 
 if TYPE_CHECKING:

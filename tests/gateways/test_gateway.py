@@ -14,7 +14,7 @@ import pytest
 
 from cortex_actors.federationsections import HttpSettings
 from cortex_actors.gateways import gateway, serving
-from cortex_actors.logrecord import Filter
+from cortex_actors.process.logfile import Filter
 from cortex_actors.testing import ManualClock, eventually
 from tests.gateways.gatehouse import Gatehouse, gatehouse, request
 

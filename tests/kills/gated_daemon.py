@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.clock import Clock
     from cortex_actors.home import Home
-    from cortex_actors.logs import LogStream
+    from cortex_actors.process.logs import LogStream
     from cortex_actors.runtime.actor import AsyncioActor
     from cortex_actors.settings import Settings
 

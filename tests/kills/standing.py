@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.home import Home
-from cortex_actors.logs import LogStream
 from cortex_actors.outside import Outside
+from cortex_actors.process.logs import LogStream
 from cortex_actors.settings import Settings
 from cortex_actors.tree import grow
 from tests.simulation.index import Shelf

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors import AsyncCortex, Cortex, lock
+from cortex_actors import AsyncCortex, Cortex
 from cortex_actors.errors import AlreadyRunning, DaemonDown
 from cortex_actors.home import Home
+from cortex_actors.process import lock
 from tests.process.commands import ROOT
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from cortex_actors import logfile
-from cortex_actors.logfile import LineWriter, RotatingFile, last_number, objects
+from cortex_actors.process import logfile
+from cortex_actors.process.logfile import LineWriter, RotatingFile, last_number, objects
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

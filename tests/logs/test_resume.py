@@ -10,19 +10,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors import loghistory, logs
 from cortex_actors.clock import SystemClock
-from cortex_actors.follower import FOLLOWER_LIMIT
-from cortex_actors.logfile import LEAP, RotatingFile
-from cortex_actors.logrecord import Filter, record_of
-from cortex_actors.logs import LogStream
+from cortex_actors.process import logfile, logs
+from cortex_actors.process.logfile import LEAP, Filter, RotatingFile, record_of
+from cortex_actors.process.logs import FOLLOWER_LIMIT, LogStream
 from cortex_actors.testing import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from cortex_actors.follower import Batch, Follower
+    from cortex_actors.process.logs import Batch, Follower
 
 
 @pytest.fixture
@@ -30,8 +28,8 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
     """Give a way to open a log with a small memory and small files, which are closed afterwards."""
     monkeypatch.setattr(logs, "RING", 50)
     monkeypatch.setattr(logs, "STEP", 20)
-    monkeypatch.setattr(loghistory, "PAGE_RECORDS", 30)
-    monkeypatch.setattr(loghistory, "BLOCK", 500)
+    monkeypatch.setattr(logfile, "PAGE_RECORDS", 30)
+    monkeypatch.setattr(logfile, "BLOCK", 500)
     monkeypatch.setattr(logs, "RotatingFile", partial(RotatingFile, limit=20_000))
     found: list[LogStream] = []
 
@@ -225,7 +223,7 @@ class TestSeam:
         file.close()
         (tmp_path / "log.1").unlink()
         (tmp_path / "log.1").hardlink_to(path)
-        page = loghistory.page(path, Filter(), after=0, before=99)
+        page = logfile.page(path, Filter(), after=0, before=99)
         seen = [record.seq for record in page.records]
 
         assert seen == sorted(set(seen))
@@ -238,8 +236,8 @@ class TestSeam:
         file.write(['{"seq": 1, "at": 1}', '{"seq": 2, "at": 1}'], 0)
         file.write(['{"seq": 6, "at": 1}'], 3)
         file.close()
-        first = loghistory.page(path, Filter(), after=1, before=99)
-        second = loghistory.page(path, Filter(), after=2, before=99)
+        first = logfile.page(path, Filter(), after=1, before=99)
+        second = logfile.page(path, Filter(), after=2, before=99)
 
         assert ([2], 2, 0) == ([r.seq for r in first.records], first.last, first.dropped)
         assert ([6], 6, 3) == ([r.seq for r in second.records], second.last, second.dropped)
@@ -251,7 +249,7 @@ class TestSeam:
             b'\xff\n[]\n{"seq": 1, "at": 1}\n{"seq": 2, "at": 1, nonsense\n{"dropped":'
         )
 
-        page = loghistory.page(path, Filter(), after=0, before=99)
+        page = logfile.page(path, Filter(), after=0, before=99)
         assert ((record_of({"seq": 1, "at": 1}),), 2, 0) == (page.records, page.last, page.dropped)
 
 

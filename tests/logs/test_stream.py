@@ -14,10 +14,8 @@ import pytest
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.event import Custom, Event
 from cortex_actors.errors import BadInput
-from cortex_actors.follower import FOLLOWER_LIMIT
-from cortex_actors.logfile import LEAP
-from cortex_actors.logrecord import Filter, Record, line, record_of
-from cortex_actors.logs import RING, LogStream, StreamHandler, tail
+from cortex_actors.process.logfile import LEAP, Filter, Record, line, record_of
+from cortex_actors.process.logs import FOLLOWER_LIMIT, RING, LogStream, StreamHandler, tail
 from cortex_actors.scribe import scribe
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from cortex_actors import daemon
 from cortex_actors.bus.bus import Bus
 from cortex_actors.errors import ConfigurationError
-from cortex_actors.freeze import FROZEN
+from cortex_actors.process.watch import FROZEN
 from supervision import ChildSpec, Supervisor
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.home import Home
-    from cortex_actors.logs import LogStream
+    from cortex_actors.process.logs import LogStream
     from cortex_actors.settings import Settings
     from supervision import Handle
 

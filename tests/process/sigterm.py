@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from cortex_actors import lock
 from cortex_actors.client import Client
 from cortex_actors.errors import CortexError
 from cortex_actors.home import Home
-from cortex_actors.lock import State
+from cortex_actors.process import lock
+from cortex_actors.process.lock import State
 from cortex_actors.storage.migrations.versions.v0001 import STATEMENTS
 from tests.process.commands import Commands, until
 

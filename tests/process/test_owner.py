@@ -11,8 +11,8 @@ from contextlib import suppress
 
 import pytest
 
-from cortex_actors import lock
 from cortex_actors.home import Home
+from cortex_actors.process import lock
 from tests.process.commands import PATIENCE, Commands
 
 #: Daemons that are started at once.

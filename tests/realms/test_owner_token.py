@@ -8,7 +8,7 @@ import pytest
 
 from cortex_actors.domain.agent import OWNER
 from cortex_actors.errors import BadInput, BadToken, HomeUnwritable
-from cortex_actors.tokens import Tokens
+from cortex_actors.process.tokens import Tokens
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
 
-    from cortex_actors.logs import LogStream
+    from cortex_actors.process.logs import LogStream
     from cortex_actors.runtime.actor import AsyncioActor
     from cortex_actors.simulation import Simulation
     from cortex_actors.tree import Tree

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors import lock
 from cortex_actors.clock import SECOND
 from cortex_actors.errors import LedgerDown, StorageFull
 from cortex_actors.home import Home
 from cortex_actors.lookup import kept
+from cortex_actors.process import lock
 from cortex_actors.rules.decay import BACKUP_HOUR
 from cortex_actors.storage.ledger import backups, faults, offline, recovery
 from cortex_actors.storage.ledger.backups import problem

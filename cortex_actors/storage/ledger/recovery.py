@@ -26,7 +26,7 @@ from cortex_actors import topics
 from cortex_actors.clock import DAY, SECOND, iso
 from cortex_actors.errors import CortexError, LedgerDown, StorageFull, StorageReadOnly
 from cortex_actors.home import write_private
-from cortex_actors.logfile import objects
+from cortex_actors.process.logfile import objects
 from cortex_actors.storage.ledger import backups, connection, faults
 from cortex_actors.storage.ledger.backups import PART, copy, make_private, problem, version
 from cortex_actors.storage.ledger.files import (

@@ -11,6 +11,11 @@ into the file. A starter waits for both to go; a daemon, by what the file and th
 does not wait for.
 
 Standard library only, because `cortex status` pays for it.
+
+Who is at the other end of a Unix socket, as the kernel says.
+
+Standard library only. Both sides ask: the daemon refuses other users, and a client refuses a socket
+that somebody else put in a shared folder.
 """
 
 from __future__ import annotations
@@ -18,7 +23,10 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import socket
 import stat
+import struct
+import sys
 import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
@@ -31,6 +39,7 @@ from cortex_actors.home import FILE_MODE
 
 if TYPE_CHECKING:
     from cortex_actors.home import Home
+
 
 #: Attempts to get a lock that others hold for moments, and the seconds between two: 2 s in all.
 ATTEMPTS, PAUSE = 200, 0.01
@@ -296,3 +305,41 @@ def _info(found: dict[str, object]) -> LockInfo:
     kinds = {field.name: type(field.default) for field in fields(LockInfo)}
     known = {name: found[name] for name in kinds if type(found.get(name)) is kinds[name]}
     return replace(LockInfo(), **known)  # type: ignore[arg-type]
+
+
+#: macOS: the level of a local socket's options (SOL_LOCAL of sys/un.h).
+_SOL_LOCAL = 0
+
+#: macOS: options that give the peer's credentials and its process id (sys/un.h).
+_LOCAL_PEERCRED, _LOCAL_PEERPID = 1, 2
+
+#: macOS: bytes of `struct xucred`; version and uid are its first two 32-bit words.
+_XUCRED_BYTES = 76
+
+#: Linux: pid, uid and gid, three 32-bit words (`struct ucred`).
+_UCRED = struct.Struct("3i")
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """The process at the other end when the connection was made."""
+
+    pid: int | None
+    uid: int | None
+
+    @property
+    def ours(self) -> bool:
+        """Whether it runs as the same user; a platform that cannot tell leaves it to mode 0600."""
+        return self.uid is None or self.uid == os.getuid()
+
+
+def peer(sock: socket.socket) -> Peer:
+    """Return who is at the other end; unknown parts are None. Raises `OSError` on a dead socket."""
+    if sys.platform == "darwin":
+        raw = sock.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES)
+        return Peer(sock.getsockopt(_SOL_LOCAL, _LOCAL_PEERPID), struct.unpack_from("2I", raw)[1])
+    if hasattr(socket, "SO_PEERCRED"):
+        raw = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size)
+        pid, uid, _ = _UCRED.unpack(raw)
+        return Peer(pid, uid)
+    return Peer(None, None)

@@ -1,0 +1,551 @@
+"""Lines on their way to a file or a terminal, on a thread of their own.
+
+A slow disk or a blocked pipe must never stop the loop, so `put` only queues. The loss window: a
+`kill -9` loses what is queued, normally some milliseconds; a power cut also loses what the kernel
+had not written yet, because nothing is fsynced. When the queue is full the newest lines are lost,
+and the file says how many.
+
+What the log's files hold after a number: how a reader goes on where it stopped.
+
+Records lie in the files by ascending `seq`, so where to begin is found by halving, and a page costs
+the same in a small log and in a full one. Files that are put aside meanwhile harm nobody: each page
+opens them anew, the newest first, so that none can slip by. Blocking: runs on a thread.
+
+One record of the log, which records a reader wants, and how a person sees one.
+
+A record is one line of ASCII JSON, so no newline, escape code or bidirectional mark in a text can
+forge or hide a line.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import threading
+from collections import deque
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from io import FileIO
+from itertools import pairwise
+from json.encoder import encode_basestring_ascii as quoted
+from typing import IO, TYPE_CHECKING, Protocol
+
+from cortex_actors.clock import iso
+from cortex_actors.errors import BadInput
+from cortex_actors.home import private
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+
+#: Lines that may wait for the thread; more than a burst, less than 10 MB.
+QUEUE_LIMIT = 10_000
+
+#: Bytes after which a file is put aside.
+FILE_BYTES = 10 * 1024 * 1024
+
+#: Seconds the thread lets lines gather once there is one: a burst costs one write and one wake-up,
+#: and waking a thread costs more than a line.
+GATHER = 0.005
+
+#: The one key of a log's last line, when it was closed.
+CLOSED = "closed"
+
+#: Files kept, the current one included.
+FILES = 5
+
+#: Numbers left out after an end without a word: so many records may have been shown to followers
+#: and not have reached the file, and no number is ever given twice.
+LEAP = 2 * QUEUE_LIMIT
+
+#: Bytes at a file's end in which its last number is looked for; longer than any line.
+_TAIL = 256 * 1024
+
+
+class Sink(Protocol):
+    """Where lines end."""
+
+    def write(self, lines: Sequence[str], lost: int) -> None:
+        """Write them; `lost` lines before them did not make it. Raises `OSError`."""
+
+    def close(self) -> None:
+        """Give back what is held."""
+
+
+class LineWriter:
+    """A bounded queue, and the thread that empties it into a sink."""
+
+    def __init__(self, sink: Sink, *, limit: int = QUEUE_LIMIT) -> None:
+        self._sink = sink
+        self._limit = limit
+        self._waiting: deque[str] = deque()
+        self._lost = 0
+        #: Lines queued, and lines of those that were written or refused by the disk.
+        self._put = self._done = 0
+        self._closed = False
+        #: Whether the thread waits to be woken, rather than writing or letting lines gather.
+        self._asleep = False
+        self._ending = threading.Event()
+        lock = threading.RLock()
+        self._wake, self._written = threading.Condition(lock), threading.Condition(lock)
+        # A daemon thread: a sink that blocks for ever must not keep the process alive.
+        self._thread = threading.Thread(target=self._run, name="cortex-log", daemon=True)
+        self._thread.start()
+
+    def put(self, line: str) -> None:
+        """Queue one line; never blocks and never raises."""
+        with self._wake:
+            if self._closed:
+                return
+            if len(self._waiting) >= self._limit:
+                self._lost += 1
+                return
+            self._waiting.append(line)
+            self._put += 1
+            if self._asleep:
+                self._asleep = False
+                self._wake.notify()
+
+    def settle(self, timeout: float = 1.0) -> bool:
+        """Wait until what was put so far is written; say whether that came in time."""
+        with self._written:
+            put = self._put
+            return self._written.wait_for(lambda: self._done >= put, timeout)
+
+    def close(self, timeout: float = 1.0) -> bool:
+        """Write what is queued and end; say whether that was done within `timeout` seconds."""
+        with self._wake:
+            self._closed = True
+            self._wake.notify()
+        self._ending.set()
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        """Hand over everything that waits, until closed and empty."""
+        while taken := self._take():
+            lines, lost = taken
+            missed = 0
+            try:
+                self._sink.write(lines, lost)
+            except (OSError, ValueError):
+                # A full disk or a closed pipe: counted, and told once it works again.
+                missed = lost + len(lines)
+            with self._written:
+                self._lost += missed
+                self._done += len(lines)
+                self._written.notify_all()
+        with suppress(OSError, ValueError):
+            self._sink.close()
+
+    def _take(self) -> tuple[list[str], int] | None:
+        """Wait for lines and return them all; None at the end."""
+        with self._wake:
+            while not (self._waiting or self._closed):
+                self._asleep = True
+                self._wake.wait()
+        self._ending.wait(GATHER)
+        with self._wake:
+            if not self._waiting:
+                return None
+            lines, lost = list(self._waiting), self._lost
+            self._waiting.clear()
+            self._lost = 0
+            return lines, lost
+
+
+class RotatingFile:
+    """A file of lines that is put aside as `.1` ... `.4` when it has grown to its limit."""
+
+    def __init__(self, path: Path, *, limit: int = FILE_BYTES, files: int = FILES) -> None:
+        self._path = path
+        self._limit = limit
+        self._files = files
+        self._file = self._open()
+
+    def write(self, lines: Sequence[str], lost: int) -> None:
+        """Append the lines, and before them how many were lost."""
+        head = [json.dumps({"dropped": lost})] if lost else []
+        data = "".join(f"{line}\n" for line in [*head, *lines]).encode()
+        if self._file.closed:
+            self._file = self._open()
+        if 0 < self._file.tell() > self._limit - len(data):
+            self._rotate()
+        try:
+            self._append(data)
+        except OSError:
+            # Opened again at the next write, which then begins on a fresh line.
+            self._file.close()
+            raise
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _append(self, data: bytes) -> None:
+        """Write all of it, or raise: a full disk takes a part without complaint."""
+        written = self._file.write(data)
+        if written is not None and written < len(data):
+            raise OSError(errno.ENOSPC, "the disk took only a part of it", str(self._path))
+
+    def _open(self) -> FileIO:
+        """Open the file for appending, on a fresh line: the last one may have been cut short."""
+        file = FileIO(self._path, "a+", opener=private)
+        if file.tell():
+            file.seek(-1, os.SEEK_END)
+            if file.read(1) != b"\n":
+                file.write(b"\n")
+        return file
+
+    def _rotate(self) -> None:
+        """Number the older files up, which drops the oldest, and begin a new one."""
+        self._file.close()
+        for newer, older in reversed(list(pairwise(names(self._path, self._files)))):
+            with suppress(FileNotFoundError):
+                newer.replace(older)
+        self._file = self._open()
+
+
+class Terminal:
+    """Lines for a person, on a stream that is already open."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def write(self, lines: Sequence[str], lost: int) -> None:
+        """Print the lines, and before them how many were lost."""
+        head = [f"... {lost} lines were not shown"] if lost else []
+        self._stream.write("".join(f"{line}\n" for line in [*head, *lines]))
+        self._stream.flush()
+
+    def close(self) -> None:
+        """Leave the stream open: it is not ours."""
+
+
+def objects(path: Path, files: int = FILES) -> Iterator[dict[str, object]]:
+    """Yield the objects in a log, its older files first.
+
+    Lines that cannot be read are skipped, and so are those that say that a log was closed.
+    """
+    for name in reversed(names(path, files)):
+        with suppress(FileNotFoundError), name.open("rb") as file:
+            for line in file:
+                found = decoded(line)
+                if found is not None and found.keys() != {CLOSED}:
+                    yield found
+
+
+def last_number(path: Path) -> int:
+    """Return the greatest `seq` near the end of a log; 0 when there is none."""
+    for candidate in names(path, 2):
+        with suppress(OSError), candidate.open("rb") as file:
+            file.seek(max(0, file.seek(0, 2) - _TAIL))
+            numbers = [_number(line) for line in file.read().splitlines()]
+            if any(numbers):
+                return max(numbers)
+    return 0
+
+
+def ended_well(path: Path) -> bool:
+    """Say whether a log was closed by whoever wrote it last, or is new."""
+    with suppress(OSError), path.open("rb") as file:
+        file.seek(max(0, file.seek(0, 2) - _TAIL))
+        lines = file.read().splitlines()
+        return not lines or (decoded(lines[-1]) or {}).keys() == {CLOSED}
+    return True
+
+
+def names(path: Path, files: int = FILES) -> list[Path]:
+    """Return the file and the names of its older ones, newest first."""
+    return [path, *(path.with_name(f"{path.name}.{number}") for number in range(1, files))]
+
+
+def decoded(line: bytes) -> dict[str, object] | None:
+    """Return a line's JSON object, or None for anything else."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _number(line: bytes) -> int:
+    """Return a line's `seq`; 0 when it has none."""
+    found = decoded(line)
+    number = found.get("seq") if found else None
+    return number if isinstance(number, int) else 0
+
+
+#: Characters of one text; the rest is cut, because a record is a line and not a document.
+TEXT_LIMIT = 16_384
+
+#: Characters of all fields of a record as JSON; longer ones are only named.
+FIELDS_LIMIT = 65_536
+
+#: Times from here on are nobody's: the year 10,000, UTC microseconds.
+LATEST = 253_402_300_800_000_000
+
+#: Stands where the time of a record would, for one that has none.
+_NO_TIME = "-".ljust(len(iso(0)))
+
+#: Level name -> rank; the ranks are the standard library's.
+LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40, "critical": 50}
+
+#: The fields of most records are nothing else.
+_TEXT = frozenset({str})
+
+#: Keys of a record that its fields cannot take.
+FIXED = ("seq", "at", "level", "actor", "topic", "text")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One thing that happened."""
+
+    seq: int
+    #: UTC microseconds.
+    at: int
+    level: str
+    #: Who says it: an actor's name, or a part of the program.
+    actor: str
+    topic: str | None
+    text: str
+    fields: Mapping[str, object] = field(default_factory=dict)
+    #: The record as one line of ASCII JSON.
+    encoded: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which records a reader wants; the default is all of them."""
+
+    level: str = "debug"
+    #: Shell patterns; a topic's pattern leaves out records that are about no topic.
+    actor: str = "*"
+    topic: str | None = None
+    #: Only records after this `seq`.
+    since: int = 0
+    #: Only records from this time on, UTC microseconds.
+    since_at: int = 0
+
+    def __post_init__(self) -> None:
+        """Raise `BadInput` for a level that does not exist."""
+        if self.level not in LEVELS:
+            known = ", ".join(LEVELS)
+            raise BadInput(f"no log level is called {self.level!r}; the levels are: {known}")
+
+    def passes(self, record: Record) -> bool:
+        """Say whether the reader wants this record."""
+        return (
+            record.seq > self.since
+            and record.at >= self.since_at
+            and LEVELS.get(record.level, 0) >= LEVELS[self.level]
+            and (self.actor == "*" or fnmatchcase(record.actor, self.actor))
+            and (self.topic is None or fnmatchcase(record.topic or "", self.topic))
+        )
+
+
+def made(fixed: tuple[int, int, str, str, str | None, str], fields: Mapping[str, object]) -> Record:
+    """Return a record with its line of JSON, its text cut to the limit; never raises."""
+    seq, at, level, actor, topic, text = fixed
+    shown = text if len(text) <= TEXT_LIMIT else f"{text[:TEXT_LIMIT]}..."
+    # By hand, because every event costs a line and `json.dumps` takes twice as long.
+    head = (
+        f'{{"seq": {seq}, "at": {at}, "level": {quoted(level)}, "actor": {quoted(str(actor))}, '
+        f'"topic": {"null" if topic is None else quoted(str(topic))}, "text": {quoted(shown)}'
+    )
+    if _TEXT.issuperset(map(type, fields.values())):
+        rest = "".join([f", {quoted(name)}: {quoted(str(fields[name]))}" for name in fields])
+        if len(rest) <= FIELDS_LIMIT:
+            return Record(seq, at, level, actor, topic, shown, dict(fields), f"{head}{rest}}}")
+    rest = _plain(fields)
+    # Only text is kept: the ring must not keep somebody's objects alive.
+    encoded = f"{head}, {rest[1:]}"
+    return Record(seq, at, level, actor, topic, shown, json.loads(rest), encoded)
+
+
+def record_of(found: Mapping[str, object]) -> Record:
+    """Return the record that a JSON object describes; what it lacks is empty."""
+    seq, at, topic = found.get("seq"), found.get("at"), found.get("topic")
+    text = found.get("text", "")
+    if "dropped" in found and not text:
+        text = f"{found['dropped']} records were dropped here"
+    return Record(
+        seq if isinstance(seq, int) else 0,
+        at if isinstance(at, int) and 0 <= at < LATEST else 0,
+        str(found.get("level", "info")),
+        str(found.get("actor", "log")),
+        topic if isinstance(topic, str) else None,
+        str(text),
+        {key: value for key, value in found.items() if key not in {*FIXED, "dropped"}},
+        json.dumps(found),
+    )
+
+
+def line(record: Record) -> str:
+    """Return the record for a person, with every control character made visible.
+
+    One line, and below it the traceback if there is one, behind a bar that no text can forge.
+    """
+    about = f" {record.topic}" if record.topic else ""
+    shown = {key: value for key, value in record.fields.items() if key != "traceback"}
+    fields = "".join(f" {key}={value}" for key, value in shown.items())
+    text = f"{record.level:<8} {record.actor}{about}: {record.text}{fields}"
+    trace = str(record.fields.get("traceback", "")).splitlines()
+    when = iso(record.at) if record.at else _NO_TIME
+    return "\n".join([f"{when} {visible(text)}", *(f"    | {visible(part)}" for part in trace)])
+
+
+def visible(text: str) -> str:
+    """Return a text with what could move a terminal's cursor or hide characters written out."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _plain(fields: Mapping[str, object]) -> str:
+    """Return the fields as a JSON object; what JSON cannot hold is shown as text, or only named."""
+    try:
+        text = json.dumps(dict(fields), default=str)
+    except Exception:  # noqa: BLE001 - somebody's `__str__` may raise anything, a log never
+        text = ""
+    if 0 < len(text) <= FIELDS_LIMIT:
+        return text
+    return json.dumps({"left_out": ", ".join(sorted(fields))[:TEXT_LIMIT]})
+
+
+#: Records and bytes of one page: little enough that a hundred readers hold little.
+PAGE_RECORDS, PAGE_BYTES = 1_000, 512 * 1024
+
+#: Bytes in which it is no longer halved but read.
+BLOCK = 64 * 1024
+
+#: How a record's line begins: its number and its time are known before it is decoded.
+_HEAD = re.compile(rb'\{"seq": (\d+), "at": (-?\d+)')
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some records in a row."""
+
+    records: tuple[Record, ...]
+    #: The greatest number that was looked at; the one asked for when there is nothing after it.
+    last: int
+    #: Records before these that the files have no longer, or never had.
+    dropped: int = 0
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Takes lines until a page is full."""
+
+    wanted: Filter
+    after: int
+    before: int
+    last: int
+    dropped: int = 0
+    records: list[Record] = field(default_factory=list)
+    size: int = 0
+    #: Records lost just before the next line, as the file says.
+    lost: int = 0
+
+    def take(self, line: bytes) -> bool:
+        """Take a line; False when it belongs to the next page."""
+        head = _HEAD.match(line)
+        if head is None:
+            self._take_other(line)
+            return True
+        seq = int(head[1])
+        if seq <= self.after:
+            self.lost = 0
+            return True
+        full = len(self.records) >= PAGE_RECORDS or self.size >= PAGE_BYTES
+        if seq >= self.before or full or (self.lost and self.records):
+            return False
+        self.last, self.size = max(self.last, seq), self.size + len(line)
+        self.dropped, self.lost = self.dropped + self.lost, 0
+        if int(head[2]) >= self.wanted.since_at:
+            self._keep(line)
+        return True
+
+    def _keep(self, line: bytes) -> None:
+        """Keep a record that passes."""
+        if found := decoded(line):
+            record = record_of(found)
+            if self.wanted.passes(record):
+                self.records.append(record)
+
+    def _take_other(self, line: bytes) -> None:
+        """Take a line that is no record: how many are missing here, or nothing that matters."""
+        lost = (decoded(line) or {}).get("dropped")
+        if isinstance(lost, int):
+            self.lost += lost
+
+
+def page(path: Path, wanted: Filter, *, after: int, before: int) -> Page:
+    """Return the next records with `after` < `seq` < `before` that pass, as many as a page holds.
+
+    Records that are gone with the oldest file are counted as dropped, unless `after` is 0.
+    """
+    reader = _Reader(wanted, after, before, after)
+    with ExitStack() as stack:
+        files = _opened(path, stack)
+        if after and files and files[0][0] > after + 1:
+            reader.dropped = min(files[0][0], before) - after - 1
+            # Told by the file's first line, too.
+            reader.lost = -_lost_first(files[0][1])
+        begin = max((n for n, (first, _) in enumerate(files) if first <= after + 1), default=0)
+        for number, (_, file) in enumerate(files[begin:]):
+            file.seek(0 if number else _offset(file, after))
+            if not all(map(reader.take, file)):
+                break
+    return Page(tuple(reader.records), reader.last, max(0, reader.dropped))
+
+
+def _opened(path: Path, stack: ExitStack) -> list[tuple[int, IO[bytes]]]:
+    """Return the files that hold records, each with its first number, the oldest first."""
+    found: dict[tuple[int, int], tuple[int, IO[bytes]]] = {}
+    for name in names(path):
+        with suppress(OSError):
+            file = stack.enter_context(name.open("rb"))
+            about = os.fstat(file.fileno())
+            # A file that was put aside between two of these is met twice.
+            if first := _next_number(file):
+                found.setdefault((about.st_dev, about.st_ino), (first, file))
+    return list(reversed(found.values()))
+
+
+def _next_number(file: IO[bytes]) -> int:
+    """Return the number of the next record from where a file stands; 0 when there is none."""
+    head = next((head for line in file if (head := _HEAD.match(line))), None)
+    return int(head[1]) if head else 0
+
+
+def _lost_first(file: IO[bytes]) -> int:
+    """Return how many records the lines before a file's first record say are missing."""
+    file.seek(0)
+    lost = 0
+    for line in file:
+        if _HEAD.match(line):
+            break
+        found = (decoded(line) or {}).get("dropped")
+        lost += found if isinstance(found, int) else 0
+    return lost
+
+
+def _offset(file: IO[bytes], after: int) -> int:
+    """Return where a line begins before which no record has a number greater than `after`."""
+    low, high = 0, file.seek(0, os.SEEK_END)
+    while high - low > BLOCK:
+        middle = (low + high) // 2
+        file.seek(middle)
+        file.readline()
+        begin = file.tell()
+        number = _next_number(file)
+        if begin < high and number and number <= after:
+            low = begin
+        else:
+            high = middle
+    return low
