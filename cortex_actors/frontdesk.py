@@ -11,10 +11,10 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from cortex_actors import byname, lookup
+from cortex_actors import byname
+from cortex_actors.api import status
+from cortex_actors.api.cortex import FrontDesk, Parts
 from cortex_actors.bus.consumer import Wake
-from cortex_actors.cortex import FrontDesk
-from cortex_actors.deskparts import Parts
 from cortex_actors.embedding.cache import Cache
 from cortex_actors.embedding.factory import report
 from cortex_actors.embedding.pool import Pool
@@ -121,7 +121,7 @@ async def _counts(names: Names, model: Callable[[], str]) -> dict[str, Any]:
     """Return what is counted in the ledger, and how writing it goes."""
     soon = Records(names, timeout=STATUS_TIMEOUT)
     there = await asyncio.to_thread(selection.sections, await soon.read(resolutions.paths))
-    found = await soon.read(partial(lookup.counts, model=model(), sections=there))
+    found = await soon.read(partial(status.counts, model=model(), sections=there))
     writing = names.method("ledger", Ledger.describe, timeout=STATUS_TIMEOUT)
     return {**found, "writing": await writing()}
 
@@ -202,14 +202,14 @@ async def _look(
         provider=known["provider"],
         compiles=wanted.compile,
     )
-    return {**found, "embedder": await lookup.guarded(_embedder(world.names))}
+    return {**found, "embedder": await status.guarded(_embedder(world.names))}
 
 
 async def _kept(world: World) -> dict[str, Any]:
     """Return what is kept of the ledger beside it; nothing when the disk does not tell soon."""
     try:
         async with asyncio.timeout(STATUS_TIMEOUT):
-            return await asyncio.to_thread(lookup.kept, world.home, world.clock.now())
+            return await asyncio.to_thread(status.kept, world.home, world.clock.now())
     except (TimeoutError, CortexError):
         return {}
 

@@ -68,9 +68,9 @@ from cortex_actors.world import World
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from cortex_actors.api.cortex import FrontDesk
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
-    from cortex_actors.cortex import FrontDesk
     from cortex_actors.errors import CortexError
     from cortex_actors.home import Home
     from cortex_actors.process.logs import LogStream

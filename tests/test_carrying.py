@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors import carriage, carryverbs
+from cortex_actors.api import transfer
 from cortex_actors.domain.agent import Caller
 from cortex_actors.errors import BadInput, Refused
 from cortex_actors.testing import temporary_cortex
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from cortex_actors.cortex import FrontDesk
+    from cortex_actors.api.cortex import FrontDesk
 
 
 @pytest.fixture
 async def desk(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[FrontDesk]:
     """Give the verbs of a whole tree, in which each step takes in one record."""
-    monkeypatch.setattr(carryverbs, "LONG", 0.0)
-    monkeypatch.setattr(carriage, "GROUP", 1)
+    monkeypatch.setattr(transfer, "LONG", 0.0)
+    monkeypatch.setattr(transfer, "GROUP", 1)
     async with temporary_cortex() as tree:
         yield tree.cortex
 

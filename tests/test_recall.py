@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from cortex_actors.api.remember import RecallVerbs
 from cortex_actors.domain.agent import Caller
 from cortex_actors.domain.memory import PROBE, Access, Layer, Realm
 from cortex_actors.errors import BadInput, NotYours
 from cortex_actors.federation.local import LocalStore
 from cortex_actors.memorysections import MemorySettings
-from cortex_actors.recallverbs import RecallVerbs
 from cortex_actors.storage import projects
 from cortex_actors.testing import EPOCH, ManualClock
 from tests.federation.support import Shelf, Village
@@ -23,7 +23,7 @@ from tests.storage.things import in_memory, mem, memory
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cortex_actors.deskparts import Parts
+    from cortex_actors.api.cortex import Parts
     from cortex_actors.domain.hit import Recall
     from cortex_actors.federation.store import Question, RecallStore
     from cortex_actors.storage.search.query import Where

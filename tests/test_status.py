@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors import __version__, lookup, topics
+from cortex_actors import __version__, topics
+from cortex_actors.api import status as lookup
 from cortex_actors.embedding.provider import State
 from cortex_actors.outside import Outside
 from cortex_actors.testing import eventually, settled
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from cortex_actors.cortex import FrontDesk
+    from cortex_actors.api.cortex import FrontDesk
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.tree import Tree
 

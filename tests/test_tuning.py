@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors import calibrated, settings
+from cortex_actors import settings
+from cortex_actors.api import judging
 from cortex_actors.errors import BadInput, ConfigurationError, NotFound, Refused
 from cortex_actors.home import Home
 from cortex_actors.rules.calibration import Figures, Score, Suggestion
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from cortex_actors.cortex import FrontDesk
+    from cortex_actors.api.cortex import FrontDesk
     from cortex_actors.tree import Tree
 
 #: One project, whose two files disagree in one thing and share another word for word.
@@ -270,8 +271,8 @@ class TestTheFile:
         home = Home.of(tmp_home, {})
         home.create()
         wide = Thresholds(merge=0.9, cluster=0.9, judged=0.4)
-        calibrated.write(home.calibration, [_suggested(None, wide)], at=0)
-        calibrated.write(home.calibration, [_suggested('odd "one"', DEFAULTS)], at=0)
+        judging.format_calibration(home.calibration, [_suggested(None, wide)], at=0)
+        judging.format_calibration(home.calibration, [_suggested('odd "one"', DEFAULTS)], at=0)
         found = settings.load(home).reconciliation
 
         assert (0.9, 0.4) == (found.cluster, found.judged)
@@ -286,7 +287,7 @@ class TestTheFile:
         with pytest.raises(ConfigurationError, match=r"calibration\.toml"):
             settings.load(home)
         with pytest.raises(ConfigurationError, match="remove it"):
-            calibrated.write(home.calibration, [_suggested(None, DEFAULTS)], at=0)
+            judging.format_calibration(home.calibration, [_suggested(None, DEFAULTS)], at=0)
 
 
 def _suggested(domain: str | None, thresholds: Thresholds) -> Suggestion:

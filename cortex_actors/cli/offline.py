@@ -10,7 +10,7 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors import publishing
+from cortex_actors.api import events
 from cortex_actors.cli import lifecycle
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import AlreadyRunning, AnswerLost, BadInput, DaemonDown
@@ -49,7 +49,7 @@ def publish(
     clock = SystemClock()
     begun = clock.monotonic()
     work = partial(
-        publishing.write,
+        events.write,
         topic=topic,
         payload=payload,
         source=source,

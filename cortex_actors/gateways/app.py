@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp
 
+    from cortex_actors.api.cortex import FrontDesk
     from cortex_actors.clock import Clock
-    from cortex_actors.cortex import FrontDesk
     from cortex_actors.federationsections import HttpSettings
     from cortex_actors.process.logs import LogStream
     from cortex_actors.process.tokens import Tokens

@@ -23,8 +23,8 @@ from cortex_actors.runtime.inbox import Overflow
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cortex_actors.api.cortex import FrontDesk
     from cortex_actors.clock import Clock
-    from cortex_actors.cortex import FrontDesk
     from cortex_actors.federationsections import HttpSettings
     from cortex_actors.gateways.serving import Serving
     from cortex_actors.home import Home

@@ -13,8 +13,8 @@ from cortex_actors.errors import NotYours
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from cortex_actors.api.cortex import FrontDesk
     from cortex_actors.clock import Clock
-    from cortex_actors.cortex import FrontDesk
 
 #: Where the admission leaves who asks, for the routes.
 CALLER = "caller"

@@ -10,7 +10,7 @@ from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from cortex_actors.carriage import END, FORMAT, VERSION
+from cortex_actors.api.transfer import END, FORMAT, VERSION
 from cortex_actors.clock import SystemClock, iso
 from cortex_actors.errors import BadInput, CortexError, HomeUnwritable
 from cortex_actors.library.operations import Operations

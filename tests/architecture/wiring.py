@@ -8,8 +8,8 @@ from functools import partial
 from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from cortex_actors.api.cortex import FrontDesk
 from cortex_actors.bus.bus import Bus
-from cortex_actors.cortex import FrontDesk
 from cortex_actors.parts import Assembly
 from cortex_actors.process.logs import LogStream
 from cortex_actors.runtime.names import Names

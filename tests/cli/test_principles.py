@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cortex_actors.api.insights import BLOCKS
 from cortex_actors.cli import entry, figures
 from cortex_actors.cli.checks import check_line, gap
 from cortex_actors.domain.insight import PrincipleSort
 from cortex_actors.rules.promotion import Need
-from cortex_actors.whys import BLOCKS
 from tests.cli.answering import answering, for_programs
 from tests.cli.principled import ANSWERS
 from tests.cli.test_figures import WELL

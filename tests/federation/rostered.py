@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
+from cortex_actors.api.stores import StoreVerbs
 from cortex_actors.bus.bus import Bus
 from cortex_actors.byname import Roster as Port
 from cortex_actors.byname import Stores
@@ -24,7 +25,6 @@ from cortex_actors.federationsections import FederationSettings, TlsSettings
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.ref import start_actor
 from cortex_actors.storage.search.scope import ROOMS
-from cortex_actors.storeverbs import StoreVerbs
 from cortex_actors.testing import PATIENCE, ManualClock, MemoryJournal
 from tests.federation.support import Shelf
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from cortex_actors.deskparts import Parts
+    from cortex_actors.api.cortex import Parts
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.hit import Recall
     from cortex_actors.endpoint.connection import Line

@@ -20,7 +20,7 @@ from tests.memory.custody import memory
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from cortex_actors.cortex import FrontDesk
+    from cortex_actors.api.cortex import FrontDesk
     from cortex_actors.domain.memory import Memory
     from cortex_actors.tree import Tree
 

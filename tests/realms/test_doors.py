@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors import porter, rpc
-from cortex_actors.cortex import FrontDesk
+from cortex_actors.api.cortex import FrontDesk
 from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.errors import NotYours
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cortex_actors.api.status import kept
 from cortex_actors.clock import SECOND
 from cortex_actors.errors import BadInput, DiskFault, LedgerDown
-from cortex_actors.lookup import kept
 from cortex_actors.rules.decay import BACKUP_HOUR
 from cortex_actors.schedule import tasks
 from cortex_actors.schedule.jobs import RETRY, SOON

@@ -6,11 +6,10 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from cortex_actors.api.memories import KeepLookVerbs
+from cortex_actors.api.memory_changes import KeepStateVerbs, KeepVerbs
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import ChangeKind, Layer, Memory, Realm
-from cortex_actors.keeplookverbs import KeepLookVerbs
-from cortex_actors.keepstateverbs import KeepStateVerbs
-from cortex_actors.keepverbs import KeepVerbs
 from cortex_actors.memorysections import MemorySettings
 from cortex_actors.storage import memory_history, memory_records, memory_states
 from cortex_actors.storage.memory_history import Change
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from cortex_actors.deskparts import Parts
+    from cortex_actors.api.cortex import Parts
     from tests.storage.things import Tables
 
 T = TypeVar("T")

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors import topics
+from cortex_actors.api.events import Letters
 from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.journal import Delivery, Failure, Outcome
 from cortex_actors.domain.event import Custom, FileChanged, ScanRequested
 from cortex_actors.errors import BadInput, NotFound
-from cortex_actors.letters import Letters
 from cortex_actors.storage import events
 from cortex_actors.storage.events import LedgerJournal, Wanted
 from cortex_actors.storage.ledger.actor import Records

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors import learned
+from cortex_actors.api import shapes
 from cortex_actors.domain.project import Project
 from cortex_actors.errors import LedgerDown
 from cortex_actors.storage import insights, projects
@@ -207,7 +207,7 @@ class TestQueries:
         )
         found = await store.read(lambda c: (insights.count(c), insights.count_by_project(c)))
         totals = [
-            (await store.read(partial(learned.insights, wanted=InsightFilter(project_id=each))))[
+            (await store.read(partial(shapes.insights, wanted=InsightFilter(project_id=each))))[
                 "total"
             ]
             for each in (None, ATLAS.id)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors import learned, lookup
+from cortex_actors.api import shapes, status
 from cortex_actors.domain.project import Project
 from cortex_actors.errors import UnknownProject
 from cortex_actors.storage import projects
@@ -108,7 +108,7 @@ class TestLookup:
         for each in (ATLAS, HARBOR, inner):
             await store.write(partial(projects.add, project=each))
 
-        assert (found or inner) == await store.read(lambda c: lookup.project(c, wanted))
+        assert (found or inner) == await store.read(lambda c: status.project(c, wanted))
 
     @pytest.mark.parametrize(
         ("wanted", "text"),
@@ -122,14 +122,14 @@ class TestLookup:
         for each in (ATLAS, Project.at("/a/twin", EPOCH), Project.at("/b/twin", EPOCH)):
             await store.write(partial(projects.add, project=each))
         with pytest.raises(UnknownProject, match=text):
-            await store.read(lambda c: lookup.project(c, wanted))
+            await store.read(lambda c: status.project(c, wanted))
 
     async def test_insights(self, store: Store) -> None:
         """What clients get names the total, the evidence and every place."""
         await store.says("/projects/atlas/CLAUDE.md", "a", "b")
         await store.says("/projects/harbor/CLAUDE.md", "a", project=HARBOR)
-        every = await store.read(lambda c: learned.insights(c, InsightFilter(limit=1)))
-        own = await store.read(lambda c: learned.insights(c, InsightFilter(project_id=HARBOR.id)))
+        every = await store.read(lambda c: shapes.insights(c, InsightFilter(limit=1)))
+        own = await store.read(lambda c: shapes.insights(c, InsightFilter(project_id=HARBOR.id)))
 
         assert (2, 1) == (every["total"], len(every["insights"]))
         assert (1, 2) == (own["total"], len(own["insights"][0]["sources"]))
@@ -137,7 +137,7 @@ class TestLookup:
     async def test_counts(self, store: Store) -> None:
         """The numbers of `status` are those of the ledger."""
         await store.says("/projects/atlas/CLAUDE.md", "a", "b")
-        counts = await store.read(lambda c: lookup.counts(c, "test/3", ()))
+        counts = await store.read(lambda c: status.counts(c, "test/3", ()))
 
         assert {
             "projects": 1,

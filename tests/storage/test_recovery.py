@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cortex_actors.api.status import kept
 from cortex_actors.clock import SECOND
 from cortex_actors.errors import LedgerDown, StorageFull
 from cortex_actors.home import Home
-from cortex_actors.lookup import kept
 from cortex_actors.process import lock
 from cortex_actors.rules.decay import BACKUP_HOUR
 from cortex_actors.storage.ledger import backups, faults, offline, recovery

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from cortex_actors import trails
+from cortex_actors.api import history
 from cortex_actors.clock import DAY
 from cortex_actors.domain.principle import Ending, Given
 from cortex_actors.domain.project import Decision, Review, SourceKind
@@ -34,7 +34,7 @@ TABS, SAME, OTHER = "Use tabs", "Indent with tabs", "Use spaces"
 
 async def _history(store: Store, name: str) -> dict[str, Any]:
     """Return the chain that an id is a link of."""
-    return await store.read(lambda c: trails.history(c, trails.named(c, name)))
+    return await store.read(lambda c: history.history(c, history.named(c, name)))
 
 
 async def _chain(store: Store) -> Principle:
@@ -187,7 +187,7 @@ class TestHistory:
             assert whole["events"] == found["events"], name
             assert whole["files"] == found["files"], name
 
-        line = await store.read(lambda c: trails.history(c, trails.standing_at(c, AGENTS, 2)))
+        line = await store.read(lambda c: history.history(c, history.standing_at(c, AGENTS, 2)))
         assert whole["events"] == line["events"]
         assert {"kind": "line", "id": f"{AGENTS}:2"} == line["asked"]
         assert id_of(SAME) == line["insights"][0]["id"]
@@ -246,4 +246,4 @@ class TestHistory:
         with pytest.raises(BadInput, match="give more of the id"):
             await _history(store, shared)
         with pytest.raises(NotFound, match="cortex blame"):
-            await store.read(lambda c: trails.standing_at(c, CLAUDE, 999))
+            await store.read(lambda c: history.standing_at(c, CLAUDE, 999))

@@ -1,0 +1,519 @@
+"""The verbs about what was learned: insights, where they stand, and why they are what they are.
+
+Why an insight is what it is: its class, its confidence, its status, and what it lacks.
+
+Everything is found out anew from the rows and the rules; nothing is believed because it is stored.
+
+What would come of an insight if it were promoted now, in the shape that clients get it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from cortex_actors import topics
+from cortex_actors.api import registry, shapes
+from cortex_actors.api.registry import SOURCE, Verbs
+from cortex_actors.clock import ulid
+from cortex_actors.domain.event import AccumulationComplete
+from cortex_actors.domain.insight import SHOWN, Category, InsightSort, InsightStatus
+from cortex_actors.domain.principle import BECOMES
+from cortex_actors.domain.project import StatementKind
+from cortex_actors.errors import BadInput, CortexError, Refused
+from cortex_actors.pipeline.synthesis import Would
+from cortex_actors.rules import classification, promotion
+from cortex_actors.rules.classification import ClassifiedBy, classify, grounds
+from cortex_actors.rules.promotion import Evidence, Need
+from cortex_actors.storage import (
+    contradictions,
+    insight_evidence,
+    insight_lists,
+    insight_records,
+    insights,
+    principle_decay,
+    principles,
+)
+from cortex_actors.storage.insight_lists import InsightFilter, Named, find
+from cortex_actors.text import suspicion
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from cortex_actors.domain.insight import Insight
+    from cortex_actors.pipeline.synthesis import Supposed
+    from cortex_actors.rules.classification import Count, Grounds
+    from cortex_actors.rules.promotion import Requirement, Standing, Thresholds
+    from cortex_actors.storage.contradictions import Contradiction
+    from cortex_actors.storage.ledger.actor import Connection
+    from cortex_actors.storage.principle_decay import Scales
+
+
+#: What is said of an insight that nothing holds up.
+READY = "ready"
+
+#: What holds a promotion up, the first that applies: what no time will mend, then what is missing.
+BLOCKS = (
+    Need.NOT_PROMOTED,
+    Need.NO_CONTRADICTION,
+    Need.ACTIVE,
+    Need.NOT_REJECTED,
+    Need.NOT_PRIVATE,
+    Need.A_CLAIM,
+    Need.CONFIDENCE,
+    Need.OBSERVATIONS,
+    Need.AGE,
+    Need.PROJECTS,
+    Need.NOT_WARY,
+)
+
+#: What a number is worth that is nowhere near and one that is enough, in per cent.
+_NOTHING, _ENOUGH = 0.0, 100.0
+
+
+def explain_insight(
+    connection: Connection, insight_id: str, *, now: int, thresholds: Thresholds
+) -> dict[str, Any]:
+    """Return an insight whole, and why it is what it is."""
+    found = insight_lists.by_ids(connection, [insight_id])[insight_id]
+    whole = insights.representatives(connection, [insight_id]).get(insight_id)
+    same = sorted(insights.followers(connection, [insight_id]))
+    against = contradictions.of(connection, [insight_id]).get(insight_id, [])
+    others = [*same, *([whole] if whole else []), *(_other(each, insight_id) for each in against)]
+    told = shapes.brief_insights(connection, others)
+    standing = insight_evidence.load_merits(connection, [insight_id])[insight_id]
+    return {
+        **shapes.whole_insight(connection, found),
+        "represents": [told[each] for each in same],
+        "represented_by": told[whole] if whole else None,
+        "contradictions": [_against(each, insight_id, told) for each in against],
+        "cluster": _cluster(connection, insight_id),
+        "principles": _principles(connection, insight_id),
+        "why": {
+            "category": _category(found),
+            "domain": [asdict(each) for each in _grounds(found).domains],
+            "tags": [asdict(each) for each in _grounds(found).tags],
+            "confidence": _confidence(found, standing, now),
+            "status": _status(found, told.get(whole or ""), against),
+        },
+        "promotion": eligibility(connection, found, standing, now=now, thresholds=thresholds),
+    }
+
+
+def eligibility(
+    connection: Connection,
+    found: Insight,
+    standing: Standing,
+    *,
+    now: int,
+    thresholds: Thresholds,
+) -> dict[str, Any]:
+    """Return every check of promotion, what is missing most nearly, and what would become of it."""
+    checks = promotion.requirements(found, standing, now=now, thresholds=thresholds)
+    missing = [each for each in checks if not each.met]
+    numbers = [each for each in missing if _gap(each) is not None]
+    nearest = max(numbers, key=_reached, default=None)
+    return {
+        "eligible": not missing,
+        "checks": [_check(each) for each in checks],
+        "missing": [str(each.need) for each in missing],
+        "nearest": None if nearest is None else str(nearest.need),
+        "becomes": _becomes(connection, found, now),
+    }
+
+
+def overview(
+    connection: Connection, some: Sequence[Insight], *, now: int, thresholds: Thresholds
+) -> list[dict[str, Any]]:
+    """Return how near insights are to becoming principles, the nearest first.
+
+    Those come first that lack least; of those that lack as much, the ones that have come furthest
+    with what they lack; then the more confident.
+    """
+    standings = insight_evidence.load_merits(connection, [each.id for each in some])
+    rows = [(each, _checks(each, standings[each.id], now, thresholds)) for each in some]
+    rows.sort(key=lambda row: _nearness(*row))
+    return [
+        {
+            "id": each.id,
+            "content": each.content,
+            "confidence": each.confidence,
+            "observations": each.observation_count,
+            "projects": list(each.projects),
+            "eligible": all(check.met for check in checks),
+            "because": _because(checks),
+            "missing": [_check(check) for check in checks if not check.met],
+        }
+        for each, checks in rows
+    ]
+
+
+def reasons(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
+    """Return of an overview how many insights are held up by what; `ready` by nothing."""
+    counted = Counter(row["because"] or READY for row in rows)
+    return {name: counted[name] for name in (READY, *map(str, BLOCKS))}
+
+
+def _because(checks: Iterable[Requirement]) -> str | None:
+    """Return the first thing that holds a promotion up; None for nothing."""
+    missing = {check.need for check in checks if not check.met}
+    return next((str(need) for need in BLOCKS if need in missing), None)
+
+
+def _checks(
+    found: Insight, standing: Standing, now: int, thresholds: Thresholds
+) -> tuple[Requirement, ...]:
+    """Return the checks of one insight."""
+    return promotion.requirements(found, standing, now=now, thresholds=thresholds)
+
+
+def _nearness(found: Insight, checks: Iterable[Requirement]) -> tuple[float, float, float, str]:
+    """Return what an overview sorts by, least first."""
+    missing = [each for each in checks if not each.met]
+    come = sum(_reached(each) for each in missing) / len(missing) if missing else _ENOUGH
+    return len(missing), -come, -found.confidence, found.id
+
+
+def _check(each: Requirement) -> dict[str, Any]:
+    """Return a check as clients get it; `gap` is None for what is no number."""
+    gap = _gap(each)
+    return {
+        "need": str(each.need),
+        "actual": each.actual,
+        "required": each.required,
+        "gap": gap,
+        "reached_percent": round(_reached(each), 1),
+        "met": each.met,
+        "waived": each.waived,
+    }
+
+
+def _gap(each: Requirement) -> float | None:
+    """Return by how much a number falls short, or exceeds what it may be; None for a word."""
+    if isinstance(each.actual, str) or isinstance(each.required, str):
+        return None
+    return 0.0 if each.met else round(abs(each.required - each.actual), 6)
+
+
+def _reached(each: Requirement) -> float:
+    """Return how far a check has come, in per cent."""
+    if each.met:
+        return _ENOUGH
+    if isinstance(each.actual, str) or isinstance(each.required, str) or not each.required:
+        return _NOTHING
+    return min(_ENOUGH * each.actual / each.required, _ENOUGH)
+
+
+def _becomes(connection: Connection, found: Insight, now: int) -> dict[str, Any]:
+    """Return what a promotion would do: make a principle, add to one that is there, or nothing.
+
+    Only the same words are looked for here; what says the same in others is `whatif`'s.
+    """
+    made = principles.of(found, now)
+    come_of = sorted(principles.coming_of(connection, [found.id]))
+    there = principles.known(connection, made.id)
+    does = "nothing" if come_of else "derivation" if there else "principle"
+    return {
+        "does": does,
+        "id": come_of[0] if come_of else made.id,
+        "category": str(BECOMES[found.category]),
+        "rank": made.rank,
+    }
+
+
+def _principles(connection: Connection, insight_id: str) -> list[dict[str, Any]]:
+    """Return the principles that come of an insight, the highest ranked first."""
+    found = principles.by_ids(connection, principles.coming_of(connection, [insight_id]))
+    ranked = sorted(found.values(), key=lambda each: (-each.rank, each.id))
+    return [shapes.brief_principle(each) for each in ranked]
+
+
+def _category(found: Insight) -> dict[str, Any]:
+    """Return what was said about the category, and by whom."""
+    first = classify(found.content, found.heading)
+    silent = first.decided_by is ClassifiedBy.NOBODY
+    asked = silent and bool(found.verdict)
+    return {
+        "decided_by": str(ClassifiedBy.PROTOTYPES if asked else first.decided_by),
+        "confidence": found.verdict if asked else first.confidence,
+        "words": [asdict(each) for each in _grounds(found).categories],
+        "tied": _tied(_grounds(found).categories),
+    }
+
+
+def _tied(counts: Sequence[Count]) -> list[str]:
+    """Return the categories for which as many words speak as for the first, with that."""
+    first = [each for each in counts if len(each.words) == len(counts[0].words)]
+    return [each.name for each in first] if len(first) > 1 else []
+
+
+def _grounds(found: Insight) -> Grounds:
+    """Return which keywords spoke for what."""
+    return grounds(found.content, found.heading)
+
+
+def _confidence(found: Insight, standing: Standing, now: int) -> dict[str, Any]:
+    """Return the confidence that is stored, and the steps that lead there from what is known."""
+    evidence = Evidence(
+        observations=found.observation_count,
+        projects=len(found.projects),
+        first_seen=found.first_seen,
+        last_seen=found.last_seen,
+        contradicted=standing.open_contradictions > 0,
+        boilerplate=suspicion.is_boilerplate(found.content),
+    )
+    steps = promotion.steps(evidence, now)
+    return {"stored": found.confidence, "steps": [asdict(each) for each in steps]}
+
+
+def _status(found: Insight, whole: dict[str, Any] | None, against: Sequence[Contradiction]) -> str:
+    """Return why an insight stands as it does, a sentence."""
+    return {
+        InsightStatus.ACTIVE: "a file says it and nothing speaks against it",
+        InsightStatus.WITHDRAWN: "no file says it any more",
+        InsightStatus.SUPERSEDED: f"it says the same as {whole['id'] if whole else 'another'}",
+        InsightStatus.PENDING_REVIEW: f"it waits for a person: {found.review}",
+        InsightStatus.CONTRADICTED: _opposed(sum(each.against(found.id) for each in against)),
+    }[found.status]
+
+
+def _opposed(number: int) -> str:
+    """Return how many contradictions speak against an insight; none: against what it stands for."""
+    if not number:
+        return "a contradiction speaks against a text that says the same"
+    return f"{number} contradiction{' speaks' if number == 1 else 's speak'} against it"
+
+
+def _cluster(connection: Connection, insight_id: str) -> dict[str, Any] | None:
+    """Return the cluster that an insight is in, if it is in one."""
+    name = contradictions.load_clusters(connection, [insight_id]).get(insight_id)
+    found = contradictions.get_cluster(connection, name) if name else None
+    if found is None:
+        return None
+    return {"id": found.id, "size": len(found.members), "coherence": found.coherence}
+
+
+def _against(
+    each: Contradiction, insight_id: str, told: dict[str, dict[str, Any]]
+) -> dict[str, Any]:
+    """Return a contradiction as one of its sides sees it."""
+    return {**asdict(each), "other": told.get(_other(each, insight_id))}
+
+
+def _other(each: Contradiction, insight_id: str) -> str:
+    """Return the other side of a contradiction."""
+    return each.insight_b if each.insight_a == insight_id else each.insight_a
+
+
+#: Insights that an overview of promotions looks at: some hundred milliseconds.
+CONSIDERED = 5_000
+
+
+class InsightVerbs(Verbs):
+    """Part of the front desk."""
+
+    async def insights(
+        self,
+        project: str | None = None,
+        limit: int = 20,
+        *,
+        status: str = SHOWN,
+        category: str | None = None,
+        domain: str | None = None,
+        kind: str | None = None,
+        tag: str | None = None,
+        least: float | None = None,
+        search: str = "",
+        path: str | None = None,
+        sort: str = "sure",
+        skip: int = 0,
+    ) -> dict[str, Any]:
+        """Return what was learned, most believed first, with every place that says it.
+
+        `least` is the least confidence, `search` words that all occur, `path` a file or folder that
+        says it, `domain` may be `none`. Raises `UnknownProject`, `BadInput`.
+        """
+        registry.page(limit, skip, of="insights")
+        wanted = InsightFilter(
+            statuses=registry.statuses(status),
+            project_id=await self._project_id(project),
+            category=registry.chosen(Category, category, what="category"),
+            domain=domain,
+            kind=registry.chosen(StatementKind, kind, what="kind"),
+            tag=tag,
+            least=registry.share(least, what="the least confidence"),
+            words=tuple(search.split()),
+            path=path,
+            sort=registry.chosen(InsightSort, sort, what="order") or InsightSort.SURE,
+            limit=limit,
+            skip=skip,
+        )
+        return await self._parts.records.read(lambda c: shapes.insights(c, wanted))
+
+    async def insight(self, insight: str) -> dict[str, Any]:
+        """Return one insight, by its id or the beginning of it, and why it is what it is.
+
+        Raises `NotFound`, and `BadInput` for what means several.
+        """
+        now, thresholds = self._parts.clock.now(), self._parts.ruling().promotion
+
+        def look(connection: Connection) -> dict[str, Any]:
+            name = find(connection, Named.INSIGHT, insight)
+            return explain_insight(connection, name, now=now, thresholds=thresholds)
+
+        found = await self._parts.records.read(look)
+        category = found["why"]["category"]
+        if category["decided_by"] != ClassifiedBy.KEYWORDS:
+            category["nearest"] = await self._nearest(found["content"])
+        return found
+
+    async def approve_insight(self, insight: str) -> dict[str, Any]:
+        """Let an insight be used that waited for a person; return how it stands then.
+
+        What was learned is compared again with it. Raises `NotFound`, and `Refused` for what does
+        not wait.
+        """
+        parts, now = self._parts, self._parts.clock.now()
+        name = await parts.records.read(lambda c: find(c, Named.INSIGHT, insight))
+
+        at = self._parts.clock.now()
+
+        def work(connection: Connection) -> dict[str, Any]:
+            if not insight_records.approve(connection, name, at=at):
+                message = f"cannot approve {name}: it waits for nobody"
+                raise Refused(message)
+            return shapes.whole_insight(connection, insight_lists.by_ids(connection, [name])[name])
+
+        done = AccumulationComplete(f"run_{ulid(now)}", None, (name,))
+        said = parts.bus.event(topics.ACCUMULATION_COMPLETE, done, source=SOURCE)
+        return await self._change(work, said)
+
+    async def eligible(self, insight: str) -> dict[str, Any]:
+        """Return what an insight has and lacks of what makes it a principle; raises as `insight`.
+
+        Every check has `actual`, `required`, `gap` and how far it has come in per cent; `becomes`
+        says what its promotion would do.
+        """
+        now, thresholds = self._parts.clock.now(), self._parts.ruling().promotion
+
+        def look(connection: Connection) -> dict[str, Any]:
+            name = find(connection, Named.INSIGHT, insight)
+            found = insight_lists.by_ids(connection, [name])[name]
+            known = insight_evidence.load_merits(connection, [name])[name]
+            checks = eligibility(connection, found, known, now=now, thresholds=thresholds)
+            return {"id": name, "content": found.content, **checks}
+
+        return await self._parts.records.read(look)
+
+    async def promotions(
+        self, project: str | None = None, limit: int = 20, *, reason: str | None = None
+    ) -> dict[str, Any]:
+        """Return the insights that are nearest to becoming principles, the nearest first.
+
+        `reasons` counts what holds how many of them up; `reason` lists those alone that it holds up
+        (`ready`: nothing does). What is a principle already is left out otherwise. Of the live
+        insights the most believed `CONSIDERED` are looked at. Raises `UnknownProject`, `BadInput`.
+        """
+        registry.page(limit, 0, of="insights")
+        if reason not in {None, READY, *BLOCKS}:
+            known = ", ".join([READY, *BLOCKS])
+            message = f"nothing is held up by {reason!r}; there are {known}"
+            raise BadInput(message)
+        now, thresholds = self._parts.clock.now(), self._parts.ruling().promotion
+        wanted = InsightFilter(project_id=await self._project_id(project), limit=CONSIDERED)
+
+        def look(connection: Connection) -> dict[str, Any]:
+            some = insight_lists.listed(connection, wanted)
+            rows = overview(connection, some, now=now, thresholds=thresholds)
+            counted = reasons(rows)
+            return {
+                "looked_at": len(rows),
+                "eligible": counted[READY],
+                "reasons": counted,
+                "insights": [row for row in rows if _is_wanted(row, reason)][:limit],
+            }
+
+        return await self._parts.records.read(look)
+
+    async def _nearest(self, text: str) -> list[dict[str, Any]]:
+        """Return which examples of each category a text lies near; none while nobody embeds."""
+        try:
+            rows = await self._parts.embed([text, *classification.texts()])
+        except CortexError:
+            return []
+        return [asdict(each) for each in classification.nearest(rows[0], rows[1:])]
+
+
+def _is_wanted(row: dict[str, Any], reason: str | None) -> bool:
+    """Tell whether an overview shows an insight: that of a reason, or what may still come."""
+    if reason is None:
+        return bool(row["because"] != Need.NOT_PROMOTED)
+    return reason == (row["because"] or READY)
+
+
+def shaped(
+    connection: Connection,
+    supposed: Supposed,
+    *,
+    now: int,
+    thresholds: Thresholds,
+    scales: Scales,
+) -> dict[str, Any]:
+    """Return what an insight has and lacks, and what its promotion would do.
+
+    It is told of the insight that stands for it, where another one does.
+    """
+    lead = supposed.lead
+    found = insight_lists.by_ids(connection, [lead])[lead]
+    known = insight_evidence.load_merits(connection, [lead])[lead]
+    checks = eligibility(connection, found, known, now=now, thresholds=thresholds)
+    # Only a promotion of the same words is foretold there, without a look at what is near.
+    del checks["becomes"]
+    return {
+        "id": lead,
+        "content": found.content,
+        **checks,
+        "together": [each for each in supposed.together if each != lead],
+        "would": str(supposed.would),
+        "compared": supposed.is_compared,
+        "reason": _reason(supposed),
+        "same_as": None if supposed.same_as is None else shapes.brief_principle(supposed.same_as),
+        "replaces": supposed.replaces,
+        "preview": _preview(connection, supposed, found, now=now, scales=scales),
+        "links": _links(connection, supposed),
+    }
+
+
+def _preview(
+    connection: Connection, supposed: Supposed, found: Insight, *, now: int, scales: Scales
+) -> dict[str, Any] | None:
+    """Return the principle as it would be, with what its rank would be made of."""
+    made, evidence = supposed.principle, supposed.evidence
+    if made is None or evidence is None:
+        return None
+    today = principle_decay.today(connection, now)
+    return {
+        **shapes.principle_shape(made, evidence, {made.id: list(found.projects)}),
+        "rank": evidence.rank(today, scales),
+        "why": shapes.ranked(made, evidence, now=today, scales=scales),
+        "made_of": list(supposed.members),
+    }
+
+
+def _links(connection: Connection, supposed: Supposed) -> list[dict[str, Any]]:
+    """Return what the principle would be linked with."""
+    made = supposed.principle
+    if made is None:
+        return []
+    others = principles.by_ids(connection, [each.other(made.id) for each in supposed.links])
+    return [shapes.link(each, made.id, others) for each in supposed.links]
+
+
+def _reason(supposed: Supposed) -> str:
+    """Return why it would come to that, where it is not plain."""
+    if supposed.would is Would.NOTHING:
+        return "no file says it now, or it waits for a person"
+    if supposed.would is not Would.ALIKE:
+        return ""
+    return "in a cluster with it" if supposed.cosine is None else f"cosine {supposed.cosine:.2f}"

@@ -1,0 +1,458 @@
+"""The verbs about the health of memories: what lies idle, what is said twice, what sinks and fades.
+
+An agent is told of what it may read, and tends its own; the owner's answers are about everything.
+
+What the verbs about the health of memories answer: shapes for clients.
+
+The verb that tries the daemon: remember, recall and forget, as an agent would.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from cortex_actors import topics
+from cortex_actors.api import memory_changes, registry, status
+from cortex_actors.api.registry import SOURCE, Verbs
+from cortex_actors.clock import DAY
+from cortex_actors.doctor.probe import plain
+from cortex_actors.domain.agent import OWNER, Caller
+from cortex_actors.domain.event import Ids
+from cortex_actors.domain.memory import MemoryStatus
+from cortex_actors.errors import BadInput
+from cortex_actors.rules import decay
+from cortex_actors.storage import (
+    memory_attention,
+    memory_lists,
+    memory_merge,
+    memory_records,
+    similar_memories,
+)
+from cortex_actors.storage.memory_attention import Tending, Weighed
+from cortex_actors.storage.search.scope import memory_conditions
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Mapping, Sequence
+
+    from cortex_actors.doctor.probe import Desk
+    from cortex_actors.domain.event import Event, Payload
+    from cortex_actors.domain.memory import Access, Layer, Memory, Realm
+    from cortex_actors.rules.decay import Decay
+    from cortex_actors.storage.ledger.actor import Connection
+    from cortex_actors.storage.memory_attention import Earned, Where
+    from cortex_actors.storage.memory_lists import Idle, Pair, RealmHealth
+
+
+#: From how many on something is worth saying (the document's): stale memories, promotions.
+MANY_STALE, MANY_CANDIDATES = 10, 5
+
+#: Decimals of an attention and of a cosine.
+_DECIMALS = 4
+
+
+def idle(one: Idle, now: int, decays: Mapping[Layer, Decay]) -> dict[str, Any]:
+    """Return a memory that nobody has read for long."""
+    held = one.held
+    return {
+        "id": one.id,
+        "content_preview": one.text,
+        "realm": str(one.realm),
+        "agent": one.agent_id,
+        "layer": str(held.layer),
+        "last_accessed": one.last_at,
+        "days_since_access": round((now - one.last_at) / DAY, 1),
+        "access_count": held.access_count,
+        "attention_weight": round(held.now(now, decays), _DECIMALS),
+        "pinned": held.pinned_at is not None,
+    }
+
+
+def format_pairs(
+    connection: Connection, found: Sequence[Pair], *, letters: int
+) -> list[dict[str, Any]]:
+    """Return pairs of memories that say nearly the same; one may have gone by now.
+
+    `conflict` says why two of them cannot both hold, where that was found: these are not the same.
+    """
+    ids = {each for pair in found for each in (pair.left, pair.right)}
+    known = memory_records.read(connection, ids, (MemoryStatus.ACTIVE,))
+    disputes = similar_memories.standing(connection, ids)
+    return [
+        {
+            "first": _side(known[pair.left], letters),
+            "second": _side(known[pair.right], letters),
+            "similarity": round(pair.cosine, _DECIMALS),
+            "conflict": dict(disputes.get(pair.left, ())).get(pair.right),
+        }
+        for pair in found
+        if pair.left in known and pair.right in known
+    ]
+
+
+def _side(memory: Memory, letters: int) -> dict[str, Any]:
+    """Return one of a pair."""
+    return {
+        "id": memory.id,
+        "content_preview": memory.text[:letters],
+        "realm": str(memory.realm),
+        "agent": memory.agent_id,
+        "layer": str(memory.layer),
+        "access_count": memory.access_count,
+    }
+
+
+def consolidated(
+    kept: Memory, gone: Memory, *, now: int, decays: Mapping[Layer, Decay]
+) -> dict[str, Any]:
+    """Return what came of making one memory part of another."""
+    return {
+        "kept_id": kept.id,
+        "discarded_id": gone.id,
+        "new_access_count": kept.access_count,
+        "new_attention_weight": round(decay.of(kept, now, decays), _DECIMALS),
+        "layer": str(kept.layer),
+        "tags": list(kept.tags),
+    }
+
+
+def earned(one: Earned) -> dict[str, Any]:
+    """Return a memory that has earned a deeper layer."""
+    return {
+        "id": one.id,
+        "layer": str(one.layer),
+        "to": str(one.to),
+        "reason": one.reason,
+        "access_count": one.access_count,
+    }
+
+
+def health(found: Mapping[Realm, RealmHealth], pairs: int | None) -> dict[str, Any]:
+    """Return how the memories of each realm are, with what could be done about it."""
+    realms = {str(realm): _realm(each) for realm, each in found.items()}
+    stale = sum(each.stale_count for each in found.values())
+    candidates = sum(each.promotion_candidates for each in found.values())
+    return {
+        "realms": realms,
+        "summary": {
+            "total_memories": sum(each.total for each in found.values()),
+            "total_stale": stale,
+            "total_promotion_candidates": candidates,
+            "total_duplicates": pairs,
+        },
+        "recommendations": _recommended(stale, candidates, pairs or 0),
+    }
+
+
+def _realm(found: RealmHealth) -> dict[str, Any]:
+    """Return how the memories of one realm are."""
+    return {
+        "total": found.total,
+        "by_layer": {str(layer): count for layer, count in found.by_layer.items()},
+        "avg_attention": found.avg_attention,
+        "stale_count": found.stale_count,
+        "promotion_candidates": found.promotion_candidates,
+    }
+
+
+def _recommended(stale: int, candidates: int, pairs: int) -> list[str]:
+    """Return what could be done."""
+    said = []
+    if stale > MANY_STALE:
+        said.append(f"{stale} memories were not read for 30 days: cortex memory stale")
+    if candidates > MANY_CANDIDATES:
+        said.append(f"{candidates} memories have earned a deeper layer: cortex memory promotions")
+    if pairs:
+        said.append(f"{pairs} pairs say nearly the same: cortex memory duplicates")
+    return said
+
+
+#: Days without a look after which a memory is stale, where nobody says otherwise (the document's).
+STALE_DAYS = 30.0
+
+#: Cosine from which on two memories say nearly the same, where nobody says otherwise (as above).
+ALIKE = 0.95
+
+#: Characters that a list shows of a text: of one that is idle, and of one of a pair.
+IDLE_LETTERS, PAIR_LETTERS = 150, 100
+
+#: Days that can be asked for: a thousand years.
+MOST_DAYS = 365_250.0
+
+
+class CustodianPort(Protocol):
+    """What the front desk needs of the custodian."""
+
+    @property
+    def lost(self) -> int:
+        """How many accesses found nobody to take them down."""
+
+    def accessed(self, some: Sequence[Access]) -> None:
+        """Tell it which memories were in an answer."""
+
+    def flush(self) -> Awaitable[int]:
+        """Have it write what it has gathered; return how many memories that were."""
+
+    def describe(self) -> Awaitable[dict[str, Any]]:
+        """Return what it has gathered and written."""
+
+
+class CustodyVerbs(Verbs):
+    """Part of the front desk."""
+
+    async def stale(
+        self,
+        days: float = STALE_DAYS,
+        limit: int = 20,
+        *,
+        below: float | None = None,
+        realm: str | None = None,
+        as_agent: str | None = None,
+        caller: Caller = OWNER,
+    ) -> dict[str, Any]:
+        """Return the memories that nobody has read for so many days, the longest idle first.
+
+        One that was never read counts from when it was said. `below` leaves out those that have
+        that attention, or more. Raises `BadInput`.
+        """
+        registry.page(limit, 0, of="memories")
+        now = self._parts.clock.now()
+        before = now - round(_between(days, "days", 0, MOST_DAYS) * DAY)
+        where = self._seen(caller, as_agent, realm)
+        decays = self._parts.memory().decays
+        if below is not None:
+            least = _between(below, "below", 0, 2)
+            where = (*where, memory_lists.faint(least, now, decays))
+        some, total = await self._parts.records.read(
+            lambda c: memory_lists.idle(c, *where, before=before, limit=limit, letters=IDLE_LETTERS)
+        )
+        told = [idle(each, now, decays) for each in some]
+        return {"stale": told, "total": total, "days": days}
+
+    async def duplicates(
+        self,
+        threshold: float = ALIKE,
+        limit: int = 50,
+        *,
+        realm: str | None = None,
+        as_agent: str | None = None,
+        caller: Caller = OWNER,
+    ) -> dict[str, Any]:
+        """Return pairs of memories that say nearly the same, the nearest first.
+
+        Each pair once, without those that were taken apart. All are compared with all, by the
+        cosines of their texts; `without_vector` could not be. Raises `BadInput`.
+        """
+        registry.page(limit, 0, of="pairs")
+        _between(threshold, "threshold", 0, 1)
+        where = self._seen(caller, as_agent, realm)
+        pairs, total, compared = await self._pairs(where, threshold, limit)
+        return await self._parts.records.read(
+            lambda c: {
+                "duplicates": format_pairs(c, pairs, letters=PAIR_LETTERS),
+                "total": total,
+                "compared": compared,
+                "without_vector": memory_attention.count(c, *where) - compared,
+                "threshold": threshold,
+            }
+        )
+
+    async def consolidate(
+        self,
+        first: str,
+        second: str,
+        keep: str = memory_merge.Keep.HIGHER_ACCESS,
+        *,
+        as_agent: str | None = None,
+        caller: Caller = OWNER,
+    ) -> dict[str, Any]:
+        """Make one of two memories part of the other; return which, and what that one has now.
+
+        `keep` is `higher_access`, `higher_attention` or the id of one of them; of equals the first
+        is kept. It gets the accesses of both, the latest of them, the tags of both and the deeper
+        of their layers. Nothing is deleted: `split` and `undo` take them apart. Raises `NotFound`,
+        `NotYours`, `BadInput` for two that cannot stand for each other, and `Refused` for one that
+        is not active or is pinned and would go.
+        """
+        now, decays = self._parts.clock.now(), self._parts.memory().decays
+        caller = caller.speaking(as_agent)
+
+        def work(connection: Connection) -> tuple[dict[str, Any], list[Event[Payload]]]:
+            one, other = (
+                memory_changes.active(memory_changes.mine(connection, each, caller), "consolidate")
+                for each in (first, second)
+            )
+            kept, gone = memory_merge.chosen(one, other, keep, now=now, decays=decays)
+            number = memory_merge.consolidate(
+                connection, kept, gone, at=now, by=caller.by, decays=decays, reader=caller.agent
+            )
+            told = consolidated(memory_lists.one(connection, kept.id), gone, now=now, decays=decays)
+            event = self._parts.bus.event(
+                topics.MEMORY_MERGED, Ids((kept.id, gone.id)), source=SOURCE
+            )
+            return {**told, "change": number}, [event]
+
+        return await self._change_and_say(work)
+
+    async def memory_health(
+        self,
+        *,
+        duplicates: bool = False,
+        as_agent: str | None = None,
+        caller: Caller = OWNER,
+    ) -> dict[str, Any]:
+        """Return how the memories of each realm are, and what could be done about it.
+
+        With `duplicates` the pairs that say nearly the same are counted, which costs what the verb
+        of that name does. Raises `BadInput`.
+        """
+        now, earning = self._parts.clock.now(), self._parts.memory().earning
+        where = self._seen(caller, as_agent)
+        before = now - round(STALE_DAYS * DAY)
+        found = await self._parts.records.read(
+            lambda c: memory_lists.health(c, *where, before=before, now=now, earning=earning)
+        )
+        pairs = (await self._pairs(where, ALIKE, 1))[1] if duplicates else None
+        told = health(found, pairs)
+        if caller.reader(as_agent) is not None:
+            return told
+        return {**told, "accesses": await self._accesses()}
+
+    async def memory_promotions(
+        self, *, dry_run: bool = False, caller: Caller = OWNER
+    ) -> dict[str, Any]:
+        """Let every memory sink that has earned a deeper layer, by one; return which.
+
+        A dry run changes nothing, and says which have earned what and why.
+        """
+        found = await self._tending(caller).sink(*self._own(caller), dry_run=dry_run)
+        told: dict[str, Any] = {
+            "total_records": found.total,
+            "eligible_count": len(found.eligible),
+            "promoted_count": len(found.promoted),
+            "dry_run": dry_run,
+        }
+        if dry_run:
+            return {**told, "eligible": [earned(each) for each in found.eligible]}
+        return {**told, "promoted": list(found.promoted)}
+
+    async def memory_decay(
+        self, *, dry_run: bool = False, caller: Caller = OWNER
+    ) -> dict[str, Any]:
+        """Weigh the attention of memories anew, and archive those that faded long ago.
+
+        None is archived unless `memory.archive_days` says so. A dry run changes nothing, and says
+        how many would change, and which would be archived.
+        """
+        tending, where = self._tending(caller), self._own(caller)
+        weighed: Weighed = await tending.weigh(*where, dry_run=dry_run)
+        days = self._parts.memory().archive_days
+        return {
+            "total_records": weighed.total,
+            "updated": weighed.updated,
+            "below_threshold": weighed.below,
+            "faded": weighed.faded,
+            "archived": await tending.archive(days, *where, dry_run=dry_run),
+            "archive_days": days,
+            "dry_run": dry_run,
+        }
+
+    async def _accesses(self) -> dict[str, Any]:
+        """Return how reads are taken down; `unheard` are those that found nobody who does."""
+        custodian = self._parts.custodian
+        found = await status.guarded(custodian.describe())
+        return {**found, "unheard": custodian.lost}
+
+    def _tending(self, caller: Caller) -> Tending:
+        """Return who tends memories in the caller's name."""
+        parts = self._parts
+        return Tending(
+            parts.records,
+            parts.bus,
+            parts.clock,
+            settings=parts.memory(),
+            by=caller.by,
+            source=SOURCE,
+        )
+
+    def _seen(self, caller: Caller, as_agent: str | None, realm: str | None = None) -> Where:
+        """Return the conditions for the memories that somebody may read, of a realm or of all."""
+        reader, now = caller.reader(as_agent), self._parts.clock.now()
+        return tuple(memory_conditions(registry.where(now=now, reader=reader, realm=realm), now))
+
+    def _own(self, caller: Caller) -> Where:
+        """Return the conditions for what the caller may change: an agent its own memories."""
+        reader, now = caller.reader(), self._parts.clock.now()
+        mine = registry.where(now=now, reader=reader, agent=caller.agent)
+        return tuple(memory_conditions(mine, now))
+
+    async def _pairs(
+        self, where: Where, threshold: float, limit: int
+    ) -> tuple[list[Pair], int, int]:
+        """Return the nearest pairs, how many there are, and how many memories were compared."""
+        read, model = self._parts.records.read, self._parts.model()
+        ids: list[str] = []
+        some: list[bytes] = []
+        while len(ids) < memory_lists.MOST:
+            before = ids[-1] if ids else None
+            names, rows = await read(partial(_page, model, before, where))
+            if not names:
+                break
+            ids += names
+            some += rows
+        texts = await asyncio.to_thread(memory_lists.texts, ids, some)
+        parted = await read(memory_lists.apart)
+        search = memory_lists.Search(texts, threshold=threshold, limit=limit, apart=parted)
+        for start in search.steps():
+            await asyncio.to_thread(search.step, start)
+        pairs, total = search.found()
+        return pairs, total, len(texts.ids)
+
+
+def unwritten(accesses: Mapping[str, Any]) -> list[str]:
+    """Return what `status` says when reads cannot be written."""
+    trouble = accesses.get("trouble")
+    return (
+        [f"which memories are read is not written, and tried again: {trouble}"] if trouble else []
+    )
+
+
+def _page(
+    model: str, before: str | None, where: Where, connection: Connection
+) -> tuple[list[str], list[bytes]]:
+    """Return the next memories that are compared, with their vectors."""
+    return memory_lists.page(connection, model, before, *where)
+
+
+def _between(value: float, name: str, least: float, most: float) -> float:
+    """Return a number; raises `BadInput` for one out of range."""
+    # Asked by its very class: a client may send anything, and true would pass for 1.
+    if type(value) not in {int, float} or not least <= value <= most:
+        raise BadInput(f"{name} is a number from {least:g} to {most:g}, not {value!r}")
+    return value
+
+
+#: The job of the schedule that tries it; of its failures the last trial tells.
+JOB = "probe"
+
+
+class RoundTripVerbs(Verbs):
+    """Part of the front desk."""
+
+    async def round_trip(self) -> dict[str, Any]:
+        """Remember, recall and forget a probe through the verbs that agents use.
+
+        Returns how each step went, in milliseconds; a step that fails is an outcome, no error.
+        What part of the work did not answer makes a trial degraded. Nobody else finds the probe.
+        """
+        return plain(await self._parts.trial(cast("Desk", self)))
+
+    def _tried(self) -> tuple[dict[str, Any] | None, list[str]]:
+        """Return the last trial, and why the daemon is not well by it."""
+        return self._parts.trial.told(), self._parts.trial.reasons()
+
+
+def without_trials(failing: Mapping[str, Any]) -> dict[str, Any]:
+    """Return which jobs failed, without the one whose outcome is told as a trial."""
+    return {job: why for job, why in failing.items() if job != JOB}

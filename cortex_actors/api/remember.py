@@ -1,0 +1,374 @@
+"""The verb that remembers: what an agent says is admitted here, and the archivist keeps it.
+
+The verbs that find things: `recall` asks every store, `search` memories alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import fields
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from cortex_actors.api import registry
+from cortex_actors.api.registry import Verbs, word
+from cortex_actors.bus.commits import refuse_key
+from cortex_actors.domain.agent import OWNER, Caller, agent_id, shown
+from cortex_actors.domain.hit import REMOTE
+from cortex_actors.domain.memory import PROBE, Access, Layer, MemoryType, Realm
+from cortex_actors.errors import BadInput
+from cortex_actors.federation.store import LOCAL, Question
+from cortex_actors.memory.request import Wish
+from cortex_actors.rules.admission import ABSTRACT, ROLE, THREAD, admitted, filed, named
+from cortex_actors.rules.fusion import WORDS_ALONE
+from cortex_actors.rules.merging import Prefer
+from cortex_actors.storage import memory_records
+from cortex_actors.storage.search.scope import ROOMS, late, scope
+from cortex_actors.text.credentials import cleared
+from cortex_actors.text.summary import format_recalled
+from cortex_actors.text.terms import moment
+from cortex_actors.topics import MEMORY_REMEMBERED
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Iterable, Sequence
+
+    from cortex_actors.domain.hit import Hit, Recall
+    from cortex_actors.memory.request import Remembered
+
+
+#: Agents, answered memories and superseded ones that one memory may name.
+MOST = 32
+
+
+class ArchivistPort(Protocol):
+    """What the front desk needs of the archivist."""
+
+    def remember(self, wish: Wish) -> Awaitable[Remembered]:
+        """Keep what an agent says; return what became of it, once it is committed."""
+
+    def look(self) -> object:
+        """Have compared soon what waits for it; if nobody is there now, the next life looks."""
+
+
+class RememberVerbs(Verbs):
+    """Part of the front desk.
+
+    A fact or an observation becomes one with what its agent remembers already and says the same;
+    what contradicts it is named under `conflicts`, and both stay.
+    """
+
+    async def remember(
+        self,
+        content: str,
+        layer: str | None = None,
+        realm: str | None = None,
+        *,
+        agent: str | None = None,
+        tags: list[str] | None = None,
+        type: str = MemoryType.OBSERVATION,  # noqa: A002 - named by every client
+        role: str = "",
+        thread: str = "",
+        related_agents: list[str] | None = None,
+        responding_to: list[str] | None = None,
+        abstract: str | None = None,
+        said_from: int | str | None = None,
+        said_until: int | str | None = None,
+        supersedes: list[str] | None = None,
+        prefer: str | None = None,
+        redact: bool = False,
+        merge: bool = True,
+        idempotency_key: str | None = None,
+        caller: Caller = OWNER,
+    ) -> dict[str, Any]:
+        """Remember something; return what became of it, once it is on the disk.
+
+        Raises `BadInput`, `NotYours`, `NotFound`, `Refused` for a secret (`redact` masks it).
+        """
+        settings = self._parts.memory()
+        texts = partial(_texts, content, role, thread, tags=tags, abstract=abstract, redact=redact)
+        wish = Wish(
+            # On a thread: 64 KB that are made to be slow take up to 2 s to look through.
+            **await asyncio.to_thread(texts),
+            agent=caller.acting(agent, settings.agent),
+            **_words(layer, realm, type_=type, prefer=prefer or settings.prefer),
+            **_links(related_agents, responding_to, supersedes=supersedes),
+            **_times(said_from, said_until, now=self._parts.clock.now()),
+            merge=merge,
+            key=_key(idempotency_key),
+            caller=caller,
+        )
+        _refuse_nobody(wish)
+        return (await self._parts.archivist.remember(wish)).shown()
+
+
+def _words(layer: str | None, realm: str | None, *, type_: str, prefer: str) -> dict[str, Any]:
+    """Return the words of closed sets."""
+    return {
+        "layer": Layer.SENSORY if layer is None else word(Layer, layer, name="layer"),
+        "realm": Realm.PRIVATE if realm is None else word(Realm, realm, name="realm"),
+        "type": word(MemoryType, type_, name="type"),
+        "prefer": word(Prefer, prefer, name="prefer"),
+    }
+
+
+def _refuse_nobody(wish: Wish) -> None:
+    """Raise `BadInput` for a bridge that leads to nobody but who speaks."""
+    if wish.realm is Realm.BRIDGE and not {*wish.related} - {wish.agent}:
+        raise BadInput(
+            "cannot remember on a bridge to nobody: name whom it is for in related_agents "
+            "(--about AGENT)"
+        )
+
+
+def _texts(
+    content: str,
+    role: str,
+    thread: str,
+    *,
+    tags: list[str] | None,
+    abstract: str | None,
+    redact: bool,
+) -> dict[str, Any]:
+    """Return what a memory says, what it is called, and what it is filed under."""
+    return {
+        "content": admitted(content, redact=redact),
+        "role": named(role, what="the role", most=ROLE, redact=redact),
+        "thread": named(thread, what="the thread", most=THREAD, redact=redact),
+        "tags": filed(tags or [], redact=redact),
+        "abstract": _abstract(abstract, redact=redact),
+    }
+
+
+def _links(
+    related: list[str] | None, answered: list[str] | None, *, supersedes: list[str] | None
+) -> dict[str, Any]:
+    """Return the agents and memories that it names."""
+    return {
+        "related": tuple(dict.fromkeys(map(agent_id, _some(related, "related_agents")))),
+        "replies_to": _some(answered, "responding_to"),
+        "supersedes": _some(supersedes, "supersedes"),
+    }
+
+
+def _key(given: str | None) -> str | None:
+    """Return an idempotency key that can be kept."""
+    if given is not None:
+        refuse_key(MEMORY_REMEMBERED, given, durable=True)
+        cleared(given, what="the idempotency key", redact=None)
+    return given
+
+
+def _some(given: Sequence[str] | None, name: str) -> tuple[str, ...]:
+    """Return a list of ids, each once; raises `BadInput` for what is none."""
+    some = given or []
+    if not isinstance(some, list | tuple) or not all(isinstance(each, str) for each in some):
+        raise BadInput(f"{name} must be a list of ids, not {shown(given)}")
+    if len(some) > MOST:
+        raise BadInput(f"{name} names {len(some)}, and at most {MOST} are taken")
+    return tuple(dict.fromkeys(each.removeprefix("#") for each in some))
+
+
+def _abstract(given: str | None, *, redact: bool) -> str | None:
+    """Return an agent's own abstract, which is kept; None where it gave none."""
+    if given is None:
+        return None
+    text = " ".join(admitted(given, what="the abstract", redact=redact).split())
+    if len(text) > ABSTRACT:
+        message = f"the abstract has {len(text)} characters, and at most {ABSTRACT} are kept"
+        raise BadInput(message)
+    return text
+
+
+def _times(
+    said_from: int | str | None, said_until: int | str | None, *, now: int
+) -> dict[str, Any]:
+    """Return when what is told began and ended; one of the two alone is both."""
+    begun = None if said_from is None else moment(said_from, now, name="said_from")
+    ended = None if said_until is None else moment(said_until, now, name="said_until")
+    begun, ended = (ended if begun is None else begun), (begun if ended is None else ended)
+    if begun is not None and ended is not None and begun > ended:
+        raise BadInput("said_from lies behind said_until; give them in the order of time")
+    return {"said_from": begun, "said_until": ended}
+
+
+#: Where memories lie.
+_MEMORIES = tuple(memory_records.COLLECTIONS.values())
+
+#: Parameters that are passed on.
+_Given: TypeAlias = "dict[str, Any]"
+
+
+class RecallVerbs(Verbs):
+    """Part of the front desk."""
+
+    async def recall(
+        self,
+        query: str,
+        limit: int | None = None,
+        project: str | None = None,
+        *,
+        stores: Sequence[str] = (),
+        budget_tokens: int | None = None,
+        hops: int | None = None,
+        explain: bool = False,
+        layers: Sequence[str] = (),
+        realm: str | None = None,
+        agent: str | None = None,
+        type: str | None = None,  # noqa: A002 - what every client calls it
+        tags: Sequence[str] = (),
+        thread: str | None = None,
+        since: int | str | None = None,
+        until: int | str | None = None,
+        min_attention: float | None = None,
+        as_of: int | str | None = None,
+        as_agent: str | None = None,
+        track: bool = True,
+        caller: Caller = OWNER,
+    ) -> dict[str, Any]:
+        """Return what the stores know about a question, best first, with provenance.
+
+        With `budget_tokens` and no `limit` there are as many as that pays for. A condition that a
+        kind of thing cannot meet leaves the kind out; `as_of` leaves memories alone. Raises
+        `BadInput`, `UnknownProject`, `NotFound` for an unknown store, and `NotYours`.
+        """
+        now = self._parts.clock.now()
+        what: _Given = {"layers": layers, "realm": realm, "agent": agent, "type": type}
+        when: _Given = {"since": since, "until": until, "min_attention": min_attention}
+        more: _Given = {"tags": tags, "thread": thread, **what, **when}
+        reader, project_id = caller.reader(as_agent), await self._project_id(project)
+        where = registry.where(now=now, reader=reader, project_id=project_id, **more)
+        past = registry.past(as_of, now=now)
+        far = _far(stores=stores, hops=hops, budget_tokens=budget_tokens)
+        number = registry.whole(limit, name="limit")
+        question = Question(query, number, where=where, past=past, explain=explain, **far)
+        return await self._answered(question, track=track)
+
+    async def search(
+        self,
+        query: str,
+        limit: int = 10,
+        *,
+        explain: bool = False,
+        layers: Sequence[str] = (),
+        realm: str | None = None,
+        agent: str | None = None,
+        type: str | None = None,  # noqa: A002 - as above
+        tags: Sequence[str] = (),
+        thread: str | None = None,
+        since: int | str | None = None,
+        until: int | str | None = None,
+        min_attention: float | None = None,
+        as_of: int | str | None = None,
+        original_only: bool = False,
+        as_agent: str | None = None,
+        track: bool = True,
+        caller: Caller = OWNER,
+    ) -> dict[str, Any]:
+        """Return memories about a question, best first.
+
+        `original_only` looks at what was said and not at what was made of it, active or not; with
+        `as_of` at what was believed at a moment. Raises as `recall` does.
+        """
+        now = self._parts.clock.now()
+        what: _Given = {"layers": layers, "realm": realm, "agent": agent, "type": type}
+        when: _Given = {"since": since, "until": until, "min_attention": min_attention}
+        more: _Given = {"tags": tags, "thread": thread, **what, **when}
+        where = registry.where(now=now, reader=caller.reader(as_agent), **more)
+        past = registry.past(as_of, now=now, original=original_only)
+        alone: _Given = {"collections": _MEMORIES, "stores": (LOCAL,)}
+        question = Question(query, limit, where=where, past=past, explain=explain, **alone)
+        return await self._answered(question, track=track)
+
+    async def _answered(self, question: Question, *, track: bool) -> dict[str, Any]:
+        """Ask; return the answer as JSON, and let be noted which memories were in it."""
+        found = await self._parts.recall(question)
+        hits = found.hits
+        if track and question.past is None:
+            self._parts.custodian.accessed(_accesses(hits))
+        waits = await self._waiting(question)
+        return {
+            "query": found.query,
+            "count": len(hits),
+            "hits": [_plain(hit) for hit in hits],
+            "text": format_recalled(hits, found.beside, absent=_absent(found)),
+            "beside": [_plain(hit) for hit in found.beside],
+            "stores_searched": list(found.asked),
+            "failed": [{"store": name, "reason": why} for name, why in found.failed],
+            "skipped": [{"store": name, "reason": why} for name, why in (*found.skipped, *waits)],
+            "took_ms": round(found.took_ms, 3),
+            **_bought(found),
+        }
+
+    async def _waiting(self, question: Question) -> list[tuple[str, str]]:
+        """Return what was looked for by its words alone, if anything: what has no vector yet."""
+        if question.past is not None:
+            return []
+        model, now = self._parts.model(), self._parts.clock.now()
+        decays = self._parts.memory().decays
+        seen = scope(question.where, _rooms(question), now=now, decays=decays)
+        missing, is_all = await self._parts.records.read(lambda c: late(c, model, seen))
+        if not missing:
+            return []
+        # How many there are is nothing that an agent is told: it is not all its own.
+        number = f"{missing} texts" if is_all else f"{missing} or more texts"
+        some = number if question.where.reader is None else "some texts"
+        return [(LOCAL, f"{some} have no vector yet and were looked for by their words alone")]
+
+
+def _rooms(question: Question) -> tuple[str, ...]:
+    """Return the collections that a question is put to here; none for all of them."""
+    if question.collections or LOCAL in question.stores:
+        return question.collections
+    return tuple(each for each in ROOMS if each in question.stores)
+
+
+def _bought(found: Recall) -> _Given:
+    """Return what an answer costs a reader, and the limit to it that somebody may have set."""
+    limit = {} if found.budget_tokens is None else {"budget_tokens": found.budget_tokens}
+    return {**limit, "tokens": found.tokens}
+
+
+def _absent(found: Recall) -> list[tuple[str, str]]:
+    """Return (store, reason) of those whose answer is lacking; who answers in part is not."""
+    there = {LOCAL, *found.asked}
+    return [each for each in (*found.failed, *found.skipped) if each[0] not in there]
+
+
+def _far(*, stores: object, hops: object, budget_tokens: object) -> _Given:
+    """Return what concerns the fan over the stores, checked; raises `BadInput`."""
+    return {
+        "stores": registry.words(stores, name="stores"),
+        "hops": registry.whole(hops, name="hops"),
+        "budget_tokens": registry.whole(budget_tokens, name="budget_tokens"),
+    }
+
+
+def _plain(hit: Hit) -> dict[str, Any]:
+    """Return a hit as JSON; what a store says beside it is plain already, and nobody else's."""
+    return {each.name: getattr(hit, each.name) for each in fields(hit)} | {"extra": {**hit.extra}}
+
+
+def _accesses(hits: Iterable[Hit]) -> list[Access]:
+    """Return which memories are in an answer, and how each came there; a probe counts for none.
+
+    What another program said is no memory of this daemon, whatever it calls itself.
+    """
+    return [
+        Access(
+            hit.id,
+            cosine=_number(hit.extra.get("cosine")),
+            by_words=WORDS_ALONE in _list_names(hit.extra.get("found_by")),
+        )
+        for hit in hits
+        if hit.store in _MEMORIES and hit.trust != REMOTE and hit.extra.get("agent") != PROBE
+    ]
+
+
+def _number(value: object) -> float | None:
+    """Return a cosine, if a list measured one."""
+    return value if isinstance(value, float) else None
+
+
+def _list_names(value: object) -> list[object]:
+    """Return the lists that hold a hit."""
+    return value if isinstance(value, list) else []

@@ -1,0 +1,474 @@
+"""The verbs about reviews: what waits for a person, and what a person says about it.
+
+What waits for a person, and what a person has said, in the shape that clients get it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from cortex_actors import topics
+from cortex_actors.api import insights as whys
+from cortex_actors.api import registry, shapes
+from cortex_actors.api.registry import SOURCE, Verbs
+from cortex_actors.clock import ulid
+from cortex_actors.domain.agent import OWNER
+from cortex_actors.domain.event import (
+    AccumulationComplete,
+    OrganisationComplete,
+    ResolutionRequested,
+)
+from cortex_actors.domain.insight import InsightStatus
+from cortex_actors.domain.principle import PrincipleStatus, of_insight
+from cortex_actors.domain.project import Approval, Decision, Review, SourceKind, Way
+from cortex_actors.errors import Refused
+from cortex_actors.rules import promotion
+from cortex_actors.rules.admission import noted
+from cortex_actors.rules.promotion import Need
+from cortex_actors.storage import (
+    insight_evidence,
+    insight_lists,
+    insight_records,
+    insights,
+    principle_lists,
+    principles,
+    resolutions,
+    reviews,
+)
+from cortex_actors.storage.insight_lists import InsightFilter, Named, find
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from cortex_actors.domain.event import Event, Payload
+    from cortex_actors.domain.insight import Insight
+    from cortex_actors.rules.promotion import Requirement, Thresholds
+    from cortex_actors.storage.ledger.actor import Connection
+
+
+#: What a person is asked: whether a text may be used at all, whether it may be a principle, or
+#: whether a principle may be written into files of other projects.
+USE, PROMOTION, WRITE = "use", "promotion", "write"
+
+#: Why a principle is not written.
+UNAPPROVED = "a principle; it is written into no other project's file before you approve it"
+
+#: Insights that are looked at for what could be promoted, the most believed first: some hundred
+#: milliseconds.
+CONSIDERED = 5_000
+
+
+def listed(
+    connection: Connection,
+    project_id: str | None,
+    *,
+    now: int,
+    thresholds: Thresholds,
+    is_free: bool,
+    limit: int,
+    skip: int,
+) -> dict[str, Any]:
+    """Return one page of what waits for a person; `is_free` where all principles are written."""
+    held = _held(connection, project_id)
+    ready = _ready(connection, project_id, now=now, thresholds=thresholds)
+    unwritten = [] if is_free else _unwritten(connection, project_id)
+    rows = [(each, USE, str(each.review)) for each in held]
+    rows += [(each, PROMOTION, why) for each, why in ready]
+    page = rows[skip : skip + limit]
+    said = insight_lists.lines(connection, [each.id for each, _, _ in page])
+    rest = max(0, skip - len(rows))
+    more = unwritten[rest : rest + limit - len(page)]
+    return {
+        "status": "waiting",
+        "total": len(rows) + len(unwritten),
+        USE: len(held),
+        PROMOTION: len(ready),
+        WRITE: len(unwritten),
+        **_decisions(connection),
+        "reviews": [
+            {
+                **shapes.whole_insight(connection, each),
+                "asks": asks,
+                "because": because,
+                "trust": sorted({line.trust for line in said if line.said_id == each.id}),
+            }
+            for each, asks, because in page
+        ]
+        + [{**each, "asks": WRITE, "because": UNAPPROVED} for each in _whole(connection, more)],
+    }
+
+
+def decided(
+    connection: Connection, decision: Decision, project_id: str | None, *, limit: int, skip: int
+) -> dict[str, Any]:
+    """Return one page of what a person has decided, newest first.
+
+    Of a text that was let become a principle it is the text, not the principle, too.
+    """
+    found: list[Review | Approval] = [*reviews.listed(connection, decision)]
+    texts = {of_insight(each.insight_id) for each in found if isinstance(each, Review)}
+    found += [
+        each
+        for each in reviews.list_approvals(connection, decision)
+        if each.principle_id not in texts
+    ]
+    ours = None
+    if project_id is not None:
+        ours = {*insights.ids_of(connection, project_id), *_said_in(connection, project_id)}
+    every = principles.ids(connection)
+    known = {_name(each) for each in found if isinstance(each, Review)}.union(every)
+    some = [each for each in found if _name(each) in (known if ours is None else known & ours)]
+    page = sorted(some, key=lambda each: (-each.at, _name(each)))[skip : skip + limit]
+    names = [_name(each) for each in page]
+    shown = {each["id"]: each for each in _whole(connection, names)}
+    for each in insight_lists.by_ids(connection, names).values():
+        shown[each.id] = shapes.whole_insight(connection, each)
+    return {
+        "status": str(decision),
+        "total": len(some),
+        **_decisions(connection),
+        "reviews": [{**shown[_name(each)], **_review(each)} for each in page],
+    }
+
+
+def principle(connection: Connection, principle_id: str, *, is_free: bool) -> dict[str, Any]:
+    """Return one principle, whether it waits to be written, and where it comes from."""
+    said = reviews.load_approvals(connection, [principle_id]).get(principle_id)
+    asks = not is_free and principle_id in principles.unapproved(connection)
+    made_of = principles.load_derivations(connection, [principle_id]).get(principle_id, [])
+    return {
+        **_whole(connection, [principle_id])[0],
+        "asks": WRITE if asks else None,
+        "because": UNAPPROVED if asks else None,
+        "principles": [],
+        "places": _places(connection, [each.insight_id for each in made_of]),
+        "promotion": {"checks": []},
+        **(_review(said) if said and said.ended_at is None else {"decision": None}),
+    }
+
+
+def whole_review(
+    connection: Connection, insight_id: str, *, now: int, thresholds: Thresholds
+) -> dict[str, Any]:
+    """Return one text, what there is to decide about it, and where it comes from."""
+    found = insight_lists.by_ids(connection, [insight_id])[insight_id]
+    standing = insight_evidence.load_merits(connection, [insight_id])[insight_id]
+    checks = promotion.requirements(found, standing, now=now, thresholds=thresholds)
+    said = reviews.of(connection, [insight_id]).get(insight_id)
+    asks, because = _asked(found, checks)
+    if said is not None and said.decision is Decision.REJECTED:
+        asks, because = None, None
+    return {
+        **shapes.whole_insight(connection, found),
+        "asks": asks,
+        "because": because,
+        "principles": sorted(principles.coming_of(connection, [insight_id])),
+        "places": _places(connection, [insight_id]),
+        "promotion": whys.eligibility(connection, found, standing, now=now, thresholds=thresholds),
+        **(_review(said) if said is not None else {"decision": None}),
+    }
+
+
+def refusal_of(connection: Connection, insight_id: str, decision: Decision) -> str | None:
+    """Return why a person cannot decide so about a text; None where nothing is against it."""
+    if decision is Decision.REJECTED:
+        made = sorted(principles.coming_of(connection, [insight_id]))
+        if made:
+            return (
+                f"{insight_id} is a principle already ({made[0]}); take that back with: "
+                f"cortex revoke {made[0]}"
+            )
+        return None
+    head = insights.representatives(connection, [insight_id]).get(insight_id)
+    if head is not None:
+        return f"{insight_id} counts for {head}, which says the same: decide about that one"
+    found = insight_lists.by_ids(connection, [insight_id])[insight_id]
+    if found.status is InsightStatus.WITHDRAWN:
+        return f"no file says {insight_id} any more{_taken_back(connection, insight_id)}"
+    if found.status is InsightStatus.CONTRADICTED:
+        return (
+            f"something speaks against {insight_id}; decide that first: cortex contradictions, "
+            f"cortex insights --explain {insight_id}"
+        )
+    if insight_id in insights.private_ids(connection, [insight_id]) and not found.review:
+        return f"only one person's own file says {insight_id}: it stays in its project"
+    return None
+
+
+def _unwritten(connection: Connection, project_id: str | None) -> list[str]:
+    """Return the principles that wait to be written, best ranked first."""
+    waits = principles.unapproved(connection)
+    if project_id is None:
+        return waits
+    ours = _said_in(connection, project_id)
+    return [each for each in waits if each in ours]
+
+
+def _said_in(connection: Connection, project_id: str) -> set[str]:
+    """Return the principles that a project says."""
+    every = frozenset(PrincipleStatus)
+    return set(
+        principle_lists.listed(
+            connection, principle_lists.PrincipleFilter(every, project_id=project_id)
+        )
+    )
+
+
+def _whole(connection: Connection, principle_ids: Sequence[str]) -> list[dict[str, Any]]:
+    """Return principles as they are listed here: with the places that say them."""
+    made_of = principles.load_derivations(connection, principle_ids)
+    ids = [each.insight_id for some in made_of.values() for each in some]
+    told = shapes.brief_insights(connection, ids)
+    return [
+        {
+            **each,
+            "sources": [
+                place
+                for owed in made_of.get(each["id"], ())
+                for place in told.get(owed.insight_id, {}).get("sources", ())
+            ],
+        }
+        for each in shapes.shaped(connection, principle_ids)
+    ]
+
+
+def _places(connection: Connection, insight_ids: Sequence[str]) -> list[dict[str, Any]]:
+    """Return where texts stand and stood."""
+    return [
+        {
+            "project": line.project,
+            "path": line.path,
+            "line_start": line.line_start,
+            "trust": line.trust,
+            "first_at": line.first_at,
+            "withdrawn_at": line.withdrawn_at,
+        }
+        for line in insight_lists.lines(connection, insight_ids)
+    ]
+
+
+def _held(connection: Connection, project_id: str | None) -> list[Insight]:
+    """Return the texts that are not used before a person has looked at them."""
+    some = frozenset({InsightStatus.PENDING_REVIEW})
+    every = insight_lists.listed(
+        connection, InsightFilter(statuses=some, project_id=project_id, limit=CONSIDERED)
+    )
+    rejected = reviews.of(connection, [each.id for each in every])
+    return [each for each in every if each.id not in rejected]
+
+
+def _ready(
+    connection: Connection, project_id: str | None, *, now: int, thresholds: Thresholds
+) -> list[tuple[Insight, str]]:
+    """Return what lacks only what a person can give, and why, the most believed first."""
+    some = insight_lists.listed(
+        connection,
+        InsightFilter(
+            statuses=frozenset({InsightStatus.ACTIVE}),
+            project_id=project_id,
+            least=thresholds.confidence,
+            limit=CONSIDERED,
+        ),
+    )
+    standings = insight_evidence.load_merits(connection, [each.id for each in some])
+    checked = [
+        (each, promotion.requirements(each, standings[each.id], now=now, thresholds=thresholds))
+        for each in some
+    ]
+    return [(each, _missing(checks)) for each, checks in checked if promotion.awaits_person(checks)]
+
+
+def _asked(found: Insight, checks: Sequence[Requirement]) -> tuple[str | None, str | None]:
+    """Return what a person is asked about a text, and why; None where there is nothing."""
+    if found.status is InsightStatus.PENDING_REVIEW:
+        return USE, found.review
+    return (PROMOTION, _missing(checks)) if promotion.awaits_person(checks) else (None, None)
+
+
+def _missing(checks: Iterable[Requirement]) -> str:
+    """Return what an insight lacks that only a person can give, in words."""
+    missing = {check.need: check for check in checks if not check.met}
+    said = []
+    if Need.PROJECTS in missing:
+        some = missing[Need.PROJECTS]
+        said.append(f"{some.actual} of {some.required} independent projects say it")
+    if Need.NOT_WARY in missing:
+        said.append(str(missing[Need.NOT_WARY].actual))
+    return "; ".join(said)
+
+
+def _taken_back(connection: Connection, insight_id: str) -> str:
+    """Return that a text was taken back, if it was, and how that is lifted."""
+    if reviews.find(connection, SourceKind.INSIGHT, insight_id) is None:
+        return ""
+    return f": it was taken back; lift that with: cortex revoke --undo {insight_id}"
+
+
+def _decisions(connection: Connection) -> dict[str, int]:
+    """Return how many texts were decided about, by what was said; each counts once."""
+    return {
+        str(decision): len(
+            {of_insight(each.insight_id) for each in reviews.listed(connection, decision)}
+            | {each.principle_id for each in reviews.list_approvals(connection, decision)}
+        )
+        for decision in Decision
+    }
+
+
+def _name(said: Review | Approval) -> str:
+    """Return the id of what a person decided about."""
+    return said.insight_id if isinstance(said, Review) else said.principle_id
+
+
+def _review(said: Review | Approval) -> dict[str, Any]:
+    """Return what a person said."""
+    who = {"by": said.decided_by, "way": str(said.way)} if isinstance(said, Approval) else {}
+    return {"decision": str(said.decision), "decided_at": said.at, "note": said.note, **who}
+
+
+#: What is listed where nothing else is asked for: what nobody has decided yet.
+WAITING = "waiting"
+
+
+class ReviewVerbs(Verbs):
+    """Part of the front desk."""
+
+    async def reviews(
+        self,
+        project: str | None = None,
+        limit: int = 20,
+        *,
+        status: str = WAITING,
+        skip: int = 0,
+    ) -> dict[str, Any]:
+        """Return what waits for a person, or what a person has decided.
+
+        First texts that are not used before somebody has looked, then what could become a principle
+        if somebody approves, then principles that are not written into files before. `status` is
+        waiting, approved or rejected. Raises `UnknownProject`, `BadInput`.
+        """
+        registry.page(limit, skip, of="reviews")
+        project_id = await self._project_id(project)
+        now, thresholds = self._parts.clock.now(), self._parts.ruling().promotion
+        if status == WAITING:
+            return await self._parts.records.read(
+                lambda c: listed(
+                    c,
+                    project_id,
+                    now=now,
+                    thresholds=thresholds,
+                    is_free=self._parts.resolution().unapproved,
+                    limit=limit,
+                    skip=skip,
+                )
+            )
+        decision = registry.chosen(Decision, status, what="state of a review") or Decision.APPROVED
+        return await self._parts.records.read(
+            lambda c: decided(c, decision, project_id, limit=limit, skip=skip)
+        )
+
+    async def review(self, insight: str) -> dict[str, Any]:
+        """Return one text whole: what there is to decide, why, and what is said of its origin.
+
+        `insight` is its id; one that begins with `pri_` is a principle's.
+        Raises `NotFound`, and `BadInput` for what means several.
+        """
+        now, thresholds = self._parts.clock.now(), self._parts.ruling().promotion
+
+        def look(connection: Connection) -> dict[str, Any]:
+            if _is_principle(insight):
+                name = find(connection, Named.PRINCIPLE, insight)
+                free = self._parts.resolution().unapproved
+                return principle(connection, name, is_free=free)
+            name = find(connection, Named.INSIGHT, insight)
+            return whole_review(connection, name, now=now, thresholds=thresholds)
+
+        return await self._parts.records.read(look)
+
+    async def approve(self, insight: str, note: str | None = None) -> dict[str, Any]:
+        """Say yes to what is asked about a text, and to nothing else.
+
+        A text that waits to be used is used then, and no principle of it is made for that. Any
+        other becomes a principle whoever else says it, and its words may be written into files of
+        other projects. That stands for confidence, observations, age, a second project and what
+        looks suspicious; never for an open contradiction. It counts as long as some file says the
+        text. The id of a principle (`pri_`) lets it be written. Raises `NotFound`, `BadInput`, and
+        `Refused` for what cannot become a principle.
+        """
+        return await self._decide_review(insight, Decision.APPROVED, note)
+
+    async def reject(self, insight: str, note: str | None = None) -> dict[str, Any]:
+        """Let a text never become a principle; it is used where it stands as before.
+
+        One that waited to be used waits no more and is not used. A principle (`pri_`) is written
+        into no file any more, and taken out of those in which it stands. Raises `NotFound`,
+        `BadInput`, and `Refused` for the text of what is a principle already.
+        """
+        return await self._decide_review(insight, Decision.REJECTED, note)
+
+    async def _decide_review(
+        self, name: str, decision: Decision, note: str | None
+    ) -> dict[str, Any]:
+        """Write a decision down, in place of an earlier one, and have it followed."""
+        note = noted(note)
+        now, thresholds = self._parts.clock.now(), self._parts.ruling().promotion
+        if _is_principle(name):
+            return await self._decide_principle(name, decision, note, now=now)
+
+        def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Event[Payload]]]:
+            whole = find(connection, Named.INSIGHT, name)
+            refusal = refusal_of(connection, whole, decision)
+            if refusal is not None:
+                raise Refused(refusal)
+            if decision is Decision.APPROVED and insight_records.approve(connection, whole, at=now):
+                # It was asked whether it may be used, and not whether it may speak for all.
+                reviews.withdraw(connection, whole)
+            else:
+                reviews.decide(connection, Review(whole, decision, now, note))
+                said = _approval(of_insight(whole), decision, now, note)
+                if decision is Decision.APPROVED:
+                    reviews.decide_approval(connection, said)
+                else:
+                    reviews.end_approvals(connection, [said.principle_id], at=now)
+            insight_records.looked_at(connection, whole, now)
+            done = AccumulationComplete(f"run_{ulid(now)}", None, (whole,))
+            event = self._parts.bus.event(topics.ACCUMULATION_COMPLETE, done, source=SOURCE)
+            found = whole_review(connection, whole, now=now, thresholds=thresholds)
+            return found, [event]
+
+        return await self._change_and_say(work)
+
+    async def _decide_principle(
+        self, name: str, decision: Decision, note: str | None, *, now: int
+    ) -> dict[str, Any]:
+        """Let a principle be written into files, or not any more, and have these written."""
+        event = partial(self._parts.bus.event, source=SOURCE)
+
+        def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Event[Payload]]]:
+            whole = find(connection, Named.PRINCIPLE, name)
+            if reviews.principles(connection, [whole]):
+                message = f"{whole} was taken back; lift that with: cortex revoke --undo {whole}"
+                raise Refused(message)
+            reviews.decide_approval(connection, _approval(whole, decision, now, note))
+            done = OrganisationComplete(f"run_{ulid(now)}", (whole,))
+            said: list[Event[Payload]] = [event(topics.ORGANISATION_COMPLETE, done)]
+            if decision is Decision.REJECTED:
+                stands = resolutions.standing(connection, [whole])
+                for path, agent in sorted({(path, agent) for path, agent, _ in stands}):
+                    again = ResolutionRequested(path, agent, refresh=True)
+                    said.append(event(topics.RESOLUTION_REQUESTED, again))
+            free = self._parts.resolution().unapproved
+            return principle(connection, whole, is_free=free), said
+
+        return await self._change_and_say(work)
+
+
+def _is_principle(name: str) -> bool:
+    """Tell whether an id is a principle's."""
+    return name.strip().lower().startswith(Named.PRINCIPLE)
+
+
+def _approval(principle_id: str, decision: Decision, at: int, note: str | None) -> Approval:
+    """Return what a person said about a principle in the review."""
+    return Approval(principle_id, decision, at, OWNER.by, Way.REVIEW, note)

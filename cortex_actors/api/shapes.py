@@ -1,0 +1,258 @@
+"""What the front desk looks up about insights, in the shape that clients get it.
+
+What the front desk looks up about principles, in the shape that clients get it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from cortex_actors.domain.insight import PrincipleSort
+from cortex_actors.rules import decay as rules
+from cortex_actors.storage import (
+    insight_lists,
+    principle_decay,
+    principle_lists,
+    principles,
+    reviews,
+)
+from cortex_actors.storage import insights as insight_rows
+from cortex_actors.storage import insights as merging
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from cortex_actors.domain.insight import Insight, InsightSource
+    from cortex_actors.domain.principle import Link, Principle
+    from cortex_actors.storage.insight_lists import InsightFilter
+    from cortex_actors.storage.ledger.actor import Connection
+    from cortex_actors.storage.principle_decay import Evidence, Scales
+    from cortex_actors.storage.principle_lists import PrincipleFilter
+
+
+def insights(connection: Connection, wanted: InsightFilter) -> dict[str, Any]:
+    """Return one page of insights, with every place that says them, and how many there are.
+
+    Of one that counts for another, `represented_by` is that one.
+    """
+    found = insight_lists.listed(connection, wanted)
+    ids = [each.id for each in found]
+    places, heads = _places(connection, ids), merging.representatives(connection, ids)
+    told = brief_insights(connection, sorted(set(heads.values())))
+    return {
+        "total": insight_lists.count(connection, wanted),
+        "insights": [
+            {
+                **insight_shape(each, places.get(each.id, ())),
+                "represented_by": told[heads[each.id]] if each.id in heads else None,
+            }
+            for each in found
+        ],
+    }
+
+
+def whole_insight(connection: Connection, insight: Insight) -> dict[str, Any]:
+    """Return an insight, whatever its status, with every place that says it."""
+    return insight_shape(insight, _places(connection, [insight.id]).get(insight.id, ()))
+
+
+def insight_shape(insight: Insight, places: Iterable[InsightSource]) -> dict[str, Any]:
+    """Return an insight as clients get it."""
+    return {
+        "id": insight.id,
+        "content": insight.content,
+        "heading": insight.heading,
+        "granularity": str(insight.granularity),
+        "kind": None if insight.kind is None else str(insight.kind),
+        "category": str(insight.category),
+        "verdict": insight.verdict,
+        "tags": list(insight.tags),
+        "domain": insight.domain,
+        "confidence": insight.confidence,
+        "status": str(insight.status),
+        "review": insight.review,
+        "observations": insight.observation_count,
+        "first_seen": insight.first_seen,
+        "last_seen": insight.last_seen,
+        "projects": list(insight.projects),
+        "sources": [_place(place) for place in places],
+    }
+
+
+def brief_insights(connection: Connection, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return what tells insights apart, by id: what they say, and where that very text stands."""
+    found = insight_lists.by_ids(connection, ids)
+    places = insight_lists.said(connection, ids)
+    return {
+        each.id: {
+            "id": each.id,
+            "content": each.content,
+            "status": str(each.status),
+            "domain": each.domain,
+            "confidence": each.confidence,
+            "projects": list(each.projects),
+            "sources": [_place(place) for place in places.get(each.id, ())],
+        }
+        for each in found.values()
+    }
+
+
+def _places(connection: Connection, ids: Sequence[str]) -> Mapping[str, Sequence[InsightSource]]:
+    """Return every place that each counts for; of what counts for another one, where it stands."""
+    counted = insight_rows.sources(connection, ids)
+    rest = [each for each in ids if not counted.get(each)]
+    return {**counted, **insight_lists.said(connection, rest)}
+
+
+def _place(place: InsightSource) -> dict[str, Any]:
+    """Return where an insight stands; `said` is whose text it is, after a merge another one's."""
+    return {
+        "project": place.project,
+        "path": place.path,
+        "heading": place.heading,
+        "scope": place.scope,
+        "line_start": place.line_start,
+        "line_end": place.line_end,
+        "said": place.said,
+    }
+
+
+#: What is counted about each principle, for the orders that no column has.
+_COUNTED = {
+    PrincipleSort.SEEN: lambda found: found.observed,
+    PrincipleSort.LINKED: lambda found: found.links,
+}
+
+
+def page(
+    connection: Connection, wanted: PrincipleFilter, *, limit: int, skip: int
+) -> dict[str, Any]:
+    """Return one page of principles with what speaks for them, and how many there are.
+
+    `written` are the bullets that were made of them, wherever they were written.
+    """
+    ids = _listed(connection, wanted, limit=limit, skip=skip)
+    return {
+        "total": principle_lists.count(connection, wanted),
+        "by_status": principle_lists.by_status(connection),
+        "principles": shaped(connection, ids),
+        "written": [asdict(each) for each in insight_lists.bullets(connection, ids)],
+    }
+
+
+def shaped(connection: Connection, ids: Sequence[str]) -> list[dict[str, Any]]:
+    """Return principles as clients get them, in that order; those that are gone are left out."""
+    found = principles.by_ids(connection, ids)
+    known, named = (
+        principle_decay.evidence(connection, ids),
+        principle_lists.projects(connection, ids),
+    )
+    made_of = principles.load_derivations(connection, ids)
+    gone = reviews.principles(connection, ids)
+    return [
+        {
+            **principle_shape(found[each], known[each], named),
+            "insights": len(made_of.get(each, ())),
+            "revoked": each in gone,
+        }
+        for each in ids
+        if each in found
+    ]
+
+
+def whole_principle(
+    connection: Connection, principle_id: str, *, now: int, scales: Scales
+) -> dict[str, Any]:
+    """Return a principle with all that it is made of, ranked by and linked with."""
+    today = principle_decay.today(connection, now)
+    found = principles.by_ids(connection, [principle_id])[principle_id]
+    known = principle_decay.evidence(connection, [principle_id])[principle_id]
+    made_of = principles.load_derivations(connection, [principle_id]).get(principle_id, [])
+    told = brief_insights(connection, [each.insight_id for each in made_of])
+    linked = principles.load_links(connection, [principle_id]).get(principle_id, [])
+    others = principles.by_ids(connection, [each.other(principle_id) for each in linked])
+    return {
+        **principle_shape(found, known, principle_lists.projects(connection, [principle_id])),
+        "why": ranked(found, known, now=today, scales=scales),
+        "made_of": [
+            {"weight": each.weight, **told[each.insight_id]}
+            for each in made_of
+            if each.insight_id in told
+        ],
+        "links": [link(each, principle_id, others) for each in linked],
+        "revoked": bool(reviews.principles(connection, [principle_id])),
+        "files": [asdict(each) for each in insight_lists.bullets(connection, [principle_id])],
+    }
+
+
+def ranked(found: Principle, known: Evidence, *, now: int, scales: Scales) -> dict[str, Any]:
+    """Return how a rank comes about now; `stored` is the one that was written.
+
+    They differ where something has changed since. `now` is what `fading.today` gives.
+    """
+    return {
+        "stored": found.rank,
+        "rank": known.rank(now, scales),
+        "parts": [{**asdict(each), "points": each.points} for each in known.parts(now, scales)],
+        "days": rules.days_since(known.seen_at, now),
+        "half_life_days": rules.half_life(known.observed, fading=scales.fading),
+    }
+
+
+def brief_principle(found: Principle) -> dict[str, Any]:
+    """Return what tells principles apart."""
+    return {
+        "id": found.id,
+        "content": found.content,
+        "category": found.category.value,
+        "status": found.status.value,
+        "rank": found.rank,
+    }
+
+
+def principle_shape(
+    found: Principle, known: Evidence, projects: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    """Return a principle, and what speaks for it."""
+    return {
+        **brief_principle(found),
+        "elaboration": found.elaboration,
+        "tags": list(found.tags),
+        "domains": list(found.domains),
+        "confidence": found.confidence,
+        "quality": found.quality,
+        "origin": found.origin.value,
+        "created_at": found.created_at,
+        "observations": known.observed,
+        "last_seen": known.seen_at,
+        "linked": known.links,
+        "projects": list(projects.get(found.id, ())),
+    }
+
+
+def link(found: Link, principle_id: str, others: Mapping[str, Principle]) -> dict[str, Any]:
+    """Return a link as one of its ends sees it; `needed` where the other one depends on it."""
+    other = found.other(principle_id)
+    return {
+        "type": found.type.value,
+        "needed": found.source_id == other,
+        "strength": found.strength,
+        "decided_by": str(found.decided_by),
+        "reason": found.reason,
+        "other": brief_principle(others[other]) if other in others else {"id": other},
+    }
+
+
+def _listed(
+    connection: Connection, wanted: PrincipleFilter, *, limit: int, skip: int
+) -> Sequence[str]:
+    """Return the ids of a page."""
+    count = _COUNTED.get(wanted.sort)
+    if count is None:
+        return principle_lists.listed(connection, wanted, limit=limit, skip=skip)
+    every = principle_lists.listed(connection, wanted)
+    known = principle_decay.evidence(connection, every)
+    # Sorting keeps the order of what is equal, which is that of the ranks.
+    every.sort(key=lambda each: -count(known[each]))
+    return every[skip : skip + limit]

@@ -1,0 +1,427 @@
+"""The verbs about trust: taking a source back with all that came of it, and whom to blame.
+
+What a person takes back: what a word means, and what becomes of everything that came of it.
+
+The transactions are here, in the shape that clients get; who says what afterwards is the verbs'.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cortex_actors import topics
+from cortex_actors.api import history, status
+from cortex_actors.api.registry import SOURCE, Verbs
+from cortex_actors.clock import ulid
+from cortex_actors.domain.event import (
+    AccumulationComplete,
+    FileChanged,
+    Nothing,
+    OrganisationComplete,
+    ResolutionRequested,
+    ScanRequested,
+)
+from cortex_actors.domain.principle import of_insight
+from cortex_actors.domain.project import SourceKind, innermost
+from cortex_actors.errors import BadInput, CortexError, NotFound, UsageError
+from cortex_actors.pipeline import selection
+from cortex_actors.rules.admission import noted
+from cortex_actors.storage import (
+    insight_lists,
+    insights,
+    principles,
+    projects,
+    resolutions,
+    reviews,
+    revoking,
+)
+from cortex_actors.storage.insight_lists import Named, find
+from cortex_actors.storage.revoking import Revoked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
+
+    from cortex_actors.domain.event import Event, Payload
+    from cortex_actors.storage.ledger.actor import Connection
+
+
+#: Texts that an answer shows of those that are gone.
+SHOWN = 20
+
+#: What a run of the audit is called that took something back, or let it count again.
+KIND = "revocation"
+
+#: What ids begin with, and what they are ids of.
+_NAMED = {Named.INSIGHT: SourceKind.INSIGHT, Named.PRINCIPLE: SourceKind.PRINCIPLE}
+
+_PROJECT = "prj_"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a person means; `name` is what it is called where people read it."""
+
+    kind: SourceKind
+    key: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What taking something back did.
+
+    Attributes:
+        begun: the sources that count no more since; none where all were taken back before.
+        did: what that did to what was learned.
+        files: (file, agent) in which something stands that must go.
+
+    """
+
+    begun: tuple[Source, ...]
+    did: Revoked
+    files: tuple[tuple[str, str], ...]
+
+
+def source_of(connection: Connection, word: str, place: str | None) -> Source:
+    """Return what a word means: a project, a file or folder, an insight, a principle.
+
+    `place` is the real path, where the word is a path. Projects that are followed no longer count,
+    too: what they said is known. Raises `NotFound`, and `BadInput` for what means several.
+    """
+    for prefix, kind in _NAMED.items():
+        if word.lower().startswith(prefix):
+            key = find(connection, prefix, word)
+            return Source(kind, key, key)
+    every = projects.ever(connection)
+    if place is not None:
+        whole = next((each for each in every if each.root == place), None)
+        if whole is not None:
+            return Source(SourceKind.PROJECT, whole.id, whole.name)
+        if innermost(every, place) is not None or revoking.is_known(connection, place):
+            return Source(SourceKind.PATH, place, place)
+        message = f"nothing was learned from {place}, and it lies in no project: cortex projects"
+        raise NotFound(message)
+    meant = [each for each in every if word in (each.id, each.name)]
+    if len(meant) == 1:
+        return Source(SourceKind.PROJECT, meant[0].id, meant[0].name)
+    if meant:
+        named = ", ".join(f"{each.id} ({each.root})" for each in meant)
+        raise BadInput(f"{word} means several projects: {named}; give the path or the id of one")
+    message = (
+        f"there is no source {word!r}; give a project's name or folder, a file's path, or the id of"
+        " an insight or a principle: cortex projects, cortex insights, cortex principles"
+    )
+    raise NotFound(message)
+
+
+def take(
+    connection: Connection,
+    wanted: Source,
+    *,
+    at: int,
+    least: int,
+    note: str | None,
+    same: bool,
+    sections: Container[str],
+) -> Effect:
+    """Take a source back, and with `same` the texts that say the same as an insight.
+
+    `sections` are the files that have a section of ours now: no other is written.
+    """
+    some = [wanted]
+    if same and wanted.kind is SourceKind.INSIGHT:
+        others = insights.followers(connection, [wanted.key])
+        some += [Source(SourceKind.INSIGHT, each, each) for each in sorted(others)]
+    begun: list[Source] = []
+    did = Revoked()
+    for each in some:
+        if reviews.begin(connection, each.kind, each.key, at=at, note=note):
+            begun.append(each)
+            did += revoking.revoke(connection, each.kind, each.key, at=at, least=least)
+    lost = {name for name, _ in did.principles}
+    lost |= {each.key for each in begun if each.kind is SourceKind.PRINCIPLE}
+    gone = did.gone | {each.key for each in begun if each.kind is SourceKind.INSIGHT}
+    reviews.end_approvals(connection, lost | {of_insight(each) for each in gone}, at=at)
+    return Effect(tuple(begun), did, _files(connection, lost, sections))
+
+
+def told(connection: Connection, wanted: Source, effect: Effect) -> dict[str, Any]:
+    """Return what was taken back as clients get it; the texts that are gone are shown in part."""
+    did = effect.did
+    said = {
+        each.id: each for each in insight_lists.by_ids(connection, did.gone | did.freed).values()
+    }
+    return {
+        "kind": str(wanted.kind),
+        "key": wanted.key,
+        "name": wanted.name,
+        "revoked": [each.key for each in effect.begun],
+        "places": did.places,
+        "gone": len(did.gone),
+        "texts": [{"id": each, "content": said[each].content} for each in sorted(did.gone)[:SHOWN]],
+        "freed": [{"id": each, "content": said[each].content} for each in sorted(did.freed)],
+        "principles": [{"id": name, "content": text} for name, text in did.principles],
+        "weaker": sorted(did.shaken),
+        "files": [{"path": path, "agent": agent} for path, agent in effect.files],
+        "checkouts": _checkouts(connection, wanted),
+    }
+
+
+def listed(connection: Connection, sections: Container[str]) -> dict[str, Any]:
+    """Return everything that is taken back, newest first, and what of it stands in files still."""
+    names = projects.names(connection)
+    keys = [each.key for each in reviews.standing(connection)]
+    texts = {each.id: each.content for each in insight_lists.by_ids(connection, keys).values()}
+    texts |= {each.id: each.content for each in principles.by_ids(connection, keys).values()}
+    return {
+        "revoked": [
+            {
+                "kind": str(each.kind),
+                "key": each.key,
+                "name": names.get(each.key, each.key),
+                "content": texts.get(each.key),
+                "note": each.note,
+                "at": each.at,
+            }
+            for each in reviews.standing(connection)
+        ],
+        "left_over": [
+            {
+                "path": path,
+                "agent": agent,
+                "bullet": text,
+                "reason": _reason(connection, path, agent),
+            }
+            for path, agent, text in revoking.left_over(connection)
+            if path in sections
+        ],
+    }
+
+
+def record(
+    connection: Connection, run_id: str, wanted: Source, *, at: int, counts: dict[str, int]
+) -> None:
+    """Write into the audit what a person took back, or lets count again."""
+    projects.record(
+        connection,
+        projects.Run(
+            id=run_id,
+            kind=KIND,
+            started_at=at,
+            finished_at=at,
+            project_id=wanted.key if wanted.kind is SourceKind.PROJECT else None,
+            path=wanted.key if wanted.kind is SourceKind.PATH else None,
+            counts={name: count for name, count in counts.items() if count},
+        ),
+    )
+
+
+def _files(
+    connection: Connection, lost: Collection[str], sections: Container[str]
+) -> tuple[tuple[str, str], ...]:
+    """Return the files and agents for which principles stand somewhere."""
+    rows: Iterable[tuple[str, str, Any]] = resolutions.standing(connection, lost)
+    return tuple(sorted({(path, agent) for path, agent, _ in rows if path in sections}))
+
+
+def _checkouts(connection: Connection, wanted: Source) -> list[str]:
+    """Return the roots of other projects that are checkouts of the same repository."""
+    if wanted.kind is not SourceKind.PROJECT:
+        return []
+    every = projects.ever(connection)
+    origins = projects.located(connection, [each.id for each in every])
+    mine = origins.get(wanted.key)
+    return [
+        each.root
+        for each in every
+        if mine is not None and each.id != wanted.key and origins.get(each.id) == mine
+    ]
+
+
+def _reason(connection: Connection, path: str, agent: str) -> str | None:
+    """Return why a file was not written; None where it was, or is about to be."""
+    found = resolutions.find(connection, path, agent)
+    return None if found is None else found.reason
+
+
+#: Ids that one event names: its payload has a limit.
+NAMED = 1_500
+
+
+class TrustVerbs(Verbs):
+    """Part of the front desk."""
+
+    async def revoke(
+        self,
+        source: str,
+        note: str | None = None,
+        *,
+        same: bool = False,
+        dry_run: bool = False,
+    ) -> dict[str, Any]:
+        """Take a source back with everything that came of it; return what that was.
+
+        `source` is a project's name, id or folder, a file's or folder's absolute path, or the id of
+        an insight or a principle; `same` takes the texts along that say the same as an insight.
+        What it said is not taken in again, and every file in which something of it stands now is
+        written anew, whatever its project opted for. A dry run changes nothing. Raises `NotFound`,
+        `BadInput`.
+        """
+        note = noted(note)
+        place, at = await self._place(source), self._parts.clock.now()
+        run_id, least = f"run_{ulid(at)}", self._parts.ruling().promotion.projects
+        there = await self._sections()
+
+        def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Event[Payload]]]:
+            wanted = source_of(connection, source, place)
+            effect = take(
+                connection, wanted, at=at, least=least, note=note, same=same, sections=there
+            )
+            answer = told(connection, wanted, effect)
+            if dry_run:
+                raise _OnlyLooked(answer)
+            if not effect.begun:
+                return answer, ()
+            record(connection, run_id, wanted, at=at, counts=_counts(effect))
+            return answer, list(self._said(run_id, effect))
+
+        try:
+            return {**await self._change_and_say(work), "dry_run": False}
+        except _OnlyLooked as looked:
+            return {**looked.answer, "dry_run": True}
+
+    async def lift(self, source: str) -> dict[str, Any]:
+        """Let a source count again that was taken back; what it says is read at once.
+
+        What was known of it is found as it was; principles are earned anew. Raises `NotFound` for
+        what was not taken back, and as `revoke` does.
+        """
+        place, at = await self._place(source), self._parts.clock.now()
+        run_id = f"run_{ulid(at)}"
+
+        def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Event[Payload]]]:
+            wanted = source_of(connection, source, place)
+            found = reviews.find(connection, wanted.kind, wanted.key)
+            if found is None:
+                message = f"{wanted.name} was not taken back; what was is listed by: cortex revoke"
+                raise NotFound(message)
+            reviews.end(connection, wanted.kind, wanted.key, at=at)
+            reviews.restore(connection, ended_at=found.at)
+            record(connection, run_id, wanted, at=at, counts={"lifted": 1})
+            said = list(self._read_again(connection, run_id, wanted))
+            answer = {"kind": str(wanted.kind), "key": wanted.key, "name": wanted.name}
+            return {**answer, "read_again": bool(said)}, said
+
+        return await self._change_and_say(work)
+
+    async def revoked(self) -> dict[str, Any]:
+        """Return everything that is taken back, newest first.
+
+        `left_over` are bullets that stand in files though they are no principle any more, with the
+        reason where a file could not be written.
+        """
+        there = await self._sections()
+        return await self._parts.records.read(lambda c: listed(c, there))
+
+    async def blame(
+        self, path: str | None = None, line: int | None = None, text: str | None = None
+    ) -> dict[str, Any]:
+        """Return where a line of a file, or a text, comes from, and where it was written to.
+
+        A line of our section is a principle's, any other a person's. Raises `UnknownProject` for a
+        file in no project, `NotFound` where nothing is known, `BadInput`.
+        """
+        if (path is None) == (text is None) or (path is None) != (line is None):
+            raise UsageError("say either a path and a line, or a text")
+        if path is None or line is None:
+            there = await self._sections()
+            return await self._as_it_is(lambda c: history.of_text(c, text or "", there))
+        place = await self._place(path) or path
+        project = await self._project(place)
+        seen = await history.look(place, line, project=project)
+        return await self._as_it_is(lambda c: history.of_line(c, seen))
+
+    async def _sections(self) -> Container[str]:
+        """Return the files that have a section of ours now."""
+        written = await self._parts.records.read(resolutions.paths)
+        return await asyncio.to_thread(selection.sections, written)
+
+    async def _as_it_is(self, look: Callable[[Connection], dict[str, Any]]) -> dict[str, Any]:
+        """Return where something comes from, with those files alone in which it stands now."""
+        found = await self._parts.records.read(look)
+        return {**found, "matches": [await history.as_it_is(each) for each in found["matches"]]}
+
+    async def _place(self, word: str) -> str | None:
+        """Return the one name of a file or folder; None for a word that is no path."""
+        if not word.startswith("/"):
+            return None
+        return await asyncio.to_thread(status.place, word)
+
+    def _said(self, run_id: str, effect: Effect) -> Iterator[Event[Payload]]:
+        """Yield what is said of a source that was taken back."""
+        for some in _parts(sorted(effect.did.changed)):
+            complete = AccumulationComplete(run_id, None, some)
+            yield self._event(topics.ACCUMULATION_COMPLETE, complete)
+        if effect.did.changed:
+            yield self._event(topics.ORGANISATION_REQUESTED, Nothing())
+        lost = {name for name, _ in effect.did.principles} | {
+            each.key for each in effect.begun if each.kind is SourceKind.PRINCIPLE
+        }
+        for some in _parts(sorted(lost)):
+            yield self._event(topics.ORGANISATION_COMPLETE, OrganisationComplete(run_id, some))
+        for path, agent in effect.files:
+            again = ResolutionRequested(path, agent, refresh=True)
+            yield self._event(topics.RESOLUTION_REQUESTED, again)
+
+    def _read_again(
+        self, connection: Connection, run_id: str, wanted: Source
+    ) -> Iterator[Event[Payload]]:
+        """Yield what has a source read that counts again."""
+        followed = projects.followed(connection)
+        if wanted.kind is SourceKind.PRINCIPLE:
+            done = OrganisationComplete(run_id, (wanted.key,))
+            yield self._event(topics.ORGANISATION_COMPLETE, done)
+        elif wanted.kind is SourceKind.INSIGHT:
+            for path in revoking.read_again(connection, wanted.key):
+                project = innermost(followed, path)
+                if project is not None:
+                    yield self._event(topics.FILE_CHANGED, FileChanged(project.id, path))
+        elif wanted.kind is SourceKind.PROJECT:
+            if wanted.key in {each.id for each in followed}:
+                yield self._event(topics.SCAN_REQUESTED, ScanRequested(wanted.key))
+        else:
+            inside = {each.id for each in followed if each.root.startswith(f"{wanted.key}/")}
+            around = innermost(followed, wanted.key)
+            for project_id in sorted(inside | ({around.id} if around is not None else set())):
+                yield self._event(topics.SCAN_REQUESTED, ScanRequested(project_id))
+
+    def _event(self, topic: str, payload: Payload) -> Event[Payload]:
+        """Return an event of ours."""
+        return self._parts.bus.event(topic, payload, source=SOURCE)
+
+
+class _OnlyLooked(CortexError):
+    """Nothing was to be changed: raised so that the transaction leaves nothing behind."""
+
+    def __init__(self, answer: dict[str, Any]) -> None:
+        """Remember what would have been the answer."""
+        super().__init__("only looked at what would be taken back")
+        self.answer = answer
+
+
+def _counts(effect: Effect) -> dict[str, int]:
+    """Return the numbers of the audit."""
+    return {
+        "places": effect.did.places,
+        "insights": len(effect.did.gone),
+        "principles": len(effect.did.principles),
+        "files": len(effect.files),
+    }
+
+
+def _parts(ids: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the ids in parts that one event can name."""
+    for start in range(0, len(ids), NAMED):
+        yield tuple(ids[start : start + NAMED])

@@ -1,0 +1,576 @@
+"""The verbs of the village: posts, threads, and what agents say alike.
+
+What one may not read is not there: not in a thread, not among the answers to a post, not in what is
+said to converge.
+
+What the verbs of the village show: posts, threads, and what agents say alike.
+
+The verbs about forward crumbs: what a session leaves for the next one of its agent.
+
+An agent reads and leaves its own; the owner leaves them for any agent, and reads them all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from cortex_actors.api import registry
+from cortex_actors.api.registry import Verbs
+from cortex_actors.clock import SECOND
+from cortex_actors.domain.agent import OWNER, Caller, agent_id
+from cortex_actors.domain.memory import Realm
+from cortex_actors.errors import BadInput, NotFound
+from cortex_actors.rules import admission
+from cortex_actors.rules import convergence as agreeing
+from cortex_actors.rules.admission import Given
+from cortex_actors.storage import agent_records, memory_records, village
+from cortex_actors.storage import agent_records as kept
+from cortex_actors.storage.agent_records import Tally, Wanted
+from cortex_actors.text.summary import render
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Mapping, Sequence
+
+    from cortex_actors.domain.memory import Crumb, Memory
+    from cortex_actors.memory.village import Answer
+    from cortex_actors.rules.convergence import Apart, Group
+    from cortex_actors.storage.ledger.actor import Connection
+    from cortex_actors.storage.village import Post, Thread, Told
+
+
+#: Decimals of a cosine in an answer.
+_DECIMALS = 4
+
+
+def list_messages(
+    connection: Connection, posts: Sequence[Memory], reader: str | None
+) -> list[dict[str, Any]]:
+    """Return posts in JSON's words, with what they answer and who answers them."""
+    ids = [each.id for each in posts]
+    names = agent_records.displays(connection, [each.agent_id for each in posts])
+    answers = village.answers(connection, ids, reader=reader)
+    named = [replied for each in posts for replied in each.replies_to]
+    known = memory_records.readers_part(connection, named, reader)
+    return [
+        {
+            "id": each.id,
+            "agent": each.agent_id,
+            "agent_display": names.get(each.agent_id, each.agent_id),
+            "realm": str(each.realm),
+            "type": str(each.type),
+            "content": each.text,
+            "responding_to": [replied for replied in each.replies_to if replied in known],
+            "answered_by": list(answers.get(each.id, ())),
+            "related_agents": list(each.related),
+            "tags": list(each.tags),
+            "layer": str(each.layer),
+            "created_at": each.created_at,
+        }
+        for each in posts
+    ]
+
+
+def converged(query: str, answer: Answer, threshold: float) -> dict[str, Any]:
+    """Return what a question found, in the document's keys and some more."""
+    groups = answer.found.groups
+    first = groups[0] if groups else None
+    named = list(first.agents) if first else []
+    return {
+        "query": query,
+        "has_convergence": first is not None,
+        "type": str(first.kind) if first else agreeing.NONE,
+        "converging_agents": named,
+        "agent_count": len(named),
+        "total_messages": len(first.voices) if first else 0,
+        "threshold": threshold,
+        "by_agent": _by_agent(first, answer.posts) if first else {},
+        "groups": [_group(each, answer.posts) for each in groups],
+        "apart": [_apart(each) for each in answer.found.apart],
+        "compared": len(answer.posts),
+    }
+
+
+def thread(each: Thread) -> dict[str, Any]:
+    """Return a thread in JSON's words."""
+    return {
+        "thread": each.id,
+        "posts": each.posts,
+        "agents": list(each.agents),
+        "first_at": each.first_at,
+        "last_at": each.last_at,
+    }
+
+
+def told(each: Told) -> dict[str, Any]:
+    """Return a group that was told of."""
+    return {
+        "type": str(each.kind),
+        "memory_ids": list(each.memory_ids),
+        "likeness": round(each.likeness, _DECIMALS),
+        "found_at": each.found_at,
+    }
+
+
+def _by_agent(group: Group, posts: Mapping[str, Post]) -> dict[str, list[dict[str, Any]]]:
+    """Return how the messages of each agent begin."""
+    found: dict[str, list[dict[str, Any]]] = {agent: [] for agent in group.agents}
+    for voice in group.voices:
+        post = posts[voice.id]
+        shown = {
+            "id": voice.id,
+            "preview": agreeing.preview(voice.text),
+            "similarity": round(post.cosine, _DECIMALS),
+            "realm": str(post.memory.realm),
+            "thread": post.memory.thread,
+            "created_at": post.memory.created_at,
+        }
+        found[voice.agent].append(shown)
+    return found
+
+
+def _group(group: Group, posts: Mapping[str, Post]) -> dict[str, Any]:
+    """Return one group; `likeness` is the least cosine of any two of its messages."""
+    return {
+        "type": str(group.kind),
+        "agents": list(group.agents),
+        "likeness": round(group.likeness, _DECIMALS),
+        "memory_ids": [each.id for each in group.voices],
+        "by_agent": _by_agent(group, posts),
+    }
+
+
+def _apart(pair: Apart) -> dict[str, Any]:
+    """Return two messages that are alike and say the opposite."""
+    return {
+        "memory_ids": [pair.left.id, pair.right.id],
+        "agents": [pair.left.agent, pair.right.agent],
+        "likeness": round(pair.likeness, _DECIMALS),
+        "reason": pair.reason,
+    }
+
+
+#: Characters a question may have: a page, not a book.
+QUESTION_LIMIT = 4_096
+
+#: Agents that may be asked for, and cosines.
+AGENTS, THRESHOLDS = (2, 10), (0.5, 1.0)
+
+#: Groups that statistics name.
+LATEST = 10
+
+
+class VillagePort(Protocol):
+    """What the front desk needs of the village."""
+
+    def post(
+        self,
+        content: str,
+        *,
+        realm: str = Realm.VILLAGE,
+        agent: str | None = None,
+        type: str = "dialogue",  # noqa: A002 - named by every client
+        responding_to: Sequence[str] = (),
+        thread: str | None = None,
+        related_agents: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        redact: bool = False,
+        caller: Caller = OWNER,
+    ) -> Awaitable[dict[str, Any]]:
+        """Keep a post; return what became of it."""
+
+    def converge(
+        self, query: str, *, reader: str | None, min_agents: int, threshold: float
+    ) -> Awaitable[Answer]:
+        """Return what the posts near a question have in common."""
+
+
+class VillageVerbs(Verbs):
+    """Part of the front desk."""
+
+    async def post(
+        self,
+        content: str,
+        realm: str = Realm.VILLAGE,
+        *,
+        agent: str | None = None,
+        type: str = "dialogue",  # noqa: A002 - named by every client
+        responding_to: list[str] | None = None,
+        thread: str | None = None,
+        related_agents: list[str] | None = None,
+        tags: list[str] | None = None,
+        redact: bool = False,
+        caller: Caller = OWNER,
+    ) -> dict[str, Any]:
+        """Say something to the other agents, or on a bridge to some, or to oneself.
+
+        An answer without a thread of its own joins that of what it answers, where the two are in
+        one realm. Raises `BadInput`, `NotFound` for what it answers, `Refused` for a secret
+        (`redact` takes them out), `NotYours`.
+        """
+        return await self._parts.village.post(
+            content,
+            realm=realm,
+            agent=agent,
+            type=type,
+            responding_to=responding_to or (),
+            thread=thread,
+            related_agents=related_agents or (),
+            tags=tags or (),
+            redact=redact,
+            caller=caller,
+        )
+
+    async def thread(
+        self,
+        thread: str,
+        limit: int = 200,
+        *,
+        as_agent: str | None = None,
+        caller: Caller = OWNER,
+    ) -> dict[str, Any]:
+        """Return the newest posts of a thread, oldest first, and who answered which.
+
+        Raises `NotFound` where there is no post that one may read, `BadInput`, `NotYours`.
+        """
+        reader, name = caller.reader(as_agent), registry.thread_of(thread)
+        registry.page(limit, 0, of="posts")
+
+        def read(connection: Connection) -> tuple[list[dict[str, Any]], int]:
+            posts, total = village.posts(connection, name, reader=reader, limit=limit)
+            return list_messages(connection, posts, reader), total
+
+        messages, total = await self._parts.records.read(read)
+        if not messages:
+            message = (
+                f"no thread of the village or a bridge is called {name!r}; list them with: cortex "
+                "threads (what is private in it: cortex memory list --thread)"
+            )
+            raise NotFound(message)
+        return {
+            "thread": name,
+            "total": total,
+            "agents": sorted({each["agent"] for each in messages}),
+            "messages": messages,
+        }
+
+    async def threads(
+        self,
+        limit: int = 50,
+        skip: int = 0,
+        *,
+        as_agent: str | None = None,
+        caller: Caller = OWNER,
+    ) -> dict[str, Any]:
+        """Return the threads, the one that was spoken in last first. Raises `BadInput`."""
+        reader = caller.reader(as_agent)
+        registry.page(limit, skip, of="threads")
+        found, total = await self._parts.records.read(
+            lambda c: village.list_threads(c, reader, limit=limit, skip=skip)
+        )
+        return {"total": total, "threads": [thread(each) for each in found]}
+
+    async def convergence(
+        self,
+        query: str,
+        min_agents: int = 2,
+        threshold: float | None = None,
+        *,
+        as_agent: str | None = None,
+        caller: Caller = OWNER,
+    ) -> dict[str, Any]:
+        """Return which of the posts near a question say alike, by different agents.
+
+        Posts are compared with one another; two that say the opposite are under `apart`, however
+        alike. `converging_agents`, `type` and `by_agent` are of the group of most agents, `groups`
+        has them all. Nothing counts as read. Raises `BadInput`, `EmbedderDown`, `NotYours`.
+        """
+        reader = caller.reader(as_agent)
+        least = self._parts.memory().convergence if threshold is None else threshold
+        _admit(query, min_agents, least)
+        answer = await self._parts.village.converge(
+            query, reader=reader, min_agents=min_agents, threshold=least
+        )
+        return converged(query, answer, least)
+
+    async def village_stats(
+        self, *, as_agent: str | None = None, caller: Caller = OWNER
+    ) -> dict[str, Any]:
+        """Return how much was said, by realm, agent and type, and what was found to agree."""
+        reader = caller.reader(as_agent)
+
+        def read(connection: Connection) -> dict[str, Any]:
+            spoken = village.spoken(connection, reader)
+            _, named = village.list_threads(connection, reader, limit=1)
+            latest = village.listed(connection, reader, limit=LATEST)
+            return {
+                "total": sum(spoken.realms.values()),
+                "by_realm": spoken.realms,
+                "by_agent": spoken.agents,
+                "by_type": spoken.types,
+                "threads": named,
+                "convergences": village.counts(connection, reader),
+                "latest": [told(each) for each in latest],
+                # How many wait is not for whoever may read only some of them.
+                **({"waiting": village.count_waiting(connection)} if reader is None else {}),
+            }
+
+        return await self._parts.records.read(read)
+
+
+def _admit(query: str, min_agents: object, threshold: object) -> None:
+    """Raise `BadInput` for a question that cannot be asked."""
+    if not query.strip() or len(query) > QUESTION_LIMIT:
+        message = (
+            "cannot look for a convergence: say what it is to be about, in 1 to "
+            f"{QUESTION_LIMIT:,} characters"
+        )
+        raise BadInput(message)
+    for name, value, (least, most), kinds in (
+        ("min_agents", min_agents, AGENTS, (int,)),
+        ("threshold", threshold, THRESHOLDS, (int, float)),
+    ):
+        if type(value) not in kinds or not least <= value <= most:  # type: ignore[operator]
+            message = f"{name} must be a number from {least} to {most}, not {value!r}"
+            raise BadInput(message)
+
+
+#: Hours that are looked back for, unless asked otherwise: a week; and at most: a hundred years.
+LOOKBACK, FARTHEST = 168, 876_000
+
+#: Microseconds of an hour.
+_HOUR = 3_600 * SECOND
+
+#: Kinds of references that an answer always has.
+_KINDS = ("message_ids", "thread_ids")
+
+
+class TrailPort(Protocol):
+    """What the front desk needs of the trail."""
+
+    def leave(self, given: Given, *, agent: str, by: str) -> Awaitable[Crumb]:
+        """Keep a crumb and return it."""
+
+    def take(
+        self, text: str, *, agent: str | None, by: str, redact: bool = False
+    ) -> Awaitable[tuple[Crumb, bool]]:
+        """Keep a crumb that was left elsewhere, once; return it, and whether it is new."""
+
+
+class CrumbVerbs(Verbs):
+    """Part of the front desk."""
+
+    async def leave_crumb(
+        self,
+        session_summary: str,
+        key_discoveries: list[str] | None = None,
+        *,
+        emotional_state: dict[str, Any] | None = None,
+        unfinished_business: list[str] | None = None,
+        references: dict[str, Any] | None = None,
+        if_disoriented: list[str] | None = None,
+        priority: str = "MEDIUM",
+        crumb_type: str | None = None,
+        session_id: str | None = None,
+        agent: str | None = None,
+        redact: bool = False,
+        caller: Caller = OWNER,
+    ) -> dict[str, Any]:
+        """Leave a crumb for an agent's next session; return it, with its text.
+
+        Without a type it is a task where something is unfinished, else for orientation. Raises
+        `BadInput`, `Refused` for a secret (`redact` takes them out), `NotYours`.
+        """
+        given = Given(
+            summary=session_summary,
+            discoveries=key_discoveries,
+            emotional_state=emotional_state,
+            unfinished=unfinished_business,
+            references=references,
+            if_disoriented=if_disoriented,
+            priority=priority,
+            type=crumb_type,
+            session_id=session_id,
+            redact=redact,
+        )
+        acting = caller.acting(agent, self._default_agent())
+        left = await self._parts.trail.leave(given, agent=acting, by=caller.by)
+        return _told(left)
+
+    async def import_crumb(
+        self,
+        text: str,
+        agent: str | None = None,
+        *,
+        redact: bool = False,
+        caller: Caller = OWNER,
+    ) -> dict[str, Any]:
+        """Take in a crumb as another system rendered it, once; return it.
+
+        `state` says whether it is new (`saved`) or known (`existing`). It is of the agent that its
+        text names, unless one is given. Raises as `leave_crumb` does.
+        """
+        given = agent if caller.is_owner else caller.acting(agent, "")
+        name = None if given is None else agent_id(given)
+        left, is_new = await self._parts.trail.take(text, agent=name, by=caller.by, redact=redact)
+        known = {} if is_new else {"message": f"Forward crumb known already: {left.id}"}
+        return {**_told(left), "state": "saved" if is_new else "existing", **known}
+
+    async def crumbs(
+        self,
+        agent: str | None = None,
+        lookback_hours: float = LOOKBACK,
+        priority: str | None = None,
+        type: str | None = None,  # noqa: A002 - named by every client
+        limit: int = 10,
+        *,
+        as_agent: str | None = None,
+        caller: Caller = OWNER,
+    ) -> dict[str, Any]:
+        """Return the crumbs of the last hours, newest first, and what they add up to.
+
+        `agent` is whose: without one, everybody's whose crumbs one may read. `summary` counts all
+        there are in that time, `crumbs` shows `limit` of them. Raises `BadInput`, `NotYours`.
+        """
+        wanted = self._wanted(caller, agent, as_agent, hours=lookback_hours)
+        wanted = _narrowed(wanted, priority, type)
+        registry.page(limit, 0, of="crumbs")
+
+        def read(connection: Connection) -> tuple[list[Crumb], Tally]:
+            return kept.list_crumbs(connection, wanted, limit=limit), kept.tally(connection, wanted)
+
+        found, tally = await self._parts.records.read(read)
+        tasks = (task for each in found for task in each.unfinished)
+        return {
+            "crumbs": [_shown(each) for each in found],
+            "most_recent": _shown(found[0]) if found else None,
+            "unfinished_tasks": list(dict.fromkeys(tasks)),
+            "key_references": _references(found),
+            "summary": {
+                "total_found": tally.total,
+                "by_priority": tally.by_priority,
+                "by_type": tally.by_type,
+            },
+        }
+
+    async def latest_crumb(
+        self, agent: str | None = None, *, as_agent: str | None = None, caller: Caller = OWNER
+    ) -> dict[str, Any]:
+        """Return the crumb that an agent left last, however long ago; None when there is none.
+
+        Without one it is that of whom is spoken for, as in `leave_crumb`: no session follows what
+        another agent left for its own. Raises `BadInput`, `NotYours`.
+        """
+        whose = as_agent if agent is None else agent
+        whose = caller.acting(None, self._default_agent()) if whose is None else whose
+        wanted = self._wanted(caller, whose, as_agent)
+        found = await self._parts.records.read(lambda c: kept.list_crumbs(c, wanted, limit=1))
+        return {"crumb": _shown(found[0]) if found else None}
+
+    async def unfinished(
+        self,
+        agent: str | None = None,
+        lookback_hours: float = LOOKBACK,
+        limit: int = 50,
+        *,
+        as_agent: str | None = None,
+        caller: Caller = OWNER,
+    ) -> dict[str, Any]:
+        """Return what sessions left to do, the newest first, each once; `limit` crumbs are read.
+
+        Raises `BadInput`, `NotYours`.
+        """
+        wanted = self._wanted(caller, agent, as_agent, hours=lookback_hours, unfinished=True)
+        registry.page(limit, 0, of="crumbs")
+        found = await self._parts.records.read(lambda c: kept.list_crumbs(c, wanted, limit=limit))
+        tasks: dict[tuple[str, str], dict[str, Any]] = {}
+        for crumb in found:
+            for task in crumb.unfinished:
+                tasks.setdefault((crumb.agent_id, task), _task(crumb, task))
+        return {"tasks": list(tasks.values()), "total": len(tasks)}
+
+    def _default_agent(self) -> str:
+        """Return who acts where nobody is named."""
+        return self._parts.memory().agent
+
+    def _wanted(
+        self,
+        caller: Caller,
+        agent: str | None,
+        as_agent: str | None,
+        *,
+        hours: float | None = None,
+        unfinished: bool = False,
+    ) -> Wanted:
+        """Return which crumbs are meant; raises `BadInput`, `NotYours`."""
+        return Wanted(
+            reader=caller.reader(as_agent),
+            agent=None if agent is None else agent_id(agent),
+            since=None if hours is None else self._parts.clock.now() - int(_span(hours) * _HOUR),
+            unfinished=unfinished,
+        )
+
+
+def _span(hours: object) -> float:
+    """Return the hours that are looked back for; raises `BadInput`."""
+    if isinstance(hours, int | float) and not isinstance(hours, bool) and 0 < hours <= FARTHEST:
+        return float(hours)
+    message = f"cannot look back {hours!r} hours: give a number above 0, {FARTHEST:,} at most"
+    raise BadInput(message)
+
+
+def _narrowed(wanted: Wanted, priority: str | None, kind: str | None) -> Wanted:
+    """Return what is meant, of that priority and type."""
+    return Wanted(
+        reader=wanted.reader,
+        agent=wanted.agent,
+        since=wanted.since,
+        priority=admission.priority_of(priority),
+        type=admission.type_of(kind),
+    )
+
+
+def _told(crumb: Crumb) -> dict[str, Any]:
+    """Return a crumb that was just left."""
+    return {**_shown(crumb), "message": f"Forward crumb left: {crumb.session_id}"}
+
+
+def _shown(crumb: Crumb) -> dict[str, Any]:
+    """Return a crumb in JSON's words."""
+    return {
+        "id": crumb.id,
+        "agent": crumb.agent_id,
+        "session_id": crumb.session_id,
+        "type": str(crumb.type),
+        "priority": str(crumb.priority),
+        "session_summary": crumb.summary,
+        "key_discoveries": list(crumb.discoveries),
+        "emotional_state": dict(crumb.emotional_state),
+        "unfinished_business": list(crumb.unfinished),
+        "has_unfinished": crumb.has_unfinished,
+        "references": {kind: list(some) for kind, some in crumb.references.items()},
+        "if_disoriented": list(crumb.if_disoriented),
+        "left_at": crumb.left_at,
+        "saved_by": crumb.saved_by,
+        "text": render(crumb),
+    }
+
+
+def _task(crumb: Crumb, task: str) -> dict[str, Any]:
+    """Return something left to do, and by which crumb."""
+    return {
+        "task": task,
+        "agent": crumb.agent_id,
+        "crumb": crumb.id,
+        "session_id": crumb.session_id,
+        "priority": str(crumb.priority),
+        "left_at": crumb.left_at,
+    }
+
+
+def _references(found: Sequence[Crumb]) -> dict[str, list[str]]:
+    """Return what all crumbs refer to, by kind and each once."""
+    named: dict[str, dict[str, None]] = {kind: {} for kind in _KINDS}
+    for crumb in found:
+        for kind, some in crumb.references.items():
+            named.setdefault(kind, {}).update(dict.fromkeys(some))
+    return {kind: list(some) for kind, some in named.items()}
