@@ -20,7 +20,7 @@ from cortex_actors.embedding.factory import report
 from cortex_actors.embedding.pool import Pool
 from cortex_actors.errors import ActorAway, CortexError, MailboxFull, ModelChanged
 from cortex_actors.federation.federation import Federation
-from cortex_actors.gateways.gateway import Http
+from cortex_actors.gateways.server import Http
 from cortex_actors.pipeline import selection
 from cortex_actors.pipeline.organiser import Organiser
 from cortex_actors.pipeline.relations import Ruling

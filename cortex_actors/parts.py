@@ -17,7 +17,7 @@ from cortex_actors.embedding.pool import Pool
 from cortex_actors.federation.registry import Register
 from cortex_actors.federationparts import FederationBranch
 from cortex_actors.frontdesk import front_desk
-from cortex_actors.gateways.gateway import Http
+from cortex_actors.gateways.server import Http
 from cortex_actors.incumbent import Incumbent
 from cortex_actors.judging.judge import Judge
 from cortex_actors.memoryparts import MemoryBranch

@@ -19,8 +19,8 @@ from asyncio import FIRST_COMPLETED
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from cortex_actors import __version__, topics
-from cortex_actors.control import Control
 from cortex_actors.domain.event import Life
+from cortex_actors.gateways.control import Control
 from cortex_actors.heartbeat import LATE_MS, Heartbeat
 from cortex_actors.process import lock
 from cortex_actors.process.watch import FROZEN, FreezeWatch, Systemd

@@ -5,26 +5,175 @@ has a token that counts, its body is no larger and no deeper than we read, and i
 time. A request that does not pass changes nothing and learns nothing but that.
 
 The body is read here, whole, so that no route waits for one that drips.
+
+Refused: what is answered to a request that is not done, in the shape that clients expect.
+
+Every refusal is `{"detail": ...}`, with the status that says whose turn it is. What failed inside
+is told by its kind alone; the rest of it is in the log.
+
+Premises: what the routes of the gateway are handed, and who asks them.
+
+Bodies: what requests may hold, checked where they come in.
+
+The fields, defaults and bounds are those of the contracts that are served; what else a client sends
+is passed over, as the originals do, so that a newer one can ask an older one.
+
+Wording: texts and times in the form in which they travel.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import re
-from typing import TYPE_CHECKING, Any, Final
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from cortex_actors.errors import BadToken
-from cortex_actors.gateways.premises import CALLER
-from cortex_actors.gateways.refused import FAULT, HEADERS, UNAUTHORIZED, NotAdmitted, answer
+from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, FailFast, Field
+from starlette.requests import Request  # noqa: TC002 - read at run time
+
+from cortex_actors.domain.agent import Caller
+from cortex_actors.errors import (
+    ActorAway,
+    BadInput,
+    BadToken,
+    ConfigurationError,
+    CortexError,
+    DaemonStopping,
+    DeadlineExceeded,
+    HomeUnwritable,
+    LedgerDown,
+    MailboxFull,
+    NotFound,
+    NotYours,
+    Refused,
+    StorageFull,
+    StoreDown,
+)
+from cortex_actors.federation.fan import QUESTION_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from cortex_actors.domain.agent import Caller
-    from cortex_actors.gateways.visits import Visits
+    from cortex_actors.api.cortex import FrontDesk
+    from cortex_actors.clock import Clock
+    from cortex_actors.gateways.server import Visits
     from cortex_actors.process.tokens import Tokens
+
+
+#: Kind of error -> status; the first that fits counts.
+_STATUSES: Final[tuple[tuple[type[CortexError], int], ...]] = (
+    (BadToken, 401),
+    (Refused, 403),
+    (NotFound, 404),
+    (BadInput, 422),
+    (StorageFull, 507),
+    (HomeUnwritable, 507),
+    (MailboxFull, 503),
+    (ActorAway, 503),
+    (LedgerDown, 503),
+    (DaemonStopping, 503),
+    (StoreDown, 502),
+    (DeadlineExceeded, 504),
+    (ConfigurationError, 500),
+)
+
+#: What everybody without a token that counts is told, and no more.
+UNAUTHORIZED: Final = "unauthorized"
+
+#: What everybody is told of a fault of ours.
+FAULT: Final = "the daemon failed inside; its log has more: cortex logs --actor http"
+
+#: Headers of every answer: it is nobody's to keep, and nothing but what it says it is.
+HEADERS: Final = (
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+)
+
+
+class NotAdmitted(Exception):
+    """A request that is not done.
+
+    Attributes:
+        status: what is answered.
+        detail: why, for a person.
+
+    """
+
+    def __init__(self, status: int, detail: str) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+
+
+def status_of(error: CortexError, other: Mapping[type[CortexError], int] | None = None) -> int:
+    """Return the status of an expected failure; `other` are those that a contract has otherwise."""
+    for kind, status in (*(other or {}).items(), *_STATUSES):
+        if isinstance(error, kind):
+            return status
+    return 500
+
+
+@contextmanager
+def contract(statuses: Mapping[type[CortexError], int]) -> Iterator[None]:
+    """Answer expected failures with the statuses that a contract has for them."""
+    try:
+        yield
+    except CortexError as error:
+        raise NotAdmitted(status_of(error, statuses), str(error)) from error
+
+
+async def answer(send: Send, status: int, detail: object) -> None:
+    """Send a refusal."""
+    body = json.dumps({"detail": detail}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    if status == 401:  # noqa: PLR2004 - the one that HTTP has a header for
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+#: Where the admission leaves who asks, for the routes.
+CALLER = "caller"
+
+
+@dataclass(frozen=True, slots=True)
+class Premises:
+    """What every route may use."""
+
+    #: The verbs; no route does anything without one.
+    desk: FrontDesk
+    clock: Clock
+    version: str
+    #: What we call ourselves where a contract asks for a name.
+    service: str = "CortexActors"
+
+    def seconds(self) -> float:
+        """Return the time as other programs have it: seconds since 1970."""
+        return self.clock.now() / 1_000_000
+
+
+def caller_of(request: Request) -> Caller:
+    """Return who asks, as the admission found out; raises `KeyError` where it let nobody in."""
+    found = request.scope["state"][CALLER]
+    assert isinstance(found, Caller)  # noqa: S101 - a fact for mypy
+    return found
+
+
+def only_owner(doing: str) -> Callable[[Request], Awaitable[None]]:
+    """Return what raises `NotYours` for everybody but the owner; `doing` is what is asked for."""
+
+    async def checked(request: Request) -> None:
+        caller = caller_of(request)
+        if not caller.is_owner:
+            message = f"cannot {doing} for {caller.by}: show the owner's token (tokens/owner)"
+            raise NotYours(message)
+
+    return checked
+
 
 #: Seconds that a request may take as a whole; a verb has its own, shorter limits.
 DEADLINE: Final = 120.0
@@ -241,3 +390,162 @@ async def _refuse_other(scope: Scope, send: Send) -> None:
     if scope["type"] == "websocket":
         message: dict[str, Any] = {"type": "websocket.close", "code": _POLICY}
         await send(message)
+
+
+def _valid(text: str) -> str:
+    """Refuse half a character: it is in no text, and could not be answered either."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        message = "it holds half a character, which is no valid text (UTF-8)"
+        raise ValueError(message) from None
+    return text
+
+
+#: Text in valid Unicode.
+Text = Annotated[str, AfterValidator(_valid)]
+
+#: Several texts. Of those that are none the first is told: a body holds a million, and telling each
+#: would take seconds and a hundred megabytes.
+Texts = Annotated[list[Text], FailFast()]
+
+#: Ids that may be left out of an answer; more are never known to whoever asks.
+_KNOWN = 10_000
+
+#: Hits that SerenMemory gives at most, and for whom names no number.
+_CAP, _FEW = 50, 5
+
+
+class Body(BaseModel):
+    """One request's body."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
+
+
+class Tiers(Body):
+    """What of SerenMemory's tiers is searched."""
+
+    n_results: int = Field(_FEW, ge=1, le=_CAP)
+    include_short: bool = True
+    include_near: bool = True
+    include_long: bool = True
+    include_superseded: bool = False
+    include_satellites: bool = False
+
+
+class MemorySearch(Tiers):
+    """`POST /search` of SerenMemory."""
+
+    query: Text
+    with_surroundings: bool = False
+
+
+class TopicSearch(Tiers):
+    """`POST /by_topic` of SerenMemory."""
+
+    topics: Texts
+    exclude_ids: Texts = Field([], max_length=_KNOWN)
+
+
+class FactSearch(Body):
+    """`POST /search` of SerenLoci; no number of hits is too many, and none is none."""
+
+    query: Text
+    project: Text | None = None
+    n_results: int = 10
+    include_fundamentals: bool = True
+    include_superseded: bool = False
+
+
+class Recalled(Body):
+    """`POST /recall` of another Cortex."""
+
+    query: Text
+    limit: int = Field(10, ge=1, le=200)
+
+
+class FanSearch(Body):
+    """`POST /search` of Callosum."""
+
+    query: Text
+    n_results: int | None = None
+    budget_tokens: int | None = Field(None, ge=1)
+
+
+class NewStore(Body):
+    """`POST /stores` of Callosum; where its token lies may be said instead of the token.
+
+    Its keys may be spelt in either way, as they are in the settings.
+    """
+
+    name: Text
+    type: Text
+    url: Text
+    weight: float = 1.0
+    floor: float = 0.0
+    enabled: bool = True
+    token: Text | None = Field(
+        None, repr=False, validation_alias=AliasChoices("token", "bearer_token")
+    )
+    token_env: Text | None = Field(
+        None, validation_alias=AliasChoices("token_env", "bearer_token_env")
+    )
+    token_keyring: Text | None = Field(
+        None, validation_alias=AliasChoices("token_keyring", "bearer_token_keyring")
+    )
+    options: dict[str, Any] | None = None
+
+
+class Changes(Body):
+    """`POST /configure` of Callosum: any of the knobs, and what single stores count.
+
+    Numbers may be written as texts, as there; what else is no knob of ours is for the desk to say.
+    """
+
+    model_config = ConfigDict(extra="allow", allow_inf_nan=False)
+
+    k: int | None = None
+    n_results: int | None = None
+    fetch_multiplier: int | None = None
+    per_store_timeout_s: float | None = None
+    authority_margin: float | None = None
+    min_per_store: int | None = None
+    edges_enabled: bool | None = None
+    edge_budget: int | None = None
+    satellite_edges_enabled: bool | None = None
+    satellite_budget: int | None = None
+    hops: int | None = None
+    hop_terms: int | None = None
+    hop_budget: int | None = None
+    stores: list[dict[str, Any]] | None = None
+
+    def knobs(self) -> dict[str, Any]:
+        """Return what is to be turned, by our names; no satellites are a budget of none."""
+        given = {name: value for name, value in self.model_dump().items() if value is not None}
+        if given.pop("satellite_edges_enabled", None) is False:
+            given["satellite_budget"] = 0
+        if "stores" in given:
+            given["stores"] = [each for each in given["stores"] if each.get("name")]
+        return given
+
+
+#: Microseconds of a second.
+_SECOND = 1_000_000
+
+
+def asked(query: str) -> str:
+    """Return a question as it is looked for; empty when there is nothing to look for.
+
+    The contracts know no longest question, so what is more than one may have is not looked for.
+    """
+    return query.strip()[:QUESTION_LIMIT].strip()
+
+
+def clean(text: str) -> str:
+    """Return a text in valid Unicode: a file's bytes that are none would not pass as JSON."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def seconds(at: int) -> float:
+    """Return a moment of ours (microseconds) in seconds since 1970."""
+    return at / _SECOND

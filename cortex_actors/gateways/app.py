@@ -14,12 +14,9 @@ from fastapi.responses import JSONResponse
 
 from cortex_actors import __version__
 from cortex_actors.errors import CortexError, InternalError
-from cortex_actors.gateways import about, callosum, recalling, seren_loci, seren_memory
-from cortex_actors.gateways.admission import Admission
-from cortex_actors.gateways.premises import Premises
-from cortex_actors.gateways.refused import FAULT, NotAdmitted, status_of
-from cortex_actors.gateways.serving import Serving
-from cortex_actors.gateways.visits import Visits
+from cortex_actors.gateways import callosum, seren
+from cortex_actors.gateways.admission import FAULT, Admission, NotAdmitted, Premises, status_of
+from cortex_actors.gateways.server import Serving, Visits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,17 +31,17 @@ if TYPE_CHECKING:
 
 #: What is served, each a maker of its routes.
 CONTRACTS: Final[tuple[Callable[[Premises], APIRouter], ...]] = (
-    about.routes,
+    callosum.about_routes,
     callosum.routes,
-    recalling.routes,
-    seren_memory.routes,
-    seren_loci.routes,
+    callosum.recall_routes,
+    seren.memory_routes,
+    seren.loci_routes,
 )
 
 #: Paths that need no token: they say that somebody is there, and nothing that anybody remembers.
 PUBLIC: Final = frozenset(
     f"{prefix}{path}"
-    for prefix in ("", seren_memory.PREFIX, seren_loci.PREFIX)
+    for prefix in ("", seren.MEMORY_PREFIX, seren.LOCI_PREFIX)
     for path in ("/", "/health")
 )
 

@@ -2,10 +2,20 @@
 
 A question is a recall by whoever shows the token; stores and knobs are the owner's. Statuses and
 shapes are Callosum's as far as we have what they tell of; docs/serving.md lists what differs.
+
+What everybody may know: that somebody is there, which version, and which stores it asks.
+
+What another Cortex asks: one question over everything that is everybody's here.
+
+Counts: how much is kept, for whoever asks without a token.
+
+Counting walks all of it, so it is done once for everybody who asks within a few seconds: a program
+that asks without end costs no more than one that asks now and then.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,15 +24,24 @@ from fastapi import APIRouter, Depends, Request
 from cortex_actors.domain.hit import REMOTE
 from cortex_actors.errors import BadInput, CortexError, Refused, StoreUnusable
 from cortex_actors.federation import expansion
-from cortex_actors.gateways.bodies import Changes, FanSearch, NewStore  # noqa: TC001 - read at run time
-from cortex_actors.gateways.premises import caller_of, only_owner
-from cortex_actors.gateways.refused import contract
-from cortex_actors.gateways.wording import asked, clean, seconds
+from cortex_actors.gateways.admission import (
+    Changes,
+    FanSearch,
+    NewStore,
+    Recalled,
+    asked,
+    caller_of,
+    clean,
+    contract,
+    only_owner,
+    seconds,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cortex_actors.gateways.premises import Premises
+    from cortex_actors.gateways.admission import Premises
+
 
 #: Hits of one answer at most.
 MOST: Final = 200
@@ -275,3 +294,88 @@ def _health(row: Mapping[str, Any]) -> dict[str, Any]:
         "consecutive_failures": row["consecutive_failures"],
         "health_status": row["status"],
     }
+
+
+#: How the status of a store begins that cannot be asked.
+_SKIPPED: Final = "skipped: "
+
+#: What everybody is told of why: the reason itself names addresses, and where tokens lie.
+_WHY: Final = "it cannot be asked; GET /stores says why, to the owner"
+
+
+def about_routes(premises: Premises) -> APIRouter:
+    """Return the routes."""
+    router = APIRouter(tags=["about"])
+
+    @router.get("/")
+    async def root() -> dict[str, Any]:
+        """Return who answers here; stores are left out while nobody knows them."""
+        told: dict[str, Any] = {"service": premises.service, "version": premises.version}
+        try:
+            found = await premises.desk.stores()
+        except CortexError:
+            return {**told, "stores": [], "skipped": []}
+        return {**told, "stores": found["active"], "skipped": _skipped(found["stores"])}
+
+    @router.get("/health")
+    async def health() -> dict[str, Any]:
+        """Say that somebody is there."""
+        return {"ok": True, "ts": premises.seconds()}
+
+    return router
+
+
+def _skipped(rows: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """Return the stores that cannot be asked."""
+    return [
+        {"name": row["name"], "reason": _WHY} for row in rows if row["status"].startswith(_SKIPPED)
+    ]
+
+
+def recall_routes(premises: Premises) -> APIRouter:
+    """Return the route of the contract."""
+    router = APIRouter(tags=["cortex"])
+
+    @router.post("/recall")
+    async def recall(body: Recalled) -> dict[str, Any]:
+        """Return hits, best first, each with where it stands."""
+        found: dict[str, Any] = {"hits": [], "skipped": []}
+        if query := asked(body.query):
+            found = await premises.desk.outside_recall(query, body.limit)
+        return {
+            "service": premises.service,
+            "version": premises.version,
+            "query": body.query,
+            "hits": [_plain(each) for each in found["hits"]],
+            "skipped": found["skipped"],
+        }
+
+    return router
+
+
+def _plain(hit: dict[str, Any]) -> dict[str, Any]:
+    """Return a hit whose texts are all valid."""
+    return {name: clean(value) if isinstance(value, str) else value for name, value in hit.items()}
+
+
+#: Seconds for which a count is told again.
+LASTS: Final = 5.0
+
+
+class Counts:
+    """What was counted last."""
+
+    def __init__(self, premises: Premises) -> None:
+        """Begin with nothing counted."""
+        self._premises = premises
+        self._one = asyncio.Lock()
+        self._kept: dict[str, Any] | None = None
+        self._until = 0.0
+
+    async def now(self) -> dict[str, Any]:
+        """Return how much there is, at most `LASTS` seconds ago; raises what counting raises."""
+        async with self._one:
+            if self._kept is None or self._premises.clock.monotonic() >= self._until:
+                self._kept = await self._premises.desk.outside_counts()
+                self._until = self._premises.clock.monotonic() + LASTS
+            return self._kept

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from cortex_actors import settings
 from cortex_actors.clock import SystemClock
-from cortex_actors.control import Control
 from cortex_actors.daemon import expected, require_own_supervision
 from cortex_actors.errors import AlreadyRunning
+from cortex_actors.gateways.control import Control
 from cortex_actors.library.feed import Feed
 from cortex_actors.process import lock
 from cortex_actors.process.logs import LogStream

@@ -19,7 +19,7 @@ from weakref import WeakSet
 from cortex_actors.errors import CortexError, DaemonDown, InternalError
 
 if TYPE_CHECKING:
-    from cortex_actors.control import Control
+    from cortex_actors.gateways.control import Control
     from cortex_actors.home import Home
     from cortex_actors.library.embedded import Embedded
 

@@ -130,7 +130,7 @@ DOORS: dict[str, tuple[str, ...]] = {
         "cortex_actors/settings.py",
         "cortex_actors/sections.py",
         "cortex_actors/judging/prompts.py",
-        "cortex_actors/gateways/bodies.py",
+        "cortex_actors/gateways/admission.py",
     ),
     "pydantic_settings": ("cortex_actors/settings.py",),
     "typer": ("cortex_actors/cli/",),

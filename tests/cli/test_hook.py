@@ -13,7 +13,7 @@ import pytest
 from cortex_actors.cli import entry
 from cortex_actors.cli.githooks import HOOKS
 from cortex_actors.clock import SystemClock
-from cortex_actors.control import Control
+from cortex_actors.gateways.control import Control
 from cortex_actors.home import Home
 from cortex_actors.process.logs import LogStream
 from cortex_actors.testing import eventually

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors import connection
+from cortex_actors.gateways import connection
 from cortex_actors.process.logfile import Filter
 from tests.control.wire import connect
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors import connection
-from cortex_actors import control as module
 from cortex_actors.errors import ConfigurationError
+from cortex_actors.gateways import connection
+from cortex_actors.gateways import control as module
 from cortex_actors.home import Home
 from cortex_actors.process.lock import Peer
 from tests.control.wire import Desk, connect

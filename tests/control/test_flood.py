@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.bus.bus import Bus
-from cortex_actors.control import Control
 from cortex_actors.domain.event import Custom
+from cortex_actors.gateways.control import Control
 from cortex_actors.runtime.names import Names
 from cortex_actors.testing import ManualClock, MemoryJournal, eventually
 from tests.bus.hearing import TOPIC, Audience

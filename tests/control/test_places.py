@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors import connection
-from cortex_actors import control as module
+from cortex_actors.gateways import connection
+from cortex_actors.gateways import control as module
 from cortex_actors.testing import eventually
 from tests.control.wire import Wire, connect, raw
 

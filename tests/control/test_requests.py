@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors import control as module
+from cortex_actors.gateways import control as module
 from cortex_actors.process.logfile import Filter
 from tests.control.wire import connect
 

@@ -8,9 +8,9 @@ import socket
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.control import Control
 from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.errors import UnknownProject
+from cortex_actors.gateways.control import Control
 
 if TYPE_CHECKING:
     from cortex_actors.home import Home

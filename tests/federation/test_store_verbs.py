@@ -10,8 +10,8 @@ import pytest
 from cortex_actors.api.stores import StoreVerbs
 from cortex_actors.domain.agent import Caller
 from cortex_actors.errors import NotYours
+from cortex_actors.gateways.rpc import Request, bound
 from cortex_actors.home import Home
-from cortex_actors.rpc import Request, bound
 from cortex_actors.testing import eventually
 from tests.flow.support import grown
 

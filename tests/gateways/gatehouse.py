@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import NotFound
 from cortex_actors.federationsections import HttpSettings
-from cortex_actors.gateways.gateway import Http
+from cortex_actors.gateways.server import Http
 from cortex_actors.home import Home
 from cortex_actors.process.logs import LogStream
 from cortex_actors.process.tokens import Tokens

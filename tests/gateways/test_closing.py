@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.gateways import gateway, serving
+from cortex_actors.gateways import server
 from cortex_actors.testing import PATIENCE
 from tests.gateways.gatehouse import Gatehouse, gatehouse, request
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 async def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Gatehouse]:
     """Give a house whose actor is not started yet."""
-    monkeypatch.setattr(gateway, "BREATH", 0)
+    monkeypatch.setattr(server, "BREATH", 0)
     async with gatehouse(tmp_path) as house:
         yield house
 
@@ -27,8 +27,8 @@ async def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
 @pytest.fixture
 def long_grace(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let requests in hand have longer than anybody waits here: a slow machine stays within."""
-    monkeypatch.setattr(gateway, "GRACE", 10 * PATIENCE)
-    monkeypatch.setattr(serving, "GRACE", 10 * PATIENCE)
+    monkeypatch.setattr(server, "GRACE", 10 * PATIENCE)
+    monkeypatch.setattr(server, "SERVING_GRACE", 10 * PATIENCE)
 
 
 class TestClosed:
@@ -66,7 +66,7 @@ class TestClosed:
         begun = house.clock.monotonic()
         await house.handle.stop(5)
 
-        assert house.clock.monotonic() - begun < 2 * gateway.GRACE + 1
+        assert house.clock.monotonic() - begun < 2 * server.GRACE + 1
         assert b"HTTP/1.1 503" == (await reader.read())[:12]
         writer.close()
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.federationsections import HttpSettings
-from cortex_actors.gateways import gateway, serving
+from cortex_actors.gateways import server
 from cortex_actors.process.logfile import Filter
 from cortex_actors.testing import ManualClock, eventually
 from tests.gateways.gatehouse import Gatehouse, gatehouse, request
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 async def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Gatehouse]:
     """Give a house whose actor is not started yet."""
-    monkeypatch.setattr(gateway, "BREATH", 0)
+    monkeypatch.setattr(server, "BREATH", 0)
     async with gatehouse(tmp_path) as house:
         yield house
 
@@ -43,7 +43,7 @@ class TestOff:
     def test_cost(self) -> None:
         """The actor itself is made of none of the libraries of a server."""
         code = (
-            "import sys, cortex_actors.gateways.gateway; print([name for name in "
+            "import sys, cortex_actors.gateways.server; print([name for name in "
             "('fastapi', 'starlette', 'uvicorn', 'h11') if name in sys.modules])"
         )
         found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
@@ -161,7 +161,7 @@ class TestOpen:
 
     async def test_idle(self, house: Gatehouse, monkeypatch: pytest.MonkeyPatch) -> None:
         """A connection that asks nothing is closed, whatever it drips."""
-        monkeypatch.setattr(serving, "IDLE", 0.02)
+        monkeypatch.setattr(server, "IDLE", 0.02)
         await house.open()
         reader, writer = await asyncio.open_connection("127.0.0.1", await house.port())
         writer.write(b"GET / HT")
@@ -274,14 +274,14 @@ class TestShut:
             port = other.getsockname()[1]
             await house.open(port=port)
             await eventually(lambda: house.clock.sleepers == 1)
-            house.clock.advance(gateway.BREATH)
+            house.clock.advance(server.BREATH)
             await eventually(lambda: house.is_at("shut"))
             door = await house.door()
 
             assert f"cannot listen on 127.0.0.1:{port}" in door["reason"]
             assert "port" in door["reason"]
         await eventually(lambda: house.clock.sleepers == 1)
-        house.clock.advance(gateway.AGAIN)
+        house.clock.advance(server.AGAIN)
 
         assert port == await house.port()
         assert "reason" not in await house.door()
@@ -300,7 +300,7 @@ class TestShut:
         def broken(*_args: object) -> socket.socket:
             raise ZeroDivisionError("broken")
 
-        monkeypatch.setattr(gateway, "_listening", broken)
+        monkeypatch.setattr(server, "_listening", broken)
         await house.open()
         await eventually(lambda: house.is_at("shut"))
 
@@ -317,11 +317,11 @@ class TestShut:
             tries.append("first" if len(tries) < 3 else "second")
             raise ZeroDivisionError(tries[-1])
 
-        monkeypatch.setattr(gateway, "_listening", broken)
+        monkeypatch.setattr(server, "_listening", broken)
         await house.open()
         while len(tries) < 5:
             await eventually(lambda: house.clock.sleepers == 1)
-            house.clock.advance(gateway.AGAIN)
+            house.clock.advance(server.AGAIN)
             await eventually(lambda: house.clock.sleepers == 1)
         lines = house.logs.recent(Filter(actor="http", level="error"), last=1_000)
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors import porter, rpc
 from cortex_actors.api.cortex import FrontDesk
 from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.errors import NotYours
+from cortex_actors.gateways import control, rpc
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -104,13 +104,13 @@ class TestVerbs:
 class TestAudit:
     def test_every_name(self) -> None:
         """Whoever is named as acting is a parameter of its verb."""
-        for name, parameter in porter.ACTING.items():
+        for name, parameter in control.ACTING.items():
             assert parameter in inspect.signature(VERBS[name]).parameters, name
 
     def test_eyes(self) -> None:
         """Every verb by which the owner sees with an agent's eyes asks who calls it."""
-        seeing = {n for n, v in VERBS.items() if porter.EYES in inspect.signature(v).parameters}
+        seeing = {n for n, v in VERBS.items() if control.EYES in inspect.signature(v).parameters}
 
         assert seeing <= OPEN
         assert {"recall", "search", "agents"} <= seeing
-        assert not set(itertools.chain(*porter.ACTING.items())) & {porter.EYES}
+        assert not set(itertools.chain(*control.ACTING.items())) & {control.EYES}

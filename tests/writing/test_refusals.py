@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors import client, refusals, rpc
+from cortex_actors import client, refusals
 from cortex_actors.errors import Refused, WriteFailed
 from cortex_actors.files import place, swap
 from cortex_actors.files.writer import WriteTarget
+from cortex_actors.gateways import rpc
 from tests.writing.support import BODY, Desk, section
 
 if TYPE_CHECKING:

@@ -3,23 +3,32 @@
 A line that comes alone, while nothing else is in hand, is first offered to whoever can answer it
 without waiting for anybody: such an answer costs neither a task nor a timer, which are most of the
 cost of a small request. Everything else is read line by line, as a stream.
+
+The file of the control socket: made so that only we can connect, removed only if it is ours.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
+import socket
+import stat
 from array import array
 from contextlib import suppress
 from fcntl import ioctl
 from termios import TIOCOUTQ
 from typing import TYPE_CHECKING, Any, cast
 
-from cortex_actors import rpc
-from cortex_actors.errors import BadInput, DeadlineExceeded, TooManyConnections
+from cortex_actors.errors import BadInput, ConfigurationError, DeadlineExceeded, TooManyConnections
+from cortex_actors.gateways import rpc
 from cortex_actors.home import LINE_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
+
+    from cortex_actors.home import Home
+
 
 #: Seconds without a complete request after which a connection is closed. Our own clients connect
 #: for each call, and whoever follows the log is not idle.
@@ -203,3 +212,50 @@ class Connection(asyncio.StreamReaderProtocol):
         with suppress(OSError, ValueError):
             ioctl(self._out.get_extra_info("socket").fileno(), TIOCOUTQ, count)
         return count[0] + self._out.get_write_buffer_size()
+
+
+def listen(home: Home) -> socket.socket:
+    """Return the socket, bound so that at no moment anyone else could connect.
+
+    Raises `ConfigurationError` for something else in its place, and `OSError`.
+    """
+    folder = home.socket.parent
+    if folder != home.root and folder.stat().st_uid != os.getuid():
+        raise OSError(f"{folder} belongs to another user")
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISSOCK(home.socket.lstat().st_mode):
+            message = (
+                f"cannot listen on {home.socket}: something else than a socket is there; look at "
+                "what it is, then remove it"
+            )
+            raise ConfigurationError(message)
+        home.socket.unlink()
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    sock.setblocking(False)  # noqa: FBT003 - takes no keywords
+    # The whole process's: with 0o177 a folder that another thread made meanwhile was closed to us.
+    mask = os.umask(0o077)
+    try:
+        sock.bind(str(home.socket))
+        home.socket.chmod(0o600)
+    except OSError:
+        sock.close()
+        raise
+    finally:
+        os.umask(mask)
+    return sock
+
+
+def identity(home: Home) -> tuple[int, int] | None:
+    """Return what the socket's file is whatever it is called; None where there is none."""
+    try:
+        found = home.socket.lstat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def remove(home: Home, ours: tuple[int, int] | None) -> None:
+    """Remove the socket's file, unless another daemon has put its own there by now."""
+    if identity(home) == ours:
+        with contextlib.suppress(OSError):
+            home.socket.unlink()

@@ -1,0 +1,497 @@
+"""Http: the one server, which other programs on this machine ask.
+
+hears   -
+says    -
+asks    - (the verbs of the front desk, which ask whom they need)
+keeps   what the door is at, and the server (lost on a crash, with the requests in hand: whoever
+        asked sees the connection end)
+
+Serving: uvicorn as a guest in the daemon's loop.
+
+It installs no signal handlers, writes no log of its own, and its end holds nobody up. A connection
+on which no new request comes is closed, whatever it drips. One connection too many costs another,
+which is closed at once.
+
+Visits: what the log says of requests.
+
+Refusals, faults and what took long have a line; what went well has none. Somebody who knocks a
+thousand times a second costs a few lines. No line holds a token, a query string or a body.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+import socket
+import traceback
+from collections import Counter
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from cortex_actors.gateways.admission import CALLER
+from cortex_actors.process.tokens import Tokens
+from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.inbox import Overflow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from starlette.types import ASGIApp, Scope
+
+    from cortex_actors.api.cortex import FrontDesk
+    from cortex_actors.clock import Clock
+    from cortex_actors.domain.agent import Caller
+    from cortex_actors.federationsections import HttpSettings
+    from cortex_actors.home import Home
+    from cortex_actors.process.logs import LogStream
+
+
+log = logging.getLogger("cortex.http")
+
+#: Seconds after the branch has begun in which nothing is imported: whoever started the daemon
+#: waits for its first word, which an import on another thread would hold up.
+BREATH = 0.1
+
+#: Seconds between two tries to open the door: a port is free again soon, or when somebody sees why.
+AGAIN = 5.0
+
+#: Seconds that requests in hand have to end when the door is closed.
+GRACE = 1.0
+
+#: Connections that may wait to be taken.
+BACKLOG: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """What the door is at.
+
+    Attributes:
+        state: `off`, `opening`, `open` or `shut`.
+        address: where it is, once it is open.
+        reason: why it is shut, and what to do about it.
+
+    """
+
+    state: str = "off"
+    address: str = ""
+    reason: str = ""
+
+
+class Http(AsyncioActor):
+    """Serves HTTP on a loopback address while `[http]` says so.
+
+    A port that is taken, or a library that is missing, is a reason in `status` and is tried again;
+    it is no crash, since everything else works without it.
+    """
+
+    #: Those who look how it is; what is asked over HTTP never passes here.
+    mailbox_limit = 100
+    overflow = Overflow.BACK_PRESSURE
+
+    def __init__(
+        self,
+        home: Home,
+        desk: Callable[[], FrontDesk],
+        *,
+        logs: LogStream,
+        clock: Clock,
+        settings: HttpSettings,
+    ) -> None:
+        """Remember what to serve; `desk` gives the verbs."""
+        super().__init__()
+        self._home = home
+        self._desk = desk
+        self._logs = logs
+        self._clock = clock
+        self._settings = settings
+        self._door = Door()
+        self._serving: Serving | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._is_told = False
+
+    def on_start(self) -> None:
+        """Begin to open the door, if there is to be one."""
+        if self._settings.enabled:
+            self._door = Door("opening")
+            self._task = self.spawn(self._live(), name="http")
+
+    async def on_stop(self) -> None:  # type: ignore[override]  # Pykka has it plain
+        """Close the door: nobody new, and a moment for whoever is being answered."""
+        if self._task is None:
+            return
+        if self._serving is None:
+            self._task.cancel()
+        else:
+            self._serving.close()
+        _, late = await asyncio.wait({self._task}, timeout=GRACE + 1)
+        for task in late:
+            task.cancel()
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the door is at."""
+        door = self._door
+        found = {"state": door.state, "address": door.address, "reason": door.reason}
+        return {name: value for name, value in found.items() if value}
+
+    async def _live(self) -> None:
+        """Open the door, again if need be, and serve until it is closed."""
+        await self._clock.sleep(BREATH)
+        while True:
+            try:
+                await self._serve()
+            except (OSError, ImportError) as error:
+                self._shut(self._why(error))
+            except Exception as error:
+                # Whatever it is: the daemon without its door is better than no daemon.
+                # Where a fault came from is told once; `_shut` says each new reason.
+                if not self._is_told:
+                    log.exception("the http door could not be opened")
+                self._is_told = True
+                self._shut(f"{type(error).__name__}: {error}; see cortex logs --actor http")
+            else:
+                return
+            await self._clock.sleep(AGAIN)
+
+    async def _serve(self) -> None:
+        """Listen and answer; raises what keeps the door from being opened."""
+        tokens = Tokens(self._home.tokens)
+        # Before anything else: a port that is taken is told at once, and costs no import.
+        sock = _listening(self._settings.host, self._settings.port)
+        try:
+            await asyncio.to_thread(tokens.owners)
+            self._serving = serving = await self._made(sock, tokens)
+        except BaseException:
+            sock.close()
+            raise
+        address = serving.address
+        self._door, self._is_told = Door("open", address), False
+        self._logs.write("info", f"answers on {address}", actor="http")
+        try:
+            await serving.run(sock)
+        finally:
+            self._serving, self._door = None, Door("opening")
+
+    async def _made(self, sock: socket.socket, tokens: Tokens) -> Serving:
+        """Return the server; the libraries it is made of are imported on a thread."""
+        app = await asyncio.to_thread(importlib.import_module, "cortex_actors.gateways.app")
+        made: Serving = app.serving(
+            self._desk(),
+            sock.getsockname(),
+            tokens=tokens,
+            logs=self._logs,
+            clock=self._clock,
+            settings=self._settings,
+        )
+        return made
+
+    def _why(self, error: OSError | ImportError) -> str:
+        """Return why the door is shut, and what to do about it."""
+        if isinstance(error, ImportError):
+            return f"a library is missing ({error}); install cortex-actors again"
+        where = f"{self._settings.host}:{self._settings.port}"
+        return (
+            f"cannot listen on {where}: {error.strerror or error}; end what listens there, or "
+            f"choose another port ([http] port in {self._home.settings}); tried again every "
+            f"{AGAIN:g} s"
+        )
+
+    def _shut(self, reason: str) -> None:
+        """Take down why the door is shut; said once, however often it is tried."""
+        if self._door.reason != reason:
+            self._logs.write("error", reason, actor="http")
+        self._door = Door("shut", reason=reason)
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """Return a socket that listens; raises `OSError`.
+
+    `SO_REUSEADDR` lets it be opened again at once after a stop. (On Linux and macOS two that listen
+    on one port still exclude each other.)
+    """
+    name = "127.0.0.1" if host == "localhost" else host
+    sock = socket.socket(socket.AF_INET6 if ":" in name else socket.AF_INET)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((name, port))
+        sock.listen(BACKLOG)
+        sock.settimeout(0)
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
+#: Seconds in which the head of a request must have come, and for which a connection is kept that
+#: asks nothing; twice as many at most.
+IDLE = 30
+
+#: Seconds that requests in hand have to end.
+SERVING_GRACE: Final = 1
+
+#: Seconds for which answers have the same date.
+TICK: Final = 1.0
+
+#: Bytes that the head of a request may have.
+HEAD: Final = 16_384
+
+#: Numbers by which the older one of two connections is known.
+_NUMBERS: Final = count()
+
+
+class Serving:
+    """One server on one socket."""
+
+    def __init__(self, app: ASGIApp, *, address: str, most: int) -> None:
+        """Serve an application to at most so many connections at once."""
+        self.address = address
+        # What a stranger sends is no fault of ours, and must not fill the log.
+        logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+        config = uvicorn.Config(
+            app,
+            http=partial(_Connection, most=most),  # type: ignore[arg-type]  # makes the class
+            ws="none",
+            lifespan="off",
+            interface="asgi3",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=IDLE,
+            h11_max_incomplete_event_size=HEAD,
+        )
+        self._server = _Guest(config)
+
+    async def run(self, sock: socket.socket) -> None:
+        """Answer until `close`; the socket is closed with it, also where this is cancelled."""
+        try:
+            await self._server.serve([sock])
+        finally:
+            self._end(sock)
+
+    def close(self) -> None:
+        """Take nobody new, and end `run` when those in hand are answered, soon in any case."""
+        self._server.ask_to_exit()
+
+    def _end(self, sock: socket.socket) -> None:
+        """Let go of everything that is still open."""
+        for server in getattr(self._server, "servers", ()):
+            server.close()
+        sock.close()
+        state = self._server.server_state
+        for task in list(state.tasks):
+            task.cancel()
+        for connection in list(state.connections):
+            # One that is closing still sends what it was answered.
+            if not connection.transport.is_closing():
+                connection.transport.abort()
+
+
+class _Guest(uvicorn.Server):
+    """A server that leaves the process's signals to the daemon, and ends when it is asked to.
+
+    uvicorn's own looks ten times a second whether it is to end, and waits for connections rather
+    than for what is being answered on them.
+    """
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._asked = asyncio.Event()
+
+    def ask_to_exit(self) -> None:
+        """End soon."""
+        self.should_exit = True
+        self._asked.set()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Capture none."""
+        yield
+
+    async def main_loop(self) -> None:
+        """Keep the date in answers right until it is asked to end."""
+        while not await self.on_tick(0):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(TICK):
+                    await self._asked.wait()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let those in hand be answered for a while, then be told that it is over."""
+        for server in self.servers:
+            server.close()
+        for sock in sockets or ():
+            sock.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        late = set(self.server_state.tasks)
+        if late:
+            _, late = await asyncio.wait(late, timeout=SERVING_GRACE)
+        for task in late:
+            task.cancel()
+        if late:
+            await asyncio.wait(late, timeout=SERVING_GRACE)
+
+
+class _Connection(H11Protocol):
+    """One connection, which is closed when it holds a place and asks nothing."""
+
+    def __init__(self, *args: Any, most: int, **kwargs: Any) -> None:  # noqa: ANN401 - uvicorn's
+        super().__init__(*args, **kwargs)
+        self._most = most
+        self.number = next(_NUMBERS)
+        self._last: Any = None
+        self._look: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take a connection; where it is one too many, one of them ends."""
+        super().connection_made(transport)
+        self._look = self.loop.call_later(IDLE, self._looked)
+        if len(self.connections) > self._most:
+            self._spare().end()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget a connection."""
+        if self._look is not None:
+            self._look.cancel()
+        super().connection_lost(exc)
+
+    @property
+    def whom(self) -> Caller | None:
+        """Who is being answered; None while the client is waited for, or has shown no token.
+
+        How long a client takes to send a request and to read the answer is for the client to say;
+        how long we take to answer is not.
+        """
+        # None until the first request, whatever uvicorn says of its type.
+        now: Any = self.cycle
+        if now is None or now.more_body or now.response_complete:
+            return None
+        if self.flow.write_paused or self.transport.is_closing():
+            return None
+        found: Caller | None = now.scope["state"].get(CALLER)
+        return found
+
+    def _spare(self) -> _Connection:
+        """Return the connection that ends because this one, the newest, is one too many.
+
+        It is the oldest on which nobody is answered; else the oldest of a caller who is answered on
+        more than half of them; else this one. So no client keeps others out for long, whether it
+        says nothing, drips, does not read, or asks without end.
+        """
+        every = cast("set[_Connection]", self.connections)
+        by_age = sorted(every, key=lambda each: each.number)
+        idle = [each for each in by_age if each.whom is None and each is not self]
+        answered = Counter(each.whom for each in by_age)
+        greedy = [each for each in by_age if answered[each.whom] > max(self._most // 2, 1)]
+        return [*idle, *greedy, self][0]
+
+    def end(self) -> None:
+        """Close at once; what was not sent is lost."""
+        self.connections.discard(self)
+        self.transport.abort()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no HTTP, where nothing is answered yet; in any case that is the end.
+
+        uvicorn's own would answer twice, an error for the log each time that somebody likes.
+        """
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            super().send_400_response(msg)
+        else:
+            self.transport.close()
+        # None until the first request, whatever uvicorn says of its type.
+        now: Any = self.cycle
+        if now is not None:
+            now.disconnected = True
+            now.message_event.set()
+
+    def _looked(self) -> None:
+        """Close the connection if nothing was asked since the last look, and look again if not.
+
+        A closed one whose client does not read the rest of its answer would stay for ever.
+        """
+        # None until the first request, whatever uvicorn says of its type.
+        now: Any = self.cycle
+        is_idle = now is None or now.response_complete or self.transport.is_closing()
+        if now is self._last and is_idle:
+            self.end()
+            return
+        self._last = now
+        self._look = self.loop.call_later(IDLE, self._looked)
+
+
+#: Seconds from which on an answer counts as slow.
+SLOW: Final = 1.0
+
+#: Lines within so many seconds; those above are counted and told with the next one.
+LINES, WINDOW = 20, 10.0
+
+#: Characters of a path that are shown.
+_PATH: Final = 120
+
+#: Status from which on something is refused, and from which on it is our own fault.
+_REFUSED, _FAILED = 400, 500
+
+#: Who writes here.
+_ACTOR: Final = "http"
+
+#: Who writes what an owner looks for when somebody was let in who should not be.
+_AUDIT: Final = "audit"
+
+
+class Visits:
+    """Writes down what an owner would want to know."""
+
+    def __init__(self, logs: LogStream, clock: Clock) -> None:
+        """Begin with an empty page."""
+        self._logs = logs
+        self._clock = clock
+        self._since = clock.monotonic()
+        self._written = 0
+        self._unsaid = 0
+
+    def begin(self) -> float:
+        """Return when a request came."""
+        return self._clock.monotonic()
+
+    def ended(self, scope: Scope, status: int, begun: float) -> None:
+        """Take down how a request ended, if that is worth a line."""
+        took = self._clock.monotonic() - begun
+        if status < _REFUSED and took < SLOW:
+            return
+        level = "error" if status >= _FAILED else "warning" if status >= _REFUSED else "info"
+        slow = " [slow]" if took >= SLOW else ""
+        path = ascii(scope["path"][:_PATH])[1:-1]
+        self._say(level, f"{scope['method']} {path} -> {status} ({took * 1_000:.0f} ms){slow}")
+
+    def stranger(self) -> None:
+        """Take down that a token was shown that is nobody's."""
+        self._say("warning", "a token that is nobody's was shown over http", actor=_AUDIT)
+
+    def fault(self, error: Exception) -> None:
+        """Take down what failed inside, with its traceback."""
+        trace = "".join(traceback.format_exception(error))
+        self._say("error", "a request failed inside", traceback=trace)
+
+    def _say(
+        self, level: str, text: str, *, actor: str = _ACTOR, traceback: str | None = None
+    ) -> None:
+        """Write a line, unless there were many."""
+        now = self._clock.monotonic()
+        if now - self._since >= WINDOW:
+            self._since, self._written = now, 0
+        if self._written >= LINES:
+            self._unsaid += 1
+            return
+        self._written += 1
+        more = f" ({self._unsaid} more were not written down)" if self._unsaid else ""
+        self._unsaid = 0
+        self._logs.write(level, text + more, actor=actor, traceback=traceback)
