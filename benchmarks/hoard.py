@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 from sqlalchemy import delete
 
+from cortex_actors.assembly.context import Outside
 from cortex_actors.clock import SystemClock, ulid
 from cortex_actors.domain.memory import Layer, Memory, MemoryType, Realm
 from cortex_actors.embedding.hashing import HashingProvider
 from cortex_actors.embedding.provider import unit
 from cortex_actors.errors import ChildProcessDown
 from cortex_actors.home import Home
-from cortex_actors.outside import Outside
 from cortex_actors.process.logs import LogStream
 from cortex_actors.settings import Settings
 from cortex_actors.storage import embeddings, memory_records

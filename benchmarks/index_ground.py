@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cortex_actors.assembly.directory import Index
 from cortex_actors.bus.bus import Bus
-from cortex_actors.byname import Index
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import CortexError
 from cortex_actors.home import Home

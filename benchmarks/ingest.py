@@ -25,6 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cortex_actors.assembly.context import Outside
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.insight import Granularity
 from cortex_actors.domain.project import Project
@@ -33,7 +34,6 @@ from cortex_actors.embedding.factory import provider_for
 from cortex_actors.embedding.models import locate
 from cortex_actors.home import Home
 from cortex_actors.modelsections import EmbeddingSettings
-from cortex_actors.outside import Outside
 from cortex_actors.pipeline.reading import Reader
 from cortex_actors.process.logs import LogStream
 from cortex_actors.settings import Settings

@@ -48,14 +48,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import supervision
 from cortex_actors import topics
-from cortex_actors.crashes import TOLD, Crashes, who
+from cortex_actors.assembly.context import Outside, World
+from cortex_actors.assembly.inspection import TOLD, Crashes, inspect, who
+from cortex_actors.assembly.reload import Branch, Reload, places
+from cortex_actors.assembly.wiring import Assembly
 from cortex_actors.domain.event import Life
 from cortex_actors.drawing import render
 from cortex_actors.errors import UnknownActor
-from cortex_actors.inspection import inspect
-from cortex_actors.outside import Outside
-from cortex_actors.parts import Assembly
-from cortex_actors.reload import Branch, Reload, places
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.ref import start_actor
@@ -63,7 +62,6 @@ from cortex_actors.runtime.watchdog import Watchdog
 from cortex_actors.scribe import scribe
 from cortex_actors.storage.ledger import actor
 from cortex_actors.watchers import Watchers
-from cortex_actors.world import World
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

@@ -18,8 +18,8 @@ from cortex_actors import (
     settings,
     topics,
 )
+from cortex_actors.assembly.reload import Branch
 from cortex_actors.bus.bus import CUSTOM_NAMES, PATIENCE
-from cortex_actors.reload import Branch
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.tree import INTENSITY, PERIOD, TREE
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from cortex_actors.assembly.context import Outside
+from cortex_actors.assembly.embedder import Incumbent
 from cortex_actors.embedding.provider import State
 from cortex_actors.home import Home
-from cortex_actors.incumbent import Incumbent
 from cortex_actors.modelsections import EmbeddingSettings
-from cortex_actors.outside import Outside
 from cortex_actors.settings import Settings
 from cortex_actors.storage.models import Chosen
 from cortex_actors.testing import ManualClock
@@ -20,7 +20,7 @@ from cortex_actors.testing import ManualClock
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cortex_actors.world import World
+    from cortex_actors.assembly.context import World
 
 SMALL = Chosen("hashing-v1-64", "hashing", "hashing-v1-64", 64)
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cortex_actors.assembly.inspection import NAMES_LIMIT, RESTARTS_LIMIT, Crashes
 from cortex_actors.clock import SECOND
-from cortex_actors.crashes import NAMES_LIMIT, RESTARTS_LIMIT, Crashes
 from cortex_actors.errors import UnknownActor
 from cortex_actors.runtime.watchdog import stack
 from cortex_actors.testing import eventually

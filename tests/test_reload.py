@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import select
 
+from cortex_actors.assembly.reload import HANDED
 from cortex_actors.errors import ConfigurationError
 from cortex_actors.home import Home
-from cortex_actors.reload import HANDED
 from cortex_actors.sections import Section
 from cortex_actors.storage.schema import events
 from cortex_actors.testing import eventually, settled

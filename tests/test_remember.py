@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cortex_actors.assembly.reload import HANDED, MODEL
 from cortex_actors.domain.agent import Caller
 from cortex_actors.errors import BadInput, CortexError, NotFound, NotYours, Refused
-from cortex_actors.reload import HANDED, MODEL
 from cortex_actors.testing import temporary_cortex
 
 if TYPE_CHECKING:

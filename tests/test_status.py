@@ -8,8 +8,8 @@ import pytest
 
 from cortex_actors import __version__, topics
 from cortex_actors.api import status as lookup
+from cortex_actors.assembly.context import Outside
 from cortex_actors.embedding.provider import State
-from cortex_actors.outside import Outside
 from cortex_actors.testing import eventually, settled
 from tests.embedding.support import StagedProvider
 from tests.flow.support import copied, grown

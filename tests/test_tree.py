@@ -21,7 +21,7 @@ from tests.flow.test_crashes import ACTORS, EVENTS, crash
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cortex_actors.reload import Branch
+    from cortex_actors.assembly.reload import Branch
     from cortex_actors.tree import Tree
     from supervision import Node
 

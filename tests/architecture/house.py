@@ -72,8 +72,8 @@ _DIALECT = re.compile(
 
 #: Today's count of what breaks a rule. A number may only fall; at the rule's goal its line goes.
 OPEN: dict[str, int] = {
-    "top": 39,
-    "fragments": 63,
+    "top": 26,
+    "fragments": 62,
     "annexes": 22,
     "folders": 3,
     "namesakes": 133,

@@ -9,12 +9,12 @@ from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.api.cortex import FrontDesk
+from cortex_actors.assembly.context import World
+from cortex_actors.assembly.wiring import Assembly
 from cortex_actors.bus.bus import Bus
-from cortex_actors.parts import Assembly
 from cortex_actors.process.logs import LogStream
 from cortex_actors.runtime.names import Names
 from cortex_actors.watchers import Watchers
-from cortex_actors.world import World
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

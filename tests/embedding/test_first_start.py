@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cortex_actors.assembly.context import Outside
 from cortex_actors.home import Home
-from cortex_actors.outside import Outside
 from cortex_actors.storage.models import Chosen
 from cortex_actors.testing import eventually
 from tests.flow.support import copied, first, follow, grown

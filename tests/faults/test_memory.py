@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from cortex_actors.assembly.context import Outside
 from cortex_actors.client import Client
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.agent import Caller
 from cortex_actors.embedding.provider import State
 from cortex_actors.errors import CortexError, StorageFull
-from cortex_actors.outside import Outside
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.testing import eventually, settled
 from tests.embedding.support import StagedProvider

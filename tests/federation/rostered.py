@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 
 from cortex_actors.api.stores import StoreVerbs
+from cortex_actors.assembly.directory import Roster as Port
+from cortex_actors.assembly.directory import Stores
 from cortex_actors.bus.bus import Bus
-from cortex_actors.byname import Roster as Port
-from cortex_actors.byname import Stores
 from cortex_actors.domain.event import Ids
 from cortex_actors.domain.hit import Hit
 from cortex_actors.errors import StoreDown, StoreUnusable

@@ -18,7 +18,7 @@ from cortex_actors.tree import grow
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from cortex_actors.outside import Outside
+    from cortex_actors.assembly.context import Outside
     from cortex_actors.tree import Tree
 
 #: The projects that are shipped as samples.

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cortex_actors.assembly.context import Outside
+from cortex_actors.assembly.reload import MODEL
 from cortex_actors.embedding.hashing import HashingProvider
 from cortex_actors.embedding.migrator import Migration
 from cortex_actors.home import Home
-from cortex_actors.outside import Outside
-from cortex_actors.reload import MODEL
 from cortex_actors.storage import models
 from cortex_actors.storage.index import pending
 from cortex_actors.testing import eventually, settled

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cortex_actors.byname import Judge as JudgeByName
+from cortex_actors.assembly.directory import Judge as JudgeByName
 from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
 from cortex_actors.judging.chat import LanguageLayer
 from cortex_actors.judging.judge import Judge

@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.byname import Judge as JudgeByName
+from cortex_actors.assembly.directory import Judge as JudgeByName
 from cortex_actors.domain.insight import Category, Claim, Conflict
 from cortex_actors.domain.project import Learning
 from cortex_actors.errors import JudgeDown

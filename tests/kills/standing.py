@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, cast
 
+from cortex_actors.assembly.context import Outside
 from cortex_actors.clock import SystemClock
 from cortex_actors.home import Home
-from cortex_actors.outside import Outside
 from cortex_actors.process.logs import LogStream
 from cortex_actors.settings import Settings
 from cortex_actors.tree import grow

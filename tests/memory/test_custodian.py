@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors import byname
+from cortex_actors.assembly import directory
 from cortex_actors.domain.event import Ids
 from cortex_actors.domain.memory import Access, Layer
 from cortex_actors.errors import DeadlineExceeded
@@ -182,7 +182,7 @@ class TestTrouble:
 class TestPort:
     async def test_nobody(self, office: Office) -> None:
         """Whoever answers is not held up by a custodian that is away: what is lost is counted."""
-        port = byname.Custodian(office.names, 1.0)
+        port = directory.Custodian(office.names, 1.0)
         port.accessed([Access("mem_1"), Access("mem_2")])
         port.accessed([])
 
@@ -191,7 +191,7 @@ class TestPort:
     async def test_somebody(self, custody: Custody) -> None:
         """What it is told arrives without anybody waiting."""
         (one,) = await custody.save(memory(1))
-        port = byname.Custodian(custody.office.names, 1.0)
+        port = directory.Custodian(custody.office.names, 1.0)
         port.accessed([Access(one, by_words=True)])
         await port.flush()
 
@@ -201,7 +201,7 @@ class TestPort:
     async def test_flood(self, custody: Custody) -> None:
         """A flood that finds the mailbox full is counted, and raises nothing."""
         (one,) = await custody.save(memory(1))
-        port = byname.Custodian(custody.office.names, 1.0)
+        port = directory.Custodian(custody.office.names, 1.0)
         for _ in range(1_100):
             port.accessed([Access(one, by_words=True)])
         await port.flush()

@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from cortex_actors import tree as trees
+from cortex_actors.assembly.context import Outside
 from cortex_actors.bus.consumer import Consumer
 from cortex_actors.home import Home
-from cortex_actors.outside import Outside
 from cortex_actors.settings import Settings
 from supervision import StartError
 from tests.simulation.disk import Disk, SimulatedLedger

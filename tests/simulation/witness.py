@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.reload import Branch
+from cortex_actors.assembly.reload import Branch
 from cortex_actors.tree import TREE
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cortex_actors.assembly.reload import MODEL
 from cortex_actors.embedding.compiler import compile_model
 from cortex_actors.embedding.factory import (
     AbsentProvider,
@@ -24,15 +25,14 @@ from cortex_actors.embedding.manifest import refused
 from cortex_actors.embedding.models import PACKAGED, PUBLISHER, locate
 from cortex_actors.embedding.provider import State
 from cortex_actors.errors import ModelMissing, NotCompilable
-from cortex_actors.reload import MODEL
 from cortex_actors.storage.models import Chosen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cortex_actors.assembly.context import World
     from cortex_actors.embedding.provider import Provider
     from cortex_actors.modelsections import EmbeddingSettings
-    from cortex_actors.world import World
 
 #: Names that say which provider they belong to.
 _HASHING = re.compile(r"hashing-v1-\d+")

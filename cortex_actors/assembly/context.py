@@ -1,4 +1,6 @@
-"""What the tree has of the world outside, in one place, so that a simulation can bring its own.
+"""What the tree gives whoever puts its parts together: the home, the settings, itself.
+
+What the tree has of the world outside, in one place, so that a simulation can bring its own.
 
 Disks, processes, models and the kernel's hints are made here and nowhere else. (Files of projects
 are read where they lie, through the loop's `run_in_executor`; the time comes from a `Clock`.)
@@ -7,7 +9,7 @@ are read where they lie, through the loop's `run_in_executor`; the time comes fr
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from cortex_actors.embedding.factory import provider_for
 from cortex_actors.federation.credentials import Vault
@@ -18,18 +20,54 @@ from cortex_actors.storage.ledger.actor import Ledger
 from cortex_actors.watching.hints import Hints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable, Collection, Mapping
     from pathlib import Path
 
     from cortex_actors.clock import Clock
+    from cortex_actors.domain.project import Project
     from cortex_actors.embedding.provider import Provider
     from cortex_actors.home import Home
     from cortex_actors.judging.layer import MakeLayers
     from cortex_actors.modelsections import EmbeddingSettings
+    from cortex_actors.process.logs import LogStream
+    from cortex_actors.runtime.names import Names
     from cortex_actors.sections import StorageSettings, WatchingSettings
+    from cortex_actors.settings import Settings
     from cortex_actors.storage.index.life import Spawn
     from cortex_actors.storage.models import Chosen
     from supervision import Report
+
+
+class Watchers(Protocol):
+    """What the tree offers the watchlist."""
+
+    async def start_watcher(self, project: Project) -> None:
+        """Start the watcher of a project."""
+
+    async def end_watcher(self, project_id: str) -> None:
+        """End the watcher of a project."""
+
+    def watched(self) -> frozenset[str]:
+        """Return the ids of the projects that have a watcher."""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What the parts are put together from."""
+
+    home: Home
+    settings: Settings
+    clock: Clock
+    logs: LogStream
+    names: Names
+    watchers: Watchers
+    draw: Callable[[], Mapping[str, Any]]
+    crash: Callable[[str], None]
+    inspect: Callable[[str], Mapping[str, Any]]
+    reload: Callable[[], Awaitable[Mapping[str, Any]]]
+    #: Makes a change of what children are made with, and starts those of these names anew.
+    start_again: Callable[[Callable[[], None], Collection[str]], Awaitable[None]]
+    outside: Outside
 
 
 def _nobody(_report: Report) -> None:

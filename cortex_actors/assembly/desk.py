@@ -1,6 +1,11 @@
 """The front desk as the tree hands it out: the verbs, with whom each of them asks by name.
 
 What `status` asks is answered soon or not at all, so that it answers while a branch restarts.
+
+The doctor as the daemon has it: looks on a thread of its own, mends through the ledger's writer.
+
+One call at a time; the next one waits. Whoever asks for it holds up nobody: the ledger is read on
+connections of its own, and the index is asked in small pieces by the actor that owns it.
 """
 
 from __future__ import annotations
@@ -11,33 +16,47 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from cortex_actors import byname
 from cortex_actors.api import status
 from cortex_actors.api.cortex import FrontDesk, Parts
+from cortex_actors.assembly import directory
 from cortex_actors.bus.consumer import Wake
+from cortex_actors.doctor import checks, model_checks
+from cortex_actors.doctor.checks import Patient
+from cortex_actors.doctor.doctor import Visit, Ward
+from cortex_actors.doctor.probe import RoundTrip
 from cortex_actors.embedding.cache import Cache
 from cortex_actors.embedding.factory import report
 from cortex_actors.embedding.pool import Pool
-from cortex_actors.errors import ActorAway, CortexError, MailboxFull, ModelChanged
+from cortex_actors.errors import ActorAway, CortexError, IndexDown, MailboxFull, ModelChanged
 from cortex_actors.federation.federation import Federation
 from cortex_actors.gateways.server import Http
 from cortex_actors.pipeline import selection
 from cortex_actors.pipeline.organiser import Organiser
 from cortex_actors.pipeline.relations import Ruling
+from cortex_actors.runtime.threads import Threads
 from cortex_actors.schedule.scheduler import Scheduler
-from cortex_actors.storage import resolutions
-from cortex_actors.storage.index.vectors import Vectors
+from cortex_actors.storage import memory_delete, resolutions
+from cortex_actors.storage.health.file import Reader
+from cortex_actors.storage.index import pending
+from cortex_actors.storage.index.life import Generations
+from cortex_actors.storage.index.vectors import COLLECTIONS, Vectors
 from cortex_actors.storage.ledger.actor import Ledger, Records
+from cortex_actors.storage.ledger.files import Halt
+from cortex_actors.topics import FILE_CHANGED
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Mapping
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 
+    from cortex_actors.assembly.context import World
     from cortex_actors.bus.bus import Bus
-    from cortex_actors.practice import Practice
+    from cortex_actors.doctor.checks import Look
+    from cortex_actors.domain.event import FileChanged
+    from cortex_actors.domain.hit import Diagnosis
     from cortex_actors.runtime.names import Names
     from cortex_actors.settings import Settings
+    from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.watching.hints import Hints
-    from cortex_actors.world import World
+
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -83,8 +102,8 @@ def front_desk(
             ruling=lambda: Ruling(settings().reconciliation, model(), world.home.rules),
             **_remembered(names, settings),
             **_distilled(names, settings),
-            migrator=byname.Migrator(names, STATUS_TIMEOUT),
-            roster=byname.Stores(names, STATUS_TIMEOUT),
+            migrator=directory.Migrator(names, STATUS_TIMEOUT),
+            roster=directory.Stores(names, STATUS_TIMEOUT),
             look=partial(_look, world, model),
             **_described(names, model),
             **_scheduled(names),
@@ -144,9 +163,9 @@ def _described(names: Names, model: Callable[[], str]) -> dict[str, Any]:
 def _remembered(names: Names, settings: Callable[[], Settings]) -> dict[str, Any]:
     """Return whom the desk asks and tells about what agents remember."""
     return {
-        "archivist": byname.Archivist(names),
-        "custodian": byname.Custodian(names, STATUS_TIMEOUT),
-        "librarian": byname.Librarian(names),
+        "archivist": directory.Archivist(names),
+        "custodian": directory.Custodian(names, STATUS_TIMEOUT),
+        "librarian": directory.Librarian(names),
         "memory": lambda: settings().memory,
         **_spoken(names),
     }
@@ -155,19 +174,19 @@ def _remembered(names: Names, settings: Callable[[], Settings]) -> dict[str, Any
 def _distilled(names: Names, settings: Callable[[], Settings]) -> dict[str, Any]:
     """Return what the desk asks about principles, and whom it asks to bring them into files."""
     return {
-        "judge": lambda: byname.Judge(names, settings().judging),
+        "judge": lambda: directory.Judge(names, settings().judging),
         "organisation": lambda: settings().organisation,
         "resolution": lambda: settings().resolution,
         "suppose": names.method("organiser", Organiser.suppose, timeout=SUPPOSE_TIMEOUT),
-        "resolver": byname.Resolver(names),
+        "resolver": directory.Resolver(names),
     }
 
 
 def _spoken(names: Names) -> dict[str, Any]:
     """Return whom the desk asks about posts and crumbs."""
-    village = byname.Village(names)
+    village = directory.Village(names)
     village.converge = repeated(village.converge)
-    return {"village": village, "trail": byname.Trail(names)}
+    return {"village": village, "trail": directory.Trail(names)}
 
 
 def _scheduled(names: Names) -> dict[str, Any]:
@@ -218,3 +237,99 @@ def _wake(names: Names, consumer: str) -> None:
     """Let a consumer look into the journal; a full mailbox holds a wake-up already."""
     with suppress(MailboxFull):
         names.tell(consumer, Wake())
+
+
+#: What the doctor is called as the source of an event.
+SOURCE = "doctor"
+
+
+class Practice:
+    """Answers `cortex doctor` in a daemon."""
+
+    def __init__(
+        self,
+        world: World,
+        bus: Bus,
+        *,
+        records: Records,
+        settings: Callable[[], Settings],
+    ) -> None:
+        """Look at nothing yet; `settings` gives those that hold when it is asked."""
+        self._world = world
+        self._bus = bus
+        self._records = records
+        #: Tries the verbs in earnest; what it found last is part of every visit.
+        self.trial = RoundTrip(partial(records.read, memory_delete.left), world.clock)
+        self._settings = settings
+        self._verify = world.names.method("vectors", Vectors.verify, timeout=None)
+        self._generation = world.names.method("vectors", Vectors.generation)
+        self._renew = world.names.method("vectors", Vectors.renew)
+        self._threads = Threads("doctor", 1)
+        self._halt = Halt()
+        self._one_at_a_time = asyncio.Lock()
+        #: The generation whose folder was gone and that is on its way out; 0 for none.
+        self._given_up = 0
+
+    async def visit(self, *, repair: bool = False, thorough: bool = False) -> dict[str, Any]:
+        """Return what is found, and what was mended; takes seconds. Raises `LedgerDown` at a stop.
+
+        See `checkup.visit.Visit`.
+        """
+        patient = Patient(
+            self._world.home,
+            self._settings(),
+            self._world.clock,
+            online=True,
+            thorough=thorough,
+        )
+        ward = Ward(self._read, self._records.write, self._say, renew=self._begin_anew)
+        one = Visit(partial(self._look, patient), self._compare, ward, self._world.clock)
+        async with self._one_at_a_time:
+            return await one(repair=repair)
+
+    def close(self) -> None:
+        """Break off what is looked at, for good."""
+        self._halt.ask()
+        self._threads.close()
+
+    async def _look(self, patient: Patient) -> Look:
+        """Run the checks on the thread."""
+        found: Look = await self._threads.run(checks.look, patient, self._halt)
+        return found.with_more([*found.diagnoses, self.trial.diagnosed()])
+
+    async def _compare(self, _look: Look) -> list[Diagnosis]:
+        """Have the index compared by the actor that owns it, which renews one that is not good."""
+        lost = await self._lost()
+        return [lost] if lost else await model_checks.compared(self._verify, renews=True)
+
+    async def _lost(self) -> Diagnosis | None:
+        """Return that the generation that answers has lost its folder; None where it has not."""
+        try:
+            answering = await self._generation()
+        except (IndexDown, ActorAway):
+            return None
+        state = await self._read(pending.state)
+        if state is None or state.generation != answering or answering == self._given_up:
+            return None
+        settings = self._settings().storage
+        place = Generations(self._world.home.index, settings, COLLECTIONS).place(state)
+        return await self._threads.run(model_checks.lost, place)
+
+    async def _read(self, query: Callable[[Connection], Any]) -> Any:  # noqa: ANN401
+        """Run a query on the thread."""
+        return await self._threads.run(self._ask, query)
+
+    def _ask(self, query: Callable[[Connection], Any]) -> Any:  # noqa: ANN401
+        """Run a query on a connection of its own (on the thread)."""
+        with Reader(self._world.home.ledger, self._world.clock, self._halt) as reader:
+            return reader.ask(query)
+
+    async def _say(self, changed: Sequence[FileChanged]) -> None:
+        """Say that files have changed."""
+        await self._bus.publish_all([(FILE_CHANGED, each) for each in changed], source=SOURCE)
+
+    async def _begin_anew(self) -> None:
+        """Begin a new generation of the index."""
+        state = await self._read(pending.state)
+        self._given_up = state.generation if state else 0
+        await self._renew("cortex doctor --repair")

@@ -1,28 +1,34 @@
 """What each actor of the tree is handed: the one place where everything is put together.
 
 Actors are handed callables that find other actors by name at each use; nobody holds a ref.
+
+What the actors of the pipeline are handed; the rest of the tree's is in parts.py.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cortex_actors import byname
+from cortex_actors.assembly import directory
+from cortex_actors.assembly.branches import FederationBranch, MemoryBranch
+from cortex_actors.assembly.desk import Practice, front_desk
+from cortex_actors.assembly.embedder import Incumbent
 from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.consumer import Desk
 from cortex_actors.embedding.cache import Cache
 from cortex_actors.embedding.migrator import Migrator
 from cortex_actors.embedding.pool import Pool
+from cortex_actors.embedding.tokens import Counter
 from cortex_actors.federation.registry import Register
-from cortex_actors.federationparts import FederationBranch
-from cortex_actors.frontdesk import front_desk
 from cortex_actors.gateways.server import Http
-from cortex_actors.incumbent import Incumbent
 from cortex_actors.judging.judge import Judge
-from cortex_actors.memoryparts import MemoryBranch
-from cortex_actors.pipelineparts import Pipeline
-from cortex_actors.practice import Practice
+from cortex_actors.pipeline.accumulator import Accumulator
+from cortex_actors.pipeline.likeness import SecondOpinion
+from cortex_actors.pipeline.organiser import Organiser
+from cortex_actors.pipeline.reconciler import Reconciler
+from cortex_actors.pipeline.resolver import Resolver
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.schedule.scheduler import Scheduler
 from cortex_actors.storage import embeddings
@@ -30,17 +36,99 @@ from cortex_actors.storage.events import LedgerJournal
 from cortex_actors.storage.index.indexer import Indexer
 from cortex_actors.storage.index.vectors import Vectors
 from cortex_actors.storage.ledger.actor import Records
-from cortex_actors.storage.search.matrix import VectorMatrix
+from cortex_actors.storage.search.matrix import Neighbours, VectorMatrix
 from cortex_actors.watching.watcher import WatcherParts
 from cortex_actors.watching.watchlist import Watchlist
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
+    from cortex_actors.assembly.context import World
     from cortex_actors.embedding.provider import Row
     from cortex_actors.runtime.actor import AsyncioActor
     from cortex_actors.settings import Settings
-    from cortex_actors.world import World
+    from cortex_actors.storage.embeddings import Matrix
+
+
+#: Seconds for which a model may still be loading before a file is written without it.
+PATIENCE = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """What they share, as the settings are now."""
+
+    world: World
+    settings: Settings
+    records: Records
+    #: What a consumer of that name is handed.
+    desk: Callable[[str], Desk]
+    #: The id of the vector space that answers.
+    model: str
+    #: Asks the cache for vectors.
+    embed: Callable[..., Awaitable[Matrix]]
+    judge: directory.Judge
+    matrix: VectorMatrix
+
+    def makers(self) -> dict[str, Callable[[], AsyncioActor]]:
+        """Return how the actors are made, by name."""
+        return {
+            "accumulator": self._accumulator(),
+            "reconciler": self._reconciler(),
+            "organiser": self._organiser(),
+            "resolver": self._resolver(),
+        }
+
+    def _accumulator(self) -> Callable[[], AsyncioActor]:
+        return partial(
+            Accumulator,
+            self.desk("accumulator"),
+            self.records,
+            settings=self.settings.accumulation,
+            model=self.model,
+            embed=self.embed,
+            neighbours=Neighbours(self.matrix),
+        )
+
+    def _reconciler(self) -> Callable[[], AsyncioActor]:
+        return partial(
+            Reconciler,
+            self.desk("reconciler"),
+            self.records,
+            settings=self.settings.reconciliation,
+            neighbours=Neighbours(self.matrix),
+            judge=self.judge,
+            tables=self.world.home.rules,
+            opinion=SecondOpinion(self.records, self.embed, model=self.model),
+        )
+
+    def _organiser(self) -> Callable[[], AsyncioActor]:
+        return partial(
+            Organiser,
+            self.desk("organiser"),
+            self.records,
+            settings=self.settings.organisation,
+            promotion=self.settings.reconciliation,
+            neighbours=Neighbours(self.matrix),
+            embed=self.embed,
+            writer=self.judge,
+            tables=self.world.home.rules,
+        )
+
+    def _resolver(self) -> Callable[[], AsyncioActor]:
+        return partial(
+            Resolver,
+            self.desk("resolver"),
+            self.records,
+            settings=self.settings.resolution,
+            reconciliation=self.settings.reconciliation,
+            model=self.model,
+            # A person may be waiting, and a model that loads is worth waiting for.
+            embed=partial(self.embed, urgent=True, patience=PATIENCE),
+            count=Counter(self.settings.embedding.provider),
+            tables=self.world.home.rules,
+        )
+
 
 #: Threads that look at files: sweeps and large parses, of all projects together.
 FILE_THREADS = 4
@@ -83,7 +171,7 @@ class Assembly:
         self._settings = settings
         self._incumbent.adopt(settings.embedding)
         #: The judge by name, for whoever is made below; it never raises and never keeps waiting.
-        self._judge = byname.Judge(self.names, settings.judging)
+        self._judge = directory.Judge(self.names, settings.judging)
         self.hints.adopt(settings.watching)
         self._matrix = self._shared()
         self.watching = WatcherParts(
@@ -139,7 +227,7 @@ class Assembly:
                 settings=self._settings.storage,
                 model=self.model,
                 embed=self._embed,
-                index=byname.Index(self.names),
+                index=directory.Index(self.names),
             ),
         }
 

@@ -1,4 +1,7 @@
-"""What the actors of the memory branch are handed; the rest of the tree's is in parts.py."""
+"""What the actors of the memory branch are handed; the rest of the tree's is in parts.py.
+
+What the actors of the federation branch are handed; the rest of the tree's is in parts.py.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from cortex_actors.assembly import directory
+from cortex_actors.federation.binding import Binder
+from cortex_actors.federation.federation import Federation
+from cortex_actors.federation.local import members
+from cortex_actors.federation.registry import Books, Overlay
+from cortex_actors.federation.roster import Roster
 from cortex_actors.memory.archivist import Archivist, Phrasing
 from cortex_actors.memory.custodian import Custodian
 from cortex_actors.memory.librarian import Librarian
@@ -14,14 +23,17 @@ from cortex_actors.memory.trail import Trail
 from cortex_actors.memory.village import Village
 from cortex_actors.pipeline.relations import Ruling
 from cortex_actors.storage.index.vectors import Vectors
+from cortex_actors.storage.search.search import Search
 from cortex_actors.storage.similar_memories import Vicinity
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from cortex_actors import byname
+    from cortex_actors.assembly.context import World
     from cortex_actors.bus.bus import Bus
     from cortex_actors.bus.consumer import Desk
+    from cortex_actors.federation.registry import Register
+    from cortex_actors.federationsections import FederationSettings, TlsSettings
     from cortex_actors.memorysections import MemorySettings
     from cortex_actors.rules.contradiction import Thresholds
     from cortex_actors.runtime.actor import AsyncioActor
@@ -32,7 +44,6 @@ if TYPE_CHECKING:
     from cortex_actors.storage.search.dense import DenseNeighbours
     from cortex_actors.storage.search.matrix import VectorMatrix
     from cortex_actors.text.lexicon import Lexicon
-    from cortex_actors.world import World
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +60,7 @@ class MemoryBranch:
     model: str
     #: Asks the cache for vectors.
     embed: Callable[..., Awaitable[Matrix]]
-    judge: byname.Judge
+    judge: directory.Judge
     matrix: VectorMatrix
 
     def makers(self) -> dict[str, Callable[[], AsyncioActor]]:
@@ -110,7 +121,7 @@ def _archivist(
     model: str,
     settings: MemorySettings,
     judging: ReconciliationSettings,
-    judge: byname.Judge,
+    judge: directory.Judge,
     query: DenseNeighbours,
     matrix: VectorMatrix,
 ) -> Archivist:
@@ -147,3 +158,78 @@ def _rules(ruling: Ruling) -> tuple[Thresholds, Lexicon | None]:
     ruling.read()
     relations = ruling.relations()
     return relations.limits.default, relations.lexicon
+
+
+@dataclass(frozen=True, slots=True)
+class FederationBranch:
+    """What they share, as the settings are now."""
+
+    world: World
+    settings: Settings
+    records: Records
+    bus: Bus
+    #: The id of the vector space that answers.
+    model: str
+    #: Asks the cache for vectors.
+    embed: Callable[..., Awaitable[Matrix]]
+    matrix: VectorMatrix
+    #: What outlives a crash of the roster.
+    register: Register
+
+    def makers(self) -> dict[str, Callable[[], AsyncioActor]]:
+        """Return how the actors are made, by name."""
+        return {"roster": self._roster(), "federation": self._federation()}
+
+    def _roster(self) -> Callable[[], AsyncioActor]:
+        names = self.world.names
+        return partial(
+            _roster,
+            self.world,
+            self.bus,
+            register=self.register,
+            query=partial(names.method("vectors", Vectors.query), model=self.model),
+            model=self.model,
+            memory=self.settings.memory,
+            settings=self.settings.federation,
+            tls=self.settings.tls,
+            records=self.records,
+            matrix=self.matrix,
+        )
+
+    def _federation(self) -> Callable[[], AsyncioActor]:
+        return partial(
+            Federation,
+            directory.Roster(self.world.names),
+            self.embed,
+            model=self.model,
+            clock=self.world.clock,
+            settings=self.settings.federation,
+        )
+
+
+def _roster(
+    world: World,
+    bus: Bus,
+    *,
+    register: Register,
+    query: DenseNeighbours,
+    model: str,
+    memory: MemorySettings,
+    settings: FederationSettings,
+    tls: TlsSettings,
+    records: Records,
+    matrix: VectorMatrix,
+) -> Roster:
+    """Return a roster with a search of its own, and books that outlive it."""
+    search = Search(records, query, model=model, settings=memory, matrix=matrix)
+    vault = world.outside.vault()
+    binder = Binder(settings, tls, clock=world.clock, vault=vault)
+    books = Books(register, Overlay(world.home.overlay), binder)
+    return Roster(
+        partial(members, search),
+        bus,
+        books,
+        settings=settings,
+        tls=tls,
+        clock=world.clock,
+    )
