@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from benchmarks import corpora
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.home import Home
 
 if TYPE_CHECKING:

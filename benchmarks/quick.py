@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 
 if TYPE_CHECKING:
     from collections.abc import Callable

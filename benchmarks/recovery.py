@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.stock import acknowledged, stock
 from benchmarks.wire import cpu_seconds
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.errors import CortexError
 from cortex_actors.home import Home
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmarks.statements import statements
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.home import Home
 
 if TYPE_CHECKING:

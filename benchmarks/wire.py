@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.home import Home
 
 if TYPE_CHECKING:

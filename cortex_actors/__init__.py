@@ -10,11 +10,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cortex_actors.client import Client as Client
+    from cortex_actors.client.connection import Client
+    from cortex_actors.client.cortex import AsyncCortex, Cortex
     from cortex_actors.errors import CortexError as CortexError
     from cortex_actors.home import Home as Home
-    from cortex_actors.library.asynchronous import AsyncCortex as AsyncCortex
-    from cortex_actors.library.synchronous import Cortex as Cortex
 
 __all__ = ["AsyncCortex", "Client", "Cortex", "CortexError", "Home", "__version__"]
 
@@ -22,9 +21,9 @@ __version__ = "0.1.0"
 
 #: Public name -> the module that has it.
 _LAZY = {
-    "AsyncCortex": "cortex_actors.library.asynchronous",
-    "Cortex": "cortex_actors.library.synchronous",
-    "Client": "cortex_actors.client",
+    "AsyncCortex": "cortex_actors.client.cortex",
+    "Cortex": "cortex_actors.client.cortex",
+    "Client": "cortex_actors.client.connection",
     "CortexError": "cortex_actors.errors",
     "Home": "cortex_actors.home",
 }

@@ -10,11 +10,11 @@ import typer
 from cortex_actors.cli.blocks import Block, joined, nothing, show_blocks, show_facts, when
 from cortex_actors.cli.filters import LimitOption, SkipOption
 from cortex_actors.cli.output import HomeOption, JsonOption, console, examples, show_json
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.process.logfile import visible
 
 if TYPE_CHECKING:
-    from cortex_actors.client import Answer
+    from cortex_actors.client.connection import Answer
 
 AgentArgument = Annotated[
     str, typer.Argument(metavar="AGENT", help="Its id: letters A to Z, digits, _ and -.")

@@ -8,7 +8,7 @@ from pathlib import Path
 from cortex_actors.cli.approving import asking, show_proposed, unapproved
 from cortex_actors.cli.blocks import Block, show_blocks
 from cortex_actors.cli.output import shortened
-from cortex_actors.client import Answer, Client
+from cortex_actors.client.connection import Answer, Client
 
 #: Principles that are shown, and that are asked for: of each it is to be known who says it.
 SHOWN, ASKED = 5, 500

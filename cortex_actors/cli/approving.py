@@ -11,7 +11,7 @@ from cortex_actors.process.logfile import visible
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cortex_actors.client import Answer
+    from cortex_actors.client.connection import Answer
 
 #: What shows notes that no person has approved, and decides about each.
 REVIEW = "cortex review"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json, show_table
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.clock import SECOND, SystemClock, iso
 from cortex_actors.errors import DaemonDown, LedgerDown, NotFound, Refused
 from cortex_actors.home import Home

@@ -11,7 +11,7 @@ import typer
 
 from cortex_actors.cli.blocks import brief, cut, joined, show_facts, when
 from cortex_actors.cli.output import HomeOption, JsonOption, console, examples, show_json
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.errors import BadInput
 from cortex_actors.process.logfile import visible
 from cortex_actors.text.sections import dialect_of
@@ -19,7 +19,7 @@ from cortex_actors.text.sections import dialect_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cortex_actors.client import Answer
+    from cortex_actors.client.connection import Answer
 
 #: A file and a line of it.
 _PLACE = re.compile(r"(.+):([0-9]{1,9})", re.DOTALL)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json, show_table
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.errors import BadInput, NotFound
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from cortex_actors.client import Answer
+    from cortex_actors.client.connection import Answer
 
 #: Seconds a calibration may take: texts of a file are embedded, and pairs judged again and again.
 PATIENCE = 300.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cortex_actors.client import Answer
+    from cortex_actors.client.connection import Answer
 
 #: What each check is called where people read it, and its unit.
 _NEEDS = {

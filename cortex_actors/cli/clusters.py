@@ -37,7 +37,7 @@ from cortex_actors.cli.output import (
     show_json,
 )
 from cortex_actors.cli.projects import meant
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.domain.insight import ClusterSort, FragmentSort
 from cortex_actors.errors import UsageError
 from cortex_actors.process.logfile import visible
@@ -45,7 +45,7 @@ from cortex_actors.process.logfile import visible
 if TYPE_CHECKING:
     from typing import Any
 
-    from cortex_actors.client import Answer
+    from cortex_actors.client.connection import Answer
 
 #: What is said where no cluster is listed: of those that were asked for, and of any.
 _NONE = "no such cluster is known; leave out a filter"

@@ -27,14 +27,14 @@ from cortex_actors.cli.filters import (
 )
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, shortened, show_json
 from cortex_actors.cli.projects import meant
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.domain.insight import ContradictionSort
 from cortex_actors.errors import UsageError
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from cortex_actors.client import Answer
+    from cortex_actors.client.connection import Answer
 
 #: States that a list may be of, the one without asking first.
 _STATES = ("unresolved", "resolved", "dismissed", "all")

@@ -9,10 +9,10 @@ import typer
 from cortex_actors.cli.blocks import Block, counted, joined, show_blocks
 from cortex_actors.cli.narrowed import AsOption
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 
 if TYPE_CHECKING:
-    from cortex_actors.client import Answer
+    from cortex_actors.client.connection import Answer
 
 #: Seconds an answer may take: the first one may wait for the model to load.
 TIMEOUT = 60.0

@@ -12,7 +12,7 @@ from cortex_actors.cli.blocks import Block, counted, joined, show_blocks, when
 from cortex_actors.cli.narrowed import AsOption
 from cortex_actors.cli.output import HomeOption, JsonOption, console, examples, show_json
 from cortex_actors.cli.post import AgentOption, RedactOption
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.domain.memory import CrumbType, Priority
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.process.logfile import visible
@@ -20,7 +20,7 @@ from cortex_actors.process.logfile import visible
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cortex_actors.client import Answer
+    from cortex_actors.client.connection import Answer
 
 #: Bytes of a file with a crumb: more than one may have.
 _LARGEST = 1_000_000

@@ -24,7 +24,7 @@ from cortex_actors.cli.agreed import brought, show_agreed
 from cortex_actors.cli.found import TIMEOUT, show_hits
 from cortex_actors.cli.minds import remembered, show_remembered
 from cortex_actors.cli.output import JsonOption, examples, places, shortened, show_json, show_table
-from cortex_actors.client import Answer, Client
+from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import Clock, SystemClock
 from cortex_actors.errors import CortexError, DaemonDown, DeadlineExceeded, NotFound
 from cortex_actors.home import Home

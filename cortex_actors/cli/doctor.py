@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json, show_table
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.hit import WELL, WRONG
 from cortex_actors.errors import AnswerLost, DaemonDown, NotFound, UsageError

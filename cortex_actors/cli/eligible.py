@@ -11,14 +11,14 @@ from cortex_actors.cli.checks import check_line, gap, is_trouble, need
 from cortex_actors.cli.filters import LimitOption, ProjectOption
 from cortex_actors.cli.output import HomeOption, JsonOption, console, examples, shortened, show_json
 from cortex_actors.cli.projects import meant
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.errors import UsageError
 from cortex_actors.process.logfile import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cortex_actors.client import Answer
+    from cortex_actors.client.connection import Answer
 
 
 def register(app: typer.Typer) -> None:

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from cortex_actors.cli import modelrows
 from cortex_actors.cli.output import HomeOption, JsonOption, console, examples, show_json
-from cortex_actors.client import Answer, Client
+from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SECOND, SystemClock
 from cortex_actors.errors import DaemonDown
 from cortex_actors.home import Home

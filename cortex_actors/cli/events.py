@@ -15,7 +15,7 @@ from cortex_actors.cli.output import (
     show_json,
     show_table,
 )
-from cortex_actors.client import Answer, Client
+from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import iso
 from cortex_actors.errors import UsageError
 from cortex_actors.process.logfile import visible

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from cortex_actors.client import Answer
+    from cortex_actors.client.connection import Answer
 
 #: Places that are named of an insight that is shown whole.
 PLACES = 20

@@ -12,9 +12,9 @@ import typer
 
 from cortex_actors.cli.blocks import counted, joined
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json
+from cortex_actors.client.cortex import Cortex
+from cortex_actors.client.results import Exported
 from cortex_actors.errors import BadInput
-from cortex_actors.library.reports import Exported
-from cortex_actors.library.synchronous import Cortex
 from cortex_actors.process.logfile import visible
 
 #: Collections of MemoryCore's, by what people may call them.

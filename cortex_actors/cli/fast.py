@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors.cli import figures, hook, lifecycle, publish, reload
 from cortex_actors.cli.options import Parser, command, seconds
 from cortex_actors.cli.process import is_paused
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.errors import DaemonDown, DeadlineExceeded, TooManyConnections
 from cortex_actors.home import Home
 from cortex_actors.process import lock

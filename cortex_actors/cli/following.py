@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from cortex_actors.cli.lifecycle import pause
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.errors import DaemonDown, DeadlineExceeded
 from cortex_actors.process.logfile import Filter, Record, last_number, record_of
 from cortex_actors.process.logs import tail

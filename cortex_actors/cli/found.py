@@ -13,7 +13,7 @@ from cortex_actors.process.logfile import visible
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from cortex_actors.client import Answer
+    from cortex_actors.client.connection import Answer
 
 #: Seconds an answer may take: the first one may wait for the model to load.
 TIMEOUT = 60.0

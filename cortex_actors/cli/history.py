@@ -18,13 +18,13 @@ from cortex_actors.cli.blocks import (
     when,
 )
 from cortex_actors.cli.output import HomeOption, JsonOption, console, examples, show_json
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.process.logfile import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from cortex_actors.client import Answer
+    from cortex_actors.client.connection import Answer
 
 #: What has no id: a file and a line of it.
 _LINE = re.compile(r"(.+):([0-9]+)", re.DOTALL)

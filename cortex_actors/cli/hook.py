@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.cli.options import Parser, command
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.errors import DaemonDown, Refused
 from cortex_actors.process.logfile import visible
 

@@ -10,8 +10,8 @@ import typer
 
 from cortex_actors.cli.blocks import counted, joined
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json
-from cortex_actors.library.reports import Imported
-from cortex_actors.library.synchronous import Cortex
+from cortex_actors.client.cortex import Cortex
+from cortex_actors.client.results import Imported
 from cortex_actors.process.logfile import visible
 
 #: Ids that are named of which something else is known.

@@ -32,14 +32,14 @@ from cortex_actors.cli.filters import (
 )
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, shortened, show_json
 from cortex_actors.cli.projects import meant
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.domain.insight import SHOWN, InsightSort
 from cortex_actors.errors import UsageError
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from cortex_actors.client import Answer
+    from cortex_actors.client.connection import Answer
 
 #: Seconds an explanation may take: examples may have to be embedded first.
 PATIENCE = 60.0

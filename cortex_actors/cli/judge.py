@@ -8,7 +8,7 @@ import typer
 
 from cortex_actors.cli.blocks import joined, show_facts
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,10 +10,10 @@ import typer
 from cortex_actors.cli.blocks import counted, joined
 from cortex_actors.cli.found import TIMEOUT, question_of, show_hits
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json, show_table
-from cortex_actors.client import Answer, Client
+from cortex_actors.client.connection import Answer, Client
+from cortex_actors.client.operations import LONG
 from cortex_actors.clock import iso
 from cortex_actors.errors import UsageError
-from cortex_actors.library.reading import LONG
 from cortex_actors.process.logfile import visible
 
 #: Documents that are named of those that failed or in which something was met.

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cortex_actors import __version__
 from cortex_actors.cli.process import Process, found, has_open
-from cortex_actors.client import Client, known
+from cortex_actors.client.connection import Client, known
 from cortex_actors.errors import (
     CortexError,
     DaemonDown,

@@ -10,7 +10,7 @@ import typer
 from cortex_actors.cli.blocks import Block, brief, counted, cut, joined, show_blocks
 from cortex_actors.cli.filters import one_of
 from cortex_actors.cli.output import HomeOption, JsonOption, console, examples, shortened, show_json
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.domain.insight import ALL, SHOWN, Decider
 from cortex_actors.domain.principle import Link, LinkType, PrincipleStatus
 from cortex_actors.errors import BadInput, UsageError
@@ -20,7 +20,7 @@ from cortex_actors.render.graph import Graph, box, dot, svg
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cortex_actors.client import Answer
+    from cortex_actors.client.connection import Answer
 
 #: What a link is called in a sentence, from its source and from its target.
 _SAID: Mapping[LinkType, tuple[str, str]] = {

@@ -13,7 +13,7 @@ import typer
 from cortex_actors import topics
 from cortex_actors.cli.following import ASKED, Following
 from cortex_actors.cli.output import HomeOption, JsonOption, examples
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.clock import SECOND, SystemClock
 from cortex_actors.errors import DaemonDown, UnknownTopic, UsageError
 from cortex_actors.home import Home

@@ -17,7 +17,7 @@ from cortex_actors.cli.output import (
     show_json,
     show_table,
 )
-from cortex_actors.client import Answer, Client
+from cortex_actors.client.connection import Answer, Client
 from cortex_actors.process.logfile import visible
 
 DaysOption = Annotated[float, typer.Option(min=0, help="Days for which nobody has read them.")]

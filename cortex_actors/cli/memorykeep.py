@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json
-from cortex_actors.client import Answer, Client
+from cortex_actors.client.connection import Answer, Client
 from cortex_actors.domain.memory import Layer
 from cortex_actors.process.logfile import visible
 

@@ -30,7 +30,7 @@ from cortex_actors.cli.output import (
     shortened,
     show_json,
 )
-from cortex_actors.client import Answer, Client
+from cortex_actors.client.connection import Answer, Client
 from cortex_actors.domain.insight import ALL, MemorySort
 from cortex_actors.domain.memory import ChangeKind, MemoryStatus
 from cortex_actors.errors import UsageError

@@ -10,7 +10,7 @@ import typer
 from cortex_actors.cli.blocks import counted
 from cortex_actors.cli.memorykeep import MemoryArgument
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, shortened, show_json
-from cortex_actors.client import Answer, Client
+from cortex_actors.client.connection import Answer, Client
 from cortex_actors.errors import Refused
 from cortex_actors.process.logfile import visible
 

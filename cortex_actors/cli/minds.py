@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cortex_actors.cli.output import shortened, show_table
 
 if TYPE_CHECKING:
-    from cortex_actors.client import Answer, Client
+    from cortex_actors.client.connection import Answer, Client
 
 #: Who says what, in this order: a fact, the same in other words, the contrary, and another's.
 SAID = (

@@ -15,7 +15,7 @@ from cortex_actors.process.logfile import visible
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cortex_actors.client import Answer
+    from cortex_actors.client.connection import Answer
 
 #: Bytes of a megabyte, as people count them.
 MB = 1_000_000

@@ -16,7 +16,7 @@ from cortex_actors.process import lock
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cortex_actors.client import Answer
+    from cortex_actors.client.connection import Answer
     from cortex_actors.home import Home
     from cortex_actors.storage.ledger.actor import Connection
 

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cortex_actors.client import Answer, Client
+from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import CortexError, DaemonDown, NotFound, Refused
 from cortex_actors.process import lock

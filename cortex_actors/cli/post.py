@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.domain.memory import MemoryType, Realm
 
 AgentOption = Annotated[

@@ -36,7 +36,7 @@ from cortex_actors.cli.output import (
     show_json,
 )
 from cortex_actors.cli.projects import meant
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.domain.insight import ALL, SHOWN, PrincipleSort
 from cortex_actors.domain.principle import Origin, PrincipleCategory, PrincipleStatus
 from cortex_actors.errors import UsageError
@@ -45,7 +45,7 @@ from cortex_actors.process.logfile import visible
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cortex_actors.client import Answer
+    from cortex_actors.client.connection import Answer
 
 #: What each order is called in the title.
 _ORDERS = {

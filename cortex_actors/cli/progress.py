@@ -17,7 +17,7 @@ from cortex_actors.clock import SystemClock
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-    from cortex_actors.client import Answer, Client
+    from cortex_actors.client.connection import Answer, Client
 
 #: Seconds between two looks: often enough to be smooth, and nothing for the daemon.
 POLL = 0.2

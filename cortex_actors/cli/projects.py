@@ -11,7 +11,7 @@ from cortex_actors.cli import progress
 from cortex_actors.cli.blocks import counted
 from cortex_actors.cli.filters import one_of
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json, show_table
-from cortex_actors.client import Answer, Client
+from cortex_actors.client.connection import Answer, Client
 from cortex_actors.process.logfile import visible
 
 #: What means a folder and never a project's name or id.

@@ -21,13 +21,13 @@ from cortex_actors.cli.filters import LimitOption, ProjectOption, one_of
 from cortex_actors.cli.output import HomeOption, JsonOption, console, examples, show_json
 from cortex_actors.cli.principles import linked, ranked
 from cortex_actors.cli.projects import meant
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.errors import UsageError
 from cortex_actors.process.logfile import visible
 from cortex_actors.rules.promotion import Need
 
 if TYPE_CHECKING:
-    from cortex_actors.client import Answer
+    from cortex_actors.client.connection import Answer
 
 #: What is said of insights that nothing holds up.
 READY = "ready"

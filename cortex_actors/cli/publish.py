@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.cli import lifecycle
 from cortex_actors.cli.options import Parser, command
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.errors import AnswerLost, BadInput, DaemonDown, UnknownTopic, UsageError
 
 if TYPE_CHECKING:

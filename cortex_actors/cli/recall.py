@@ -24,7 +24,7 @@ from cortex_actors.cli.narrowed import (
 )
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json
 from cortex_actors.cli.projects import meant
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 
 PlainOption = Annotated[bool, typer.Option("--plain", help="Print it as an agent reads it.")]
 ExplainOption = Annotated[bool, typer.Option(help="Show how each was found.")]

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.cli.options import Parser, command
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 
 if TYPE_CHECKING:
     import argparse

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, shortened, show_json
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.errors import BadInput
 from cortex_actors.process.logfile import visible
 

@@ -14,14 +14,14 @@ from cortex_actors.cli.blocks import counted, joined
 from cortex_actors.cli.differences import show_diff
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json
 from cortex_actors.cli.section import show_section
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.domain.principle import Edits
 from cortex_actors.errors import Refused, UsageError
 from cortex_actors.process.logfile import visible
 from cortex_actors.render import section
 
 if TYPE_CHECKING:
-    from cortex_actors.client import Answer
+    from cortex_actors.client.connection import Answer
 
 #: Seconds that many files may take, each waited for until nobody saves it.
 TIMEOUT = 600.0

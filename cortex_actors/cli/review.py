@@ -28,11 +28,11 @@ from cortex_actors.cli.output import (
     show_json,
 )
 from cortex_actors.cli.projects import meant
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.process.logfile import visible
 
 if TYPE_CHECKING:
-    from cortex_actors.client import Answer
+    from cortex_actors.client.connection import Answer
 
 #: States that a list may be of, the one without asking first.
 _STATES = ("waiting", "approved", "rejected")

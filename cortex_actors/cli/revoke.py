@@ -25,7 +25,7 @@ from cortex_actors.cli.output import (
     shortened,
     show_json,
 )
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import UsageError
 from cortex_actors.process.logfile import visible
@@ -33,7 +33,7 @@ from cortex_actors.process.logfile import visible
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cortex_actors.client import Answer
+    from cortex_actors.client.connection import Answer
 
 #: What ids begin with.
 _IDS = ("ins_", "pri_", "prj_")

@@ -9,7 +9,7 @@ import typer
 from cortex_actors.cli.blocks import Block, counted, joined, show_blocks
 from cortex_actors.cli.figures import duration
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json
-from cortex_actors.client import Answer, Client
+from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import iso
 from cortex_actors.process.logfile import visible
 

@@ -31,7 +31,7 @@ from cortex_actors.cli.narrowed import (
 )
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json
 from cortex_actors.cli.recall import ExplainOption, PlainOption, QuestionArgument
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 
 OriginalOption = Annotated[
     bool,

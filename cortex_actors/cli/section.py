@@ -16,7 +16,7 @@ from cortex_actors.process.logfile import visible
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cortex_actors.client import Answer
+    from cortex_actors.client.connection import Answer
 
 
 def show_section(found: Answer, output: Path | None) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json, show_table
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.process.logfile import visible
 
 #: Columns of `tree --stats`, and what they are called in the daemon's answer.

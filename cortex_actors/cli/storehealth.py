@@ -14,10 +14,10 @@ from cortex_actors.cli.output import (
     shortened,
     show_json,
 )
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 
 if TYPE_CHECKING:
-    from cortex_actors.client import Answer
+    from cortex_actors.client.connection import Answer
 
 #: Seconds that asking all of them may take: each has its own limit, of at most 30.
 TIMEOUT = 60.0

@@ -12,7 +12,7 @@ from cortex_actors import settings
 from cortex_actors.cli.blocks import Block, counted, joined, show_blocks
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json
 from cortex_actors.cli.storeknobs import shown
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.errors import (
     BadInput,
     DaemonDown,
@@ -28,7 +28,7 @@ from cortex_actors.process.logfile import visible
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cortex_actors.client import Answer
+    from cortex_actors.client.connection import Answer
     from cortex_actors.federation.store import StoreSpec
 
 #: Seconds that it may take: the name of each store is looked up, a keyring may ask its user.

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json, show_table
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.errors import BadInput, UsageError
 from cortex_actors.process.logfile import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cortex_actors.client import Answer
+    from cortex_actors.client.connection import Answer
 
 #: What the daemon calls a change that is gone with it, and what people read of it.
 _RESTART = "restart"

@@ -12,12 +12,12 @@ from cortex_actors.cli.blocks import Block, counted, joined, show_blocks
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json
 from cortex_actors.cli.storeknobs import fields, lasts, shown
 from cortex_actors.cli.storetoken import EnvOption, KeyringOption, StdinOption, given
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.federation import binding
 from cortex_actors.process.logfile import visible
 
 if TYPE_CHECKING:
-    from cortex_actors.client import Answer
+    from cortex_actors.client.connection import Answer
 
 #: Seconds that adding one may take: its name is looked up, and a keyring may ask its user.
 TIMEOUT = 60.0

@@ -18,10 +18,10 @@ from cortex_actors.cli.blocks import (
 from cortex_actors.cli.filters import LimitOption, SkipOption
 from cortex_actors.cli.narrowed import AsOption
 from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 
 if TYPE_CHECKING:
-    from cortex_actors.client import Answer
+    from cortex_actors.client.connection import Answer
 
 
 def register(app: typer.Typer) -> None:

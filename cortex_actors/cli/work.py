@@ -16,7 +16,7 @@ from cortex_actors.cli.output import (
     show_table,
 )
 from cortex_actors.cli.projects import meant
-from cortex_actors.client import Answer, Client
+from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import iso
 
 

@@ -23,7 +23,7 @@ def answering(
         asked.append((method, params))
         return answers[method]
 
-    monkeypatch.setattr("cortex_actors.client.Client.call", call)
+    monkeypatch.setattr("cortex_actors.client.connection.Client.call", call)
     return asked
 
 

@@ -112,7 +112,7 @@ def _answers(monkeypatch: pytest.MonkeyPatch, tmp_home: Path) -> None:
         return _ANSWERS[params["name"]]
 
     monkeypatch.setenv("CORTEX_HOME", str(tmp_home))
-    monkeypatch.setattr("cortex_actors.client.Client.call", call)
+    monkeypatch.setattr("cortex_actors.client.connection.Client.call", call)
 
 
 class TestInspect:

@@ -48,7 +48,7 @@ class TestOffline:
         ]
         told = {"online": True, "took_s": 1.0, "checks": found, "repaired": [], "wrong": 0}
         answer = {**told, "exit_code": 0}
-        monkeypatch.setattr("cortex_actors.client.Client.call", lambda *_, **__: answer)
+        monkeypatch.setattr("cortex_actors.client.connection.Client.call", lambda *_, **__: answer)
         assert 0 == doctor(filed)
         lines = capsys.readouterr().out.splitlines()
 
@@ -160,7 +160,7 @@ class TestRoundTrip:
         """Each step is shown with its milliseconds, and the last line says what works."""
         step = {"step": "recall", "state": state, "took_ms": 1.25, "said": "by words"}
         found = {"state": state, "reason": "recall: by words", "took_ms": 9.0, "steps": [step]}
-        monkeypatch.setattr("cortex_actors.client.Client.call", lambda *_, **__: found)
+        monkeypatch.setattr("cortex_actors.client.connection.Client.call", lambda *_, **__: found)
         assert code == doctor(filed, "--round-trip")
         lines = capsys.readouterr().out.splitlines()
 

@@ -34,7 +34,7 @@ EVENT = {
 
 def answer(monkeypatch: pytest.MonkeyPatch, found: dict[str, Any]) -> None:
     """Answer every call with this."""
-    monkeypatch.setattr("cortex_actors.client.Client.call", lambda *_, **__: found)
+    monkeypatch.setattr("cortex_actors.client.connection.Client.call", lambda *_, **__: found)
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         calls.append({"method": method, **params})
         return answers[method]
 
-    monkeypatch.setattr("cortex_actors.client.Client.call", call)
+    monkeypatch.setattr("cortex_actors.client.connection.Client.call", call)
     return calls
 
 

@@ -49,7 +49,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         calls.append((verb, params))
         return answer
 
-    monkeypatch.setattr("cortex_actors.client.Client.call", call)
+    monkeypatch.setattr("cortex_actors.client.connection.Client.call", call)
     return calls
 
 

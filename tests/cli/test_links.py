@@ -64,7 +64,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_home: Path) -> list[dict[str, Any
         return GRAPH | (nothing if params["least"] == 1 else {"principle": params["principle"]})
 
     monkeypatch.setenv("CORTEX_HOME", str(tmp_home))
-    monkeypatch.setattr("cortex_actors.client.Client.call", call)
+    monkeypatch.setattr("cortex_actors.client.connection.Client.call", call)
     return asked
 
 

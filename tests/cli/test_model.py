@@ -291,7 +291,7 @@ class TestDaemon:
             asked.append((method, params))
             return answers[method]
 
-        monkeypatch.setattr("cortex_actors.client.Client.call", call)
+        monkeypatch.setattr("cortex_actors.client.connection.Client.call", call)
         told = f"under way compiling {DEFAULT} since 1970-01-01T00:00:00Z: quantising\n"
         assert told in run(capsys, "status")[1]
         assert made.model_id in run(capsys, "prepare")[1]

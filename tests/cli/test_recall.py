@@ -24,7 +24,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, Any
 
     (tmp_path / "projects" / "atlas").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "projects")
-    monkeypatch.setattr("cortex_actors.client.Client.call", call)
+    monkeypatch.setattr("cortex_actors.client.connection.Client.call", call)
     return asked
 
 

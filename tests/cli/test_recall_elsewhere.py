@@ -65,7 +65,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         asked.append(params)
         return ANSWER
 
-    monkeypatch.setattr("cortex_actors.client.Client.call", call)
+    monkeypatch.setattr("cortex_actors.client.connection.Client.call", call)
     return asked
 
 

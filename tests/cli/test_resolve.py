@@ -62,7 +62,7 @@ def daemon(monkeypatch: pytest.MonkeyPatch, tmp_home: Path, tmp_path: Path) -> D
     monkeypatch.setenv("CORTEX_HOME", str(tmp_home))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
-        "cortex_actors.client.Client.call",
+        "cortex_actors.client.connection.Client.call",
         lambda _, method, /, **params: found.call(method, **params),
     )
     return found

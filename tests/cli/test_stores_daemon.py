@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pytest
 
 from cortex_actors.cli import entry
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from tests.cli.stored import alone
 from tests.federation import filering
 from tests.process.commands import Commands

@@ -106,7 +106,7 @@ class TestDryRun:
         def down(*_: object, **__: object) -> None:
             raise DaemonDown("nobody answers")
 
-        monkeypatch.setattr("cortex_actors.client.Client.call", down)
+        monkeypatch.setattr("cortex_actors.client.connection.Client.call", down)
         assert 0 == entry.main(["stores", "import", plain, "--dry-run"])
         shown = capsys.readouterr().out
         entry.main(["stores", "import", plain, "--dry-run", "--json"])

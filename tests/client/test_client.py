@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors import client as module
 from cortex_actors import errors
-from cortex_actors.asyncclient import AsyncClient
-from cortex_actors.client import Client
+from cortex_actors.client import connection as module
+from cortex_actors.client.async_connection import AsyncClient
+from cortex_actors.client.connection import Client
 from cortex_actors.home import Home
 from cortex_actors.process.lock import Peer
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.cli import entry
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.errors import CortexError
 from tests.power.strace import need_strace
 from tests.process.commands import Commands, alive, until

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.errors import DiskFault, LedgerBusy, Superseded
 from cortex_actors.home import Home
 from cortex_actors.process import lock

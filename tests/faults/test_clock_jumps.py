@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from tests.faults.ground import Said
 from tests.process.commands import until
 

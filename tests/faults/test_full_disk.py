@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.errors import HomeUnwritable, StorageFull, StorageReadOnly
 from tests.faults.ground import Said, failing, fill, remount, started
 from tests.process.commands import until

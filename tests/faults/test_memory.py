@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from cortex_actors.assembly.context import Outside
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.agent import Caller
 from cortex_actors.embedding.provider import State

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.home import Home
 from tests.contract.cases import CASES
 from tests.federation import seren

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from tests.process.commands import Commands, until
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from tests.gateways.doors import knock
 from tests.gateways.house import SECRET
 

@@ -30,7 +30,7 @@ from cortex_actors import topics
 from cortex_actors.api.cortex import FrontDesk
 from cortex_actors.cli import fast
 from cortex_actors.cli.app import app
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.errors import CortexError
 from cortex_actors.home import Home
 from cortex_actors.settings import Settings

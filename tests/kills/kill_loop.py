@@ -8,7 +8,7 @@ import signal
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from tests.flow.support import SAMPLES
 from tests.kills import audit
 from tests.kills.ledger_file import LIVING, Rows, copied, witness

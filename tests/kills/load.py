@@ -8,7 +8,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.errors import (
     ActorAway,
     AnswerLost,

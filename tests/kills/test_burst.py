@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from tests.kills import audit
 from tests.kills.flood import Flood
 from tests.kills.gated_daemon import GATE

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors import AsyncCortex, Cortex, CortexError
-from cortex_actors.asyncclient import AsyncClient
-from cortex_actors.client import Client
+from cortex_actors.client.async_connection import AsyncClient
+from cortex_actors.client.connection import Client
 from cortex_actors.errors import (
     AlreadyRunning,
     BadInput,

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors import Cortex
-from cortex_actors.library.reports import Convergence, Duplicate
+from cortex_actors.client.results import Convergence, Duplicate
 from tests.process.commands import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from cortex_actors.library.results import Result, Saved
+    from cortex_actors.client.results import Result, Saved
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("hashing")]
 

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from cortex_actors import AsyncCortex, Cortex
+from cortex_actors.client import results
+from cortex_actors.client.cortex import finished
+from cortex_actors.client.results import Crumb, Found, Saved
 from cortex_actors.errors import BadInput, InternalError
-from cortex_actors.library import words
-from cortex_actors.library.doors import finished
-from cortex_actors.library.reports import Crumb
-from cortex_actors.library.results import Found, Saved
 
 
 class TestPlain:
@@ -20,25 +19,25 @@ class TestPlain:
         """The document's words become ours; what was not given is not sent."""
         said = {"query": "x", "visibility": "private", "n_results": 3, "tags": (), "layer": None}
 
-        assert {"query": "x", "realm": "private", "limit": 3} == words.plain("search", said)
+        assert {"query": "x", "realm": "private", "limit": 3} == results.plain("search", said)
 
     def test_all(self) -> None:
         """All realms is no realm."""
-        assert {} == words.plain("search", {"visibility": "all"})
+        assert {} == results.plain("search", {"visibility": "all"})
 
     def test_spoken(self) -> None:
         """A verb that has kept a word of the document's is given that one, for either."""
         for word in ("summary", "session_summary"):
-            assert {"session_summary": "x"} == words.plain("leave_crumb", {word: "x"})
+            assert {"session_summary": "x"} == results.plain("leave_crumb", {word: "x"})
 
     def test_twice(self) -> None:
         """Both words for one thing are refused, even when they say the same."""
         with pytest.raises(BadInput, match="first and id1 mean the same"):
-            words.plain("consolidate", {"first": "a", "id1": "a"})
+            results.plain("consolidate", {"first": "a", "id1": "a"})
 
     def test_sets(self) -> None:
         """A set is sent in order, so that it is sent alike each time."""
-        assert {"tags": ["a", "b", "c"]} == words.plain("remember", {"tags": {"c", "a", "b"}})
+        assert {"tags": ["a", "b", "c"]} == results.plain("remember", {"tags": {"c", "a", "b"}})
 
 
 class TestResults:

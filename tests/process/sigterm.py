@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.errors import CortexError
 from cortex_actors.home import Home
 from cortex_actors.process import lock

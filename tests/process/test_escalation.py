@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 
 import pytest
 
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.errors import DaemonDown, UnknownActor
 from tests.process.commands import PATIENCE, Commands, until
 

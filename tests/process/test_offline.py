@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.home import Home
 from cortex_actors.storage.ledger import connection
 from cortex_actors.storage.ledger.migrate import migrate

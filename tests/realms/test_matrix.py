@@ -17,7 +17,7 @@ from tests.realms.world import AGENTS, REALMS, Kept, World, lasting, say
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cortex_actors.client import Client
+    from cortex_actors.client.connection import Client
 
 pytestmark = pytest.mark.slow
 

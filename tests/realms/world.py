@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.client import Client
+from cortex_actors.client.connection import Client
 from cortex_actors.errors import CortexError
 from tests.process.commands import until
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors import client, refusals
+from cortex_actors import refusals
+from cortex_actors.client import connection
 from cortex_actors.errors import Refused, WriteFailed
 from cortex_actors.files import place, swap
 from cortex_actors.files.writer import WriteTarget
@@ -214,7 +215,7 @@ class TestRefusing:
         error = refusals.HardLink.of("/atlas/CLAUDE.md", names=2)
         answer = json.loads(rpc.failure(1, error))
 
-        assert isinstance(client._error(answer["error"]), refusals.HardLink)
+        assert isinstance(connection._error(answer["error"]), refusals.HardLink)
 
     def test_codes(self) -> None:
         """Each reason has a word of its own, and exits as a refusal does."""

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from cortex_actors.api.transfer import END, FORMAT, VERSION
+from cortex_actors.client.operations import LONG, Operations
+from cortex_actors.client.results import Exported, Imported
 from cortex_actors.clock import SystemClock, iso
 from cortex_actors.errors import BadInput, CortexError, HomeUnwritable
-from cortex_actors.library.operations import Operations
-from cortex_actors.library.reading import LONG
-from cortex_actors.library.reports import Exported, Imported
 from cortex_actors.render import memorycore
 
 if TYPE_CHECKING:

@@ -1,4 +1,8 @@
-"""Doors: how an operation asks, whoever it is that answers.
+"""`Cortex`: the memory of a home, for any program.
+
+`AsyncCortex`: the memory of a home, for programs that run a loop.
+
+Doors: how an operation asks, whoever it is that answers.
 
 An operation is a coroutine that asks its door. The blocking door never suspends it, so it can be
 run to its end by calling it (`finished`); the other one is awaited on the caller's loop, and there
@@ -9,21 +13,26 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import CancelledError
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
-from cortex_actors.asyncclient import AsyncClient
-from cortex_actors.client import TIMEOUT, Client, result
+from cortex_actors.client.async_connection import AsyncClient
+from cortex_actors.client.connection import TIMEOUT, Client, result
+from cortex_actors.client.host import Way
+from cortex_actors.client.operations import Reading, Remembering, Talking, Upkeep
+from cortex_actors.client.transfer import Carrying
 from cortex_actors.errors import DaemonStopping, InternalError
-from cortex_actors.library.ways import Way
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
     from concurrent.futures import Future
     from pathlib import Path
+    from types import TracebackType
 
-    from cortex_actors.client import Answer
+    from cortex_actors.client.connection import Answer
+    from cortex_actors.client.host import Embed
     from cortex_actors.home import Home
-    from cortex_actors.library.ways import Embed
+
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -165,3 +174,146 @@ async def _awaited(answer: Future[bytes], verb: str) -> bytes:
 def _closed(verb: str) -> DaemonStopping:
     """Return the error of a tree that was closed with the question in hand."""
     return DaemonStopping(f"the embedded memory was closed before it answered {verb}")
+
+
+class _Operations(Remembering, Talking, Upkeep, Reading, Carrying):
+    """All of them, over a blocking door."""
+
+
+def _run(
+    operation: Callable[Concatenate[Any, P], Coroutine[Any, Any, R]],
+) -> Callable[Concatenate[Cortex, P], R]:
+    """Return an operation as a method that returns when it is done."""
+
+    @wraps(operation)
+    def run(self: Cortex, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return finished(operation(self._operations, *args, **kwargs))
+
+    return run
+
+
+class Cortex:
+    """The memory of one home: what its daemon knows, or a tree of this program's own.
+
+    Every method may be called from any thread. Against a daemon nothing is held between two calls:
+    its restarts are not noticed. Errors are `CortexError`s, with a text that says what to do.
+
+    Example:
+        >>> from cortex_actors import Cortex
+        >>> with Cortex(agent="AZOTH") as cortex:
+        ...     cortex.remember("The test database is on 5433.")
+        ...     found = cortex.search("which port?")
+
+    """
+
+    def __init__(
+        self,
+        home: Home | Path | str | None = None,
+        *,
+        agent: str | None = None,
+        token: str | None = None,
+        embedded: Embed = False,
+        timeout: float = TIMEOUT,
+    ) -> None:
+        """Find out who answers.
+
+        `home` is the daemon's folder, as `--home`; `agent` is for whom is spoken and through whose
+        eyes is read where a call says nothing else; `token` is an agent's (`cortex agents token`),
+        without which it is the owner who asks. `embedded` runs the tree in this process instead:
+        True refuses where a daemon runs (`AlreadyRunning`), "auto" uses that daemon. `timeout` is
+        how many seconds an answer may take.
+        """
+        self._door = Blocking(home, token=token, embedded=embedded, timeout=timeout)
+        self._operations = _Operations(self._door, agent)
+
+    remember = _run(_Operations.remember)
+    search = _run(_Operations.search)
+    recall = _run(_Operations.recall)
+    memory = _run(_Operations.memory)
+    forget = _run(_Operations.forget)
+    split = _run(_Operations.split)
+    post = _run(_Operations.post)
+    thread = _run(_Operations.thread)
+    leave_crumb = _run(_Operations.leave_crumb)
+    get_crumbs = _run(_Operations.get_crumbs)
+    detect_convergence = _run(_Operations.detect_convergence)
+    get_stale = _run(_Operations.get_stale)
+    get_duplicates = _run(_Operations.get_duplicates)
+    consolidate = _run(_Operations.consolidate)
+    ingest = _run(_Operations.ingest)
+    ingest_text = _run(_Operations.ingest_text)
+    knowledge_search = _run(_Operations.knowledge_search)
+    topics = _run(_Operations.topics)
+    export_to = _run(_Operations.export_to)
+    import_from = _run(_Operations.import_from)
+    status = _run(_Operations.status)
+
+    @property
+    def home(self) -> Home:
+        """The home whose memory this is."""
+        return self._door.home
+
+    def close(self) -> None:
+        """Let go of everything; an embedded tree ends. A second time does nothing."""
+        self._door.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class AsyncCortex(Remembering, Talking, Upkeep, Reading, Carrying):
+    """What `Cortex` does, awaited: a daemon is asked on the loop, and a call may be cancelled.
+
+    The examples of the operations are written for `Cortex`; here each of them is awaited.
+
+    Example:
+        >>> async with AsyncCortex(agent="AZOTH") as cortex:
+        ...     await cortex.remember("The test database is on 5433.")
+        ...     found = await cortex.search("which port?")
+
+    """
+
+    def __init__(
+        self,
+        home: Home | Path | str | None = None,
+        *,
+        agent: str | None = None,
+        token: str | None = None,
+        embedded: Embed = False,
+        timeout: float = TIMEOUT,
+    ) -> None:
+        """Remember whom to ask; see `Cortex`. An embedded tree starts with the first call.
+
+        It lives on a thread of its own and may be used from one loop after another.
+        """
+        self._way = Awaited(home, token=token, embedded=embedded, timeout=timeout)
+        super().__init__(self._way, agent)
+
+    @property
+    def home(self) -> Home:
+        """The home whose memory this is."""
+        return self._way.home
+
+    async def close(self) -> None:
+        """Let go of everything; an embedded tree ends."""
+        await self._way.close()
+
+    async def __aenter__(self) -> Self:
+        await self._way.open()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()

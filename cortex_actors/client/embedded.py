@@ -12,11 +12,11 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from cortex_actors import settings
+from cortex_actors.client.host import Feed
 from cortex_actors.clock import SystemClock
 from cortex_actors.daemon import expected, require_own_supervision
 from cortex_actors.errors import AlreadyRunning
 from cortex_actors.gateways.control import Control
-from cortex_actors.library.feed import Feed
 from cortex_actors.process import lock
 from cortex_actors.process.logs import LogStream
 from cortex_actors.service import verbs

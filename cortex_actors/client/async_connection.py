@@ -12,13 +12,13 @@ import contextlib
 import socket
 from typing import TYPE_CHECKING
 
-from cortex_actors.client import TIMEOUT, Client, result
+from cortex_actors.client.connection import TIMEOUT, Client, result
 from cortex_actors.process.lock import peer
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cortex_actors.client import Answer
+    from cortex_actors.client.connection import Answer
     from cortex_actors.home import Home
 
 #: Bytes of one answer: more than any verb gives, and an end to a daemon that never stops.

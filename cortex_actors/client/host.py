@@ -3,6 +3,13 @@
 The program's own loop, if it has one, is not used: a program that keeps it busy would keep the
 actors waiting, and a tree that ended with `asyncio.run` would be found half stopped. Signals, which
 go to the main thread, are left alone.
+
+Our loggers, while a tree lives in somebody else's process: into its log file, and nowhere else.
+
+The program's own logging is left as it is: our records are not printed, and its handlers do not
+hear them. When the last tree has ended, our loggers are again as they were.
+
+The way to whoever answers: the daemon of a home, or a tree of the program's own.
 """
 
 from __future__ import annotations
@@ -10,18 +17,24 @@ from __future__ import annotations
 import asyncio
 import atexit
 import contextlib
+import logging
 import os
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from weakref import WeakSet
 
-from cortex_actors.errors import CortexError, DaemonDown, InternalError
+from cortex_actors.clock import SystemClock
+from cortex_actors.errors import AlreadyRunning, BadInput, CortexError, DaemonDown, InternalError
+from cortex_actors.process.logs import StreamHandler
 
 if TYPE_CHECKING:
+    from cortex_actors.client.connection import Client
+    from cortex_actors.client.embedded import Embedded
     from cortex_actors.gateways.control import Control
     from cortex_actors.home import Home
-    from cortex_actors.library.embedded import Embedded
+    from cortex_actors.process.logs import LogStream
+
 
 #: Seconds in which a thread that was asked to end has ended: the tree's own limit and some more.
 END = 12.0
@@ -112,7 +125,7 @@ class Host:
 
     async def _live(self) -> None:
         """Live on this loop."""
-        from cortex_actors.library.embedded import Embedded  # noqa: PLC0415 - loads all there is
+        from cortex_actors.client.embedded import Embedded  # noqa: PLC0415 - loads all there is
 
         self._loop = asyncio.get_running_loop()
         self._embedded = embedded = Embedded(self.home)
@@ -173,3 +186,125 @@ _EXECUTORS = ThreadPoolExecutor
 # off, as by a crash.
 getattr(threading, "_register_atexit", atexit.register)(_close_all)
 os.register_at_fork(after_in_child=_let_go)
+
+
+#: Loggers that are ours; what libraries log is the program's own affair.
+NAMES = ("cortex", "cortex_actors", "pykka", "supervision")
+
+_guard = threading.Lock()
+_feeding: list[Feed] = []
+_before: dict[str, tuple[int, bool]] = {}
+
+
+class Feed:
+    """Writes what our loggers say into the log of one tree."""
+
+    def __init__(self, logs: LogStream) -> None:
+        """Begin to write."""
+        self._handler = StreamHandler(logs)
+        with _guard:
+            if not _feeding:
+                _take()
+            _feeding.append(self)
+            for name in NAMES:
+                logging.getLogger(name).addHandler(self._handler)
+
+    def close(self) -> None:
+        """Write no more."""
+        with _guard:
+            for name in NAMES:
+                logging.getLogger(name).removeHandler(self._handler)
+            _feeding.remove(self)
+            if not _feeding:
+                _give_back()
+
+
+def _take() -> None:
+    """Let our loggers say everything, to us alone."""
+    for name in NAMES:
+        logger = logging.getLogger(name)
+        _before[name] = (logger.level, logger.propagate)
+        logger.setLevel(logging.INFO)
+        logger.propagate = False
+
+
+def _give_back() -> None:
+    """Let our loggers be as the program had them."""
+    for name in NAMES:
+        logger = logging.getLogger(name)
+        level, logger.propagate = _before[name]
+        logger.setLevel(level)
+
+
+#: What a program says that wants the daemon where one answers, and else a tree of its own.
+AUTO = "auto"
+
+#: Seconds for which a home is tried that somebody has who does not answer: a daemon that starts.
+PATIENCE = 60.0
+
+#: Seconds between two tries.
+PAUSE = 0.05
+
+#: What may be said about embedding.
+Embed = bool | Literal["auto"]
+
+
+class Way:
+    """Knows whether the daemon answers or a tree of ours; may be used by several threads."""
+
+    def __init__(self, client: Client, embedded: Embed) -> None:
+        """Decide nothing yet, unless it is the daemon. Raises `BadInput`."""
+        if embedded not in {True, False, AUTO}:
+            raise BadInput(f'cannot embed {embedded!r}: embedded is True, False or "{AUTO}"')
+        self._client = client
+        self._embedded = embedded
+        self._guard = threading.Lock()
+        self._host: Host | None = None
+        #: Whether it is known by now; asking then waits for nobody.
+        self.is_known = embedded is False
+
+    def host(self) -> Host | None:
+        """Return our own tree, started, or None for the daemon. Blocks until it is known.
+
+        Raises `AlreadyRunning` where somebody else has the home, and what hinders a start.
+        """
+        with self._guard:
+            if not self.is_known:
+                self._host = self._found() if self._embedded == AUTO else _started(self._client)
+                self.is_known = True
+            return self._host
+
+    def close(self) -> None:
+        """End the tree, if it is ours; blocks. Whoever asks afterwards is told that it ended."""
+        with self._guard:
+            if self._host is not None:
+                self._host.close()
+
+    def _found(self) -> Host | None:
+        """Return a tree of ours, unless a daemon answers, if need be after it has started."""
+        clock, pause = SystemClock(), threading.Event()
+        begun = clock.monotonic()
+        while not _answers(self._client):
+            try:
+                return _started(self._client)
+            except AlreadyRunning:
+                if clock.monotonic() - begun > PATIENCE:
+                    raise
+            pause.wait(PAUSE)
+        return None
+
+
+def _started(client: Client) -> Host:
+    """Return a tree of the client's home."""
+    host = Host(client.home)
+    host.start()
+    return host
+
+
+def _answers(client: Client) -> bool:
+    """Say whether a daemon listens."""
+    try:
+        client.pid()
+    except DaemonDown:
+        return False
+    return True
