@@ -7,9 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cortex_actors.cli.blocks import Block, joined, nothing, show_blocks, show_facts, when
 from cortex_actors.cli.filters import LimitOption, SkipOption
-from cortex_actors.cli.output import HomeOption, JsonOption, console, examples, show_json
+from cortex_actors.cli.output import (
+    Block,
+    HomeOption,
+    JsonOption,
+    console,
+    examples,
+    joined,
+    nothing,
+    show_blocks,
+    show_facts,
+    show_json,
+    when,
+)
 from cortex_actors.client.connection import Client
 from cortex_actors.process.logfile import visible
 

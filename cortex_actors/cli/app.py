@@ -2,43 +2,37 @@
 
 The quick commands are listed here too, so that `cortex --help` shows them; `entry` answers them
 before this module is loaded.
+
+`tree` and `topics`: the inside, for people.
+
+`run`: the daemon in this terminal.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any
 
 import typer
 
 from cortex_actors.cli import (
-    actor,
     agents,
     backup,
-    blame,
-    calibrate,
-    clusters,
     contradictions,
-    convergence,
     crumb,
     demo,
     doctor,
-    eligible,
     embeddings,
     events,
-    export,
     fast,
-    foreground,
     history,
-    importing,
     insights,
-    judge,
     knowledge,
     links,
     logs,
     memory,
-    model,
+    models,
     parse,
-    post,
     principles,
     projects,
     promotion,
@@ -46,16 +40,87 @@ from cortex_actors.cli import (
     remember,
     resolve,
     review,
-    revoke,
-    schedule,
-    search,
     service,
-    show,
     stores,
-    thread,
-    work,
+    village,
 )
-from cortex_actors.cli.output import examples
+from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json, show_table
+from cortex_actors.client.connection import Client
+from cortex_actors.process.logfile import visible
+
+#: Columns of `tree --stats`, and what they are called in the daemon's answer.
+COLUMNS = {
+    "waiting": "depth",
+    "most": "high",
+    "limit": "limit",
+    "when full": "overflow",
+    "dropped": "dropped",
+    "handled": "handled",
+    "waited ms": "waited_ms",
+    "longest ms": "longest_ms",
+}
+
+StatsOption = Annotated[bool, typer.Option("--stats", help="Show every actor's mailbox instead.")]
+
+
+def register_show(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("tree", epilog=examples("cortex tree", "cortex tree --stats"))(tree)
+    app.command("topics", epilog=examples("cortex topics", "cortex topics --json"))(topics)
+
+
+def tree(stats: StatsOption = False, as_json: JsonOption = False, home: HomeOption = None) -> None:
+    """Draw the supervision tree as it is now, or show what every mailbox has seen."""
+    found = Client(home).call("tree")
+    if as_json:
+        show_json(found["root"])
+        return
+    if stats:
+        rows = list(_mailboxes(found["root"]))
+        show_table("Mailboxes", ("actor", *COLUMNS), rows, empty="no actor lives")
+        return
+    print("\n".join(visible(line) for line in found["text"].splitlines()))
+
+
+def topics(as_json: JsonOption = False) -> None:
+    """List the topics that can be published and followed."""
+    from cortex_actors.topics import TOPICS  # noqa: PLC0415 - needed here only
+
+    # From the catalogue itself: the daemon need not run for this.
+    if as_json:
+        show_json([{"name": t.name, "durable": t.durable, "about": t.about} for t in TOPICS])
+        return
+    rows = [(t.name, "yes" if t.durable else "no", ", ".join(t.heard_by), t.about) for t in TOPICS]
+    show_table("Topics", ("topic", "stored", "heard by", "about"), rows, empty="none")
+
+
+def _mailboxes(node: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each actor of a tree, from top to bottom."""
+    detail = node.get("detail") or {}
+    if "depth" in detail:
+        yield (node["name"], *(_cell(detail.get(key, "")) for key in COLUMNS.values()))
+    for child in node.get("children", ()):
+        yield from _mailboxes(child)
+
+
+def _cell(value: object) -> str:
+    """Return a number as people read it: milliseconds with one decimal."""
+    return f"{value:.1f}" if isinstance(value, float) else str(value)
+
+
+def register_run(app: typer.Typer) -> None:
+    """Add the command."""
+    epilog = examples("cortex run", "cortex run --home /tmp/try")
+    app.command("run", epilog=epilog)(run)
+
+
+def run(home: HomeOption = None) -> int:
+    """Run the daemon in this terminal and show its log; Ctrl-C ends it."""
+    from cortex_actors import daemon  # noqa: PLC0415 - what `start` gives to a child
+
+    words = ["--foreground"] + (["--home", str(home)] if home else [])
+    return daemon.main(words)
+
 
 app = typer.Typer(
     name="cortex",
@@ -97,45 +162,45 @@ for _name, _about in _QUICK.items():
     )(_quick(_name))
 
 for _register in (
-    foreground.register,
+    register_run,
     logs.register,
-    show.register,
+    register_show,
     events.register,
-    actor.register,
+    events.register_actor,
     agents.register,
     projects.register,
-    work.register,
-    schedule.register,
+    projects.register_work,
+    projects.register_schedule,
     insights.register,
-    clusters.register,
+    insights.register_clusters,
     contradictions.register,
     review.register,
-    judge.register,
-    eligible.register,
-    promotion.register,
+    contradictions.register_judge,
+    promotion.register_eligible,
+    promotion.register_promotion,
     principles.register,
     links.register,
     history.register,
     resolve.register,
-    blame.register,
-    revoke.register,
-    calibrate.register,
+    history.register_blame,
+    review.register_revoke,
+    contradictions.register_calibrate,
     remember.register,
     recall.register,
-    search.register,
+    recall.register_search,
     memory.register,
-    post.register,
-    thread.register,
-    convergence.register,
+    village.register,
+    village.register_threads,
+    village.register_convergence,
     crumb.register,
     knowledge.register,
     stores.register,
     parse.register,
-    export.register,
-    importing.register,
+    backup.register_export,
+    backup.register_import,
     backup.register,
-    model.register,
-    embeddings.register,
+    models.register,
+    embeddings.register_embeddings,
     doctor.register,
     demo.register,
     service.register,

@@ -1,9 +1,16 @@
-"""`backup` and `restore`: copies of the ledger."""
+"""`backup` and `restore`: copies of the ledger.
+
+`export`: what is remembered, as a file that another home or another program can read.
+
+`import`: memories from a file, as MemoryCore writes it or as `export --full` does.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import tempfile
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -11,17 +18,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json, show_table
+from cortex_actors.cli.output import (
+    HomeOption,
+    JsonOption,
+    counted,
+    examples,
+    joined,
+    show_json,
+    show_table,
+)
 from cortex_actors.client.connection import Client
+from cortex_actors.client.cortex import Cortex
+from cortex_actors.client.results import Exported, Imported
 from cortex_actors.clock import SECOND, SystemClock, iso
-from cortex_actors.errors import DaemonDown, LedgerDown, NotFound, Refused
+from cortex_actors.errors import BadInput, DaemonDown, LedgerDown, NotFound, Refused
 from cortex_actors.home import Home
 from cortex_actors.process import lock
+from cortex_actors.process.logfile import visible
 from cortex_actors.storage.ledger import backups, offline
 from cortex_actors.storage.ledger.backups import problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
 
 #: Seconds a backup may take: as long as the disk does.
 PATIENCE = 21_600.0
@@ -220,3 +239,119 @@ def _age(seconds: float) -> str:
         if seconds >= unit:
             return f"{seconds / unit:.1f} {name}"
     return f"{seconds:.0f} s"
+
+
+#: Collections of MemoryCore's, by what people may call them.
+_REALMS = ("private", "village", "bridge")
+
+
+def register_export(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        "export",
+        epilog=examples(
+            "cortex export -o memories.json",
+            "cortex export --agent AZOTH --realm private -o azoth.json",
+            "cortex export --full -o everything.jsonl",
+            "cortex export | jq '.metadata'",
+        ),
+    )(export)
+
+
+def export(
+    *,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The file (default: standard output).")
+    ] = None,
+    agent: Annotated[str | None, typer.Option(help="Only what this agent said.")] = None,
+    realm: Annotated[str | None, typer.Option(help="Only private, village or bridge.")] = None,
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full",
+            help="Our own form: with what was merged, replaced, archived, and what was done.",
+        ),
+    ] = False,
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+) -> None:
+    """Write what is remembered into a file, as MemoryCore's JSON, or in full.
+
+    With an agent's token (CORTEX_TOKEN) it holds what that agent may read. The daemon's own copy of
+    everything is `cortex backup`.
+    """
+    if realm not in {None, *_REALMS}:
+        raise BadInput(f"no realm is called {realm!r}; there are {', '.join(_REALMS)}")
+    chosen: dict[str, Any] = {"full": full, "agent": agent, "realm": realm}
+    if output is not None:
+        _show_exported(Cortex(home).export_to(output, **chosen), as_json=as_json)
+        return
+    # Not written to a person's terminal or pipe before all of it could be had.
+    with tempfile.TemporaryDirectory(prefix="cortex-export-") as folder:
+        Cortex(home).export_to(whole := Path(folder, "memories"), **chosen)
+        with whole.open(encoding="utf-8") as file:
+            shutil.copyfileobj(file, sys.stdout)
+
+
+def _show_exported(done: Exported, *, as_json: bool) -> None:
+    """Print what was written."""
+    if as_json:
+        show_json({"path": done.path, "format": done.format, "records": dict(done.records)})
+        return
+    total = counted(sum(done.records.values()), "record")
+    print(visible(f"exported {total} to {done.path}"))
+    print(joined(f"{kind} {count:,}" for kind, count in sorted(done.records.items())))
+
+
+#: Ids that are named of which something else is known.
+_NAMED = 5
+
+
+def register_import(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        "import",
+        epilog=examples(
+            "cortex import memories.json --dry-run",
+            "cortex import memories.json",
+            "cortex import everything.jsonl --json",
+        ),
+    )(import_)
+
+
+def import_(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="What `cortex export` wrote.")],
+    *,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Look at everything, and write nothing.")
+    ] = False,
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+) -> None:
+    """Take in the memories of a file that are not there yet.
+
+    All of it is looked at first: one wrong record, and nothing is written. What comes is marked as
+    imported, replaces nothing and is merged with nothing; the same file adds nothing again.
+    """
+    done = Cortex(home).import_from(path, dry_run=dry_run)
+    if as_json:
+        show_json({name: value for name, value in asdict(done).items() if name != "raw"})
+        return
+    _show_imported(done)
+
+
+def _show_imported(done: Imported) -> None:
+    """Print what came of it."""
+    new = sum(done.added.values())
+    verb = "would add" if done.dry_run else "added"
+    print(visible(f"{verb} {new:,} of {counted(done.records, 'record')} of {done.path}"))
+    facts = [f"{kind} {count:,}" for kind, count in sorted(done.added.items())]
+    if done.existing:
+        facts.append(f"there already {done.existing:,}")
+    if done.redacted:
+        facts.append(f"{counted(done.redacted, 'secret')} left out")
+    if facts:
+        print(joined(facts))
+    if done.differing:
+        some = ", ".join(done.differing[:_NAMED])
+        print(visible(f"left as they are here, though the file says something else: {some}"))

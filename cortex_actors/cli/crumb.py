@@ -8,10 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cortex_actors.cli.blocks import Block, counted, joined, show_blocks, when
-from cortex_actors.cli.narrowed import AsOption
-from cortex_actors.cli.output import HomeOption, JsonOption, console, examples, show_json
-from cortex_actors.cli.post import AgentOption, RedactOption
+from cortex_actors.cli.filters import AsOption
+from cortex_actors.cli.output import (
+    Block,
+    HomeOption,
+    JsonOption,
+    console,
+    counted,
+    examples,
+    joined,
+    show_blocks,
+    show_json,
+    when,
+)
+from cortex_actors.cli.village import AgentOption, RedactOption
 from cortex_actors.client.connection import Client
 from cortex_actors.domain.memory import CrumbType, Priority
 from cortex_actors.errors import BadInput, NotFound

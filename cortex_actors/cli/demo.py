@@ -3,6 +3,10 @@
 It copies sample projects to a folder that is gone afterwards, starts a daemon of its own, follows
 the projects until everything is read, embedded and indexed, asks a question, and brings what
 projects agree on to one that lacks it. Neither the user's home nor the samples are touched.
+
+The way down in the demonstration: what projects agree on, and a project that receives it.
+
+What agents remember, as the demonstration shows it: one fact, a contradiction, a secret kept.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -20,16 +24,152 @@ from typing import Annotated
 import typer
 
 from cortex_actors.cli import lifecycle
-from cortex_actors.cli.agreed import brought, show_agreed
-from cortex_actors.cli.found import TIMEOUT, show_hits
-from cortex_actors.cli.minds import remembered, show_remembered
-from cortex_actors.cli.output import JsonOption, examples, places, shortened, show_json, show_table
+from cortex_actors.cli.output import (
+    Block,
+    JsonOption,
+    examples,
+    places,
+    shortened,
+    show_blocks,
+    show_json,
+    show_table,
+)
+from cortex_actors.cli.recall import TIMEOUT, show_hits
+from cortex_actors.cli.resolve import asking, show_proposed, unapproved
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import Clock, SystemClock
 from cortex_actors.errors import CortexError, DaemonDown, DeadlineExceeded, NotFound
 from cortex_actors.home import Home
 from cortex_actors.process.logfile import Filter, line, record_of, visible
 from cortex_actors.process.logs import tail
+
+#: Principles that are shown, and that are asked for: of each it is to be known who says it.
+SHOWN, ASKED = 5, 500
+
+#: What a file's answer says when something was written into it.
+WRITTEN = "written"
+
+
+def brought(client: Client, folders: Sequence[Path]) -> Answer:
+    """Bring what projects agree on to the one that lacks most of it; return what was seen.
+
+    Every project is asked without writing, and then that one's files are written, as by a person
+    who has read the diff and accepts it.
+    """
+    found = client.call("principles", limit=ASKED)
+    own = {each["id"]: set(each["projects"]) for each in found["principles"]}
+    found["principles"] = found["principles"][:SHOWN]
+    shown = {each: client.call("resolve", path=str(each), dry_run=True) for each in folders}
+    lacking = {folder: _lacking(shown[folder], folder, own) for folder in folders}
+    most = max(folders, key=lambda folder: len(lacking[folder]))
+    if not lacking[most]:
+        return {"principles": found, "project": None, "shown": [], "files": [], "left": []}
+    done = client.call("resolve", path=str(most), approve=unapproved(shown[most]))
+    return {
+        "principles": found,
+        "project": {"name": most.name, "root": str(most)},
+        "shown": shown[most]["files"],
+        "files": done["files"],
+        "left": done["left"],
+    }
+
+
+def show_agreed(found: Answer) -> None:
+    """Print the principles, the diffs with every note that is accepted, and what was written."""
+    principles = found["principles"]
+    blocks = [_block(n, each) for n, each in enumerate(principles["principles"], start=1)]
+    show_blocks(
+        f"What projects agree on ({principles['total']} principles)",
+        blocks,
+        empty="no two projects agree on anything yet",
+    )
+    files = [each for each in found["files"] if each["state"] == WRITTEN]
+    if not files:
+        print("\nno project lacks anything that others agree on")
+        return
+    shown = {each["path"]: each for each in found["shown"]}
+    print(f"\n$ cortex resolve {found['project']['name']}\n")
+    seen: set[str] = set()
+    for each in files:
+        # A file whose notes were all in a diff above adds nothing to what a person decides by.
+        notes = {bullet["id"] for bullet in shown[each["path"]]["bullets"]}
+        if notes - seen:
+            show_proposed(shown[each["path"]])
+        seen |= notes
+    print(f"{asking(unapproved({'files': found['shown']}))} [y/N]: y")
+    names = [_below(each["path"], found["project"]["root"]) for each in files]
+    print(f"wrote {', '.join(names)}")
+
+
+def _lacking(shown: Answer, folder: Path, own: Mapping[str, set[str]]) -> set[str]:
+    """Return the principles that a project would receive and says in none of its files itself."""
+    given = {bullet["id"] for each in shown["files"] for bullet in each["bullets"]}
+    return {name for name in given if folder.name not in own.get(name, ())}
+
+
+def _block(number: int, principle: Answer) -> Block:
+    """Return a principle's entry."""
+    about = f"{principle['category']}, rank {principle['rank']:.2f}, from "
+    return Block(
+        f"{number}.",
+        shortened(principle["content"]),
+        [about + ", ".join(sorted(principle["projects"]))],
+    )
+
+
+def _below(path: str, root: str) -> str:
+    """Return a path from its project on."""
+    return path.removeprefix(f"{root}/")
+
+
+#: Who says what, in this order: a fact, the same in other words, the contrary, and another's.
+SAID = (
+    ("CLAUDE", "The staging database listens on port 5433."),
+    ("CLAUDE", "On port 5433 the staging database listens."),
+    ("CLAUDE", "The staging database does not listen on port 5433."),
+    ("VAJRA", "Deploys are done by the night watch."),
+)
+
+#: What both are asked.
+MINDS_QUESTION = "Which port does the staging database listen on?"
+
+
+def remembered(client: Client) -> Answer:
+    """Have two agents remember and ask; return what became of each, and what each finds."""
+    told = [
+        {
+            "agent": agent,
+            "said": text,
+            **client.call("remember", content=text, agent=agent, type="fact"),
+        }
+        for agent, text in SAID
+    ]
+    asked = {
+        agent: client.call("search", query=MINDS_QUESTION, limit=3, as_agent=agent)["hits"]
+        for agent in dict.fromkeys(agent for agent, _ in SAID)
+    }
+    return {"told": told, "asked": asked, "round_trip": client.call("round_trip")}
+
+
+def show_remembered(found: Answer) -> None:
+    """Print what became of what was said, what each agent finds, and that nothing is left."""
+    rows = [(each["agent"], shortened(each["said"]), _became(each)) for each in found["told"]]
+    show_table("What agents remember", ("agent", "says", "becomes"), rows, empty="nothing")
+    print(f"\n$ cortex search {MINDS_QUESTION}\n")
+    for agent, hits in found["asked"].items():
+        texts = "; ".join(str(hit["text"]) for hit in hits)
+        print(f"  {agent} finds: {texts or 'nothing: it may not read what others keep'}")
+    trip = found["round_trip"]
+    print(f"\n$ cortex doctor --round-trip\n\n  {trip['state']} in {trip['took_ms']:.0f} ms")
+
+
+def _became(told: Answer) -> str:
+    """Return what became of something that was said, in words."""
+    against = [str(each["reason"]) for each in told["conflicts"]]
+    what = {"existing": "known already", "merged": f"one with {len(told['merged'])} other"}
+    shown = what.get(told["state"], "kept")
+    return f"{shown}; contradicts: {against[0]}" if against else shown
+
 
 #: What is asked at the end; the sample projects answer it, and do not agree.
 QUESTION = "Which port does the test database use?"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.progress import BarColumn, Progress, TextColumn
 
-from cortex_actors.cli import modelrows
+from cortex_actors.cli import models
 from cortex_actors.cli.output import HomeOption, JsonOption, console, examples, show_json
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SECOND, SystemClock
@@ -39,7 +39,7 @@ WORKING = ("compiling", "migrating")
 DAY = 86_400
 
 
-def register(app: typer.Typer) -> None:
+def register_embeddings(app: typer.Typer) -> None:
     """Add the commands."""
     embeddings = typer.Typer(
         help="See which model embeds, and change to another one.",
@@ -56,9 +56,11 @@ def register(app: typer.Typer) -> None:
             "cortex embeddings migrate --to nomic-embed-text --provider openai",
         ),
     )(migrate)
-    embeddings.command("status", epilog=examples("cortex embeddings status --json"))(status)
-    embeddings.command("cancel", epilog=examples("cortex embeddings cancel"))(cancel)
-    embeddings.command("prune", epilog=examples("cortex embeddings prune"))(prune)
+    embeddings.command("status", epilog=examples("cortex embeddings status --json"))(
+        embeddings_status
+    )
+    embeddings.command("cancel", epilog=examples("cortex embeddings cancel"))(cancel_migration)
+    embeddings.command("prune", epilog=examples("cortex embeddings prune"))(prune_vectors)
     app.add_typer(embeddings, name="embeddings")
 
 
@@ -89,7 +91,7 @@ def migrate(
         _say_end(found, before)
 
 
-def status(as_json: JsonOption = False, home: HomeOption = None) -> None:
+def embeddings_status(as_json: JsonOption = False, home: HomeOption = None) -> None:
     """Say which model answers, which one is coming, and which are kept.
 
     Works without a daemon, too, as `cancel` and `prune` do.
@@ -97,21 +99,21 @@ def status(as_json: JsonOption = False, home: HomeOption = None) -> None:
     try:
         found = Client(home).call("migration")
     except DaemonDown:
-        found = modelrows.migration(Home.of(home))
+        found = models.migration(Home.of(home))
     if as_json:
         show_json(found)
         return
     out = console()
-    for line in _lines(found):
+    for line in _embedding_lines(found):
         out.print(visible(line))
 
 
-def cancel(as_json: JsonOption = False, home: HomeOption = None) -> None:
+def cancel_migration(as_json: JsonOption = False, home: HomeOption = None) -> None:
     """End the migration that is under way; the model before it goes on answering."""
     try:
         found = Client(home).call("cancel_migration")
     except DaemonDown:
-        found = modelrows.cancel(Home.of(home))
+        found = models.cancel_in_ledger(Home.of(home))
     if as_json:
         show_json(found)
         return
@@ -119,12 +121,12 @@ def cancel(as_json: JsonOption = False, home: HomeOption = None) -> None:
     print("and used if you begin again. Delete it now with: cortex embeddings prune")
 
 
-def prune(as_json: JsonOption = False, home: HomeOption = None) -> None:
+def prune_vectors(as_json: JsonOption = False, home: HomeOption = None) -> None:
     """Delete the vectors of models that neither answer nor come."""
     try:
         found = Client(home, timeout=LONG).call("prune_vectors")
     except DaemonDown:
-        found = modelrows.prune(Home.of(home))
+        found = models.prune_in_ledger(Home.of(home))
     if as_json:
         show_json(found)
         return
@@ -195,7 +197,7 @@ def _say_end(found: Answer, before: Answer | None) -> None:
         print("delete them now with: cortex embeddings prune")
 
 
-def _lines(found: Answer) -> list[str]:
+def _embedding_lines(found: Answer) -> list[str]:
     """Return what `status` says, a line each."""
     active, coming = found["active"], found["coming"]
     lines = [

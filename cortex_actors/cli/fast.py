@@ -1,22 +1,232 @@
-"""The quick commands' options, and `status` itself; standard library only."""
+"""The quick commands' options, and `status` itself; standard library only.
+
+The quick command `reload`; standard library only.
+
+What `status` shows a person of a daemon that answers; standard library only.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.cli import figures, hook, lifecycle, publish, reload
+from cortex_actors.cli import hook, lifecycle, publish
+from cortex_actors.cli.lifecycle import is_paused
 from cortex_actors.cli.options import Parser, command, seconds
-from cortex_actors.cli.process import is_paused
 from cortex_actors.client.connection import Client
+from cortex_actors.clock import iso
 from cortex_actors.errors import DaemonDown, DeadlineExceeded, TooManyConnections
 from cortex_actors.home import Home
 from cortex_actors.process import lock
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+
+#: Seconds it may take: an actor has five to finish what it has in hand, and reloads take turns.
+TIMEOUT = 120.0
+
+_RELOAD_EXAMPLES = """  cortex reload
+  cortex reload --json"""
+
+
+def run_reload(home: Home, options: argparse.Namespace) -> int:
+    """Have the daemon follow the settings as they are now, and say what came of it."""
+    found = Client(home).call("reload", timeout=TIMEOUT)
+    print(json.dumps(found, indent=2) if options.json else "\n".join(_reload_lines(found)))
+    return 0
+
+
+def parser() -> Parser:
+    """Return the options of `reload`."""
+    about = "Read cortex.toml again, and start anew only what was handed a section that changed."
+    parser = command("reload", about, _RELOAD_EXAMPLES)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    return parser
+
+
+def _reload_lines(found: dict[str, Any]) -> Iterator[str]:
+    """Yield what a reload did, for a person."""
+    if found["changed"]:
+        yield f"changed    {', '.join(found['changed'])}"
+        yield f"restarted  {', '.join(found['restarted']) or 'nobody'}"
+    if found["needs_restart"]:
+        yield f"waiting    {', '.join(found['needs_restart'])}: followed after cortex restart"
+    if not (found["changed"] or found["needs_restart"]):
+        yield "nothing changed"
+
+
+#: What the id of a compiled model has behind its source's.
+_COMPILED = re.compile(r"\+(int8|fp32)-[0-9a-f]{8}$")
+
+#: States of the migrator in which something is under way.
+_UNDER_WAY = frozenset({"compiling", "migrating", "waiting"})
+
+#: The state of a model that is not there.
+_MISSING = "missing"
+
+
+def figure_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the rows of a status: a name and a text each."""
+    waiting = f"{found['waiting']} to handle, {found['unembedded']} to embed"
+    shown = [("projects", str(found["projects"]))]
+    if found.get("broken_files"):
+        shown.append(("files", f"{found['broken_files']} cannot be read: cortex projects"))
+    shown += [
+        ("insights", _insights(found)),
+        *_principles(found),
+        *_unresolved(found),
+        ("waiting", f"{waiting}, {found['unindexed']} to index, {found['dead']} set aside"),
+        ("model", _model(found.get("model", {}))),
+        *_migration(found.get("migration", {}), found.get("model", {})),
+        ("index", _index(found.get("index", {}), found)),
+        *(("judge", f"{each['model']}, {each['state']}") for each in _layers(found)),
+        *_stores(found.get("stores", {})),
+        *_door(found.get("http", {})),
+        ("loop lag", f"{found['loop_lag_ms']} ms"),
+        *_tried(found.get("round_trip")),
+    ]
+    if found.get("backup"):
+        shown.append(("backup", iso(found["backup"]["at"])))
+    if found.get("checked_at"):
+        shown.append(("checked", f"every page of the ledger, {iso(found['checked_at'])}"))
+    if found.get("recovery"):
+        from cortex_actors.storage.ledger.recovery import sentence  # noqa: PLC0415 - seldom needed
+
+        shown.append(("recovery", sentence(found["recovery"])))
+    return shown
+
+
+def _door(door: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what the door for other programs is at, if there is to be one."""
+    if door.get("state", "off") in ("off", "away"):
+        return []
+    where = f", {door['address']}" if door.get("address") else ""
+    return [("http", f"{door['state']}{where}")]
+
+
+def _insights(found: dict[str, Any]) -> str:
+    """Return how many insights there are, and how many wait for a person."""
+    waiting = found.get("review")
+    more = f", {waiting} wait for you: cortex review" if waiting else ""
+    return f"{found['insights']}{more}"
+
+
+def _principles(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return how many principles there are, how many of them fade, and where they stand."""
+    known = found.get("principles", 0)
+    if not known:
+        return []
+    waning = found.get("principles_by_status", {})
+    some = [f"{waning[name]} {name}" for name in ("decaying", "pruned") if waning.get(name)]
+    files = found.get("resolved_files", 0)
+    if files:
+        some.append(f"in {files} file{'' if files == 1 else 's'}")
+    return [("principles", ", ".join([str(known), *some]))]
+
+
+def _unresolved(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the files whose section a human has edited, and how many could not be written."""
+    some = found.get("unresolved", [])
+    edited = [each["path"] for each in some if each["state"] == "edited"]
+    shown = [
+        ("edited", f"{path}: our section was edited by hand; see: cortex resolve {path}")
+        for path in dict.fromkeys(edited)
+    ]
+    others = len(some) - len(edited)
+    if others:
+        shown.append(("unwritten", f"{others}: cortex runs --kind resolver --failed"))
+    return shown
+
+
+def _stores(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return which stores are asked beside what is kept here, and which give no answer."""
+    asked = [each for each in found.get("active", []) if each not in found.get("local", [])]
+    skipped = list(found.get("skipped", {}))
+    if not asked and not skipped:
+        return []
+    parts = [", ".join(asked) or "none"]
+    down = found.get("down", [])
+    parts += [f"no answer from {', '.join(down)}: cortex stores health"] if down else []
+    parts += [f"not asked: {', '.join(skipped)}: cortex stores list"] if skipped else []
+    return [("stores", "; ".join(parts))]
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in its largest unit."""
+    for unit, name in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= unit:
+            return f"{seconds / unit:.1f} {name}"
+    return f"{seconds:.0f} s"
+
+
+def _model(model: dict[str, Any]) -> str:
+    """Return which model answers, in which form, and how it is."""
+    name = str(model.get("id", "?"))
+    state = model.get("state")
+    # Why it is missing is long, and stands above as the reason of the whole.
+    form = f" (compiled, {match[1]})" if (match := _COMPILED.search(name)) else ""
+    return f"{_COMPILED.sub('', name)}{form}, {state if state == _MISSING else _state(model)}"
+
+
+def _migration(migration: dict[str, Any], model: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return how far another model is, while one is on its way."""
+    state = migration.get("state")
+    if state not in _UNDER_WAY:
+        return []
+    until = "the one above answers until then"
+    if model.get("state") == _MISSING:
+        until = "texts are found by their words until then"
+    if state == "compiling":
+        return [("coming", f"the model is being compiled; {until}")]
+    coming, total = migration.get("coming") or {}, migration.get("total", 0)
+    text = f"{coming.get('model_id', 'another model')}, {migration.get('done', 0):,} of {total:,}"
+    left = migration.get("left_s")
+    if state == "migrating" and left is not None:
+        text += f" texts, {duration(left)} left"
+    else:
+        text += f" texts, {state}"
+    return [("coming", f"{text}; {until}")]
+
+
+def _index(index: dict[str, Any], found: dict[str, Any]) -> str:
+    """Return how the index is, and who answers while it is not there."""
+    state, waits = index.get("state", "?"), found.get("unindexed", 0)
+    text = _state(index)
+    if index.get("generation"):
+        text = f"{state}, generation {index['generation']}"
+        text += f": {index['reason']}" if index.get("reason") else ""
+    if state != "ready":
+        return f"{text}; exact search answers meanwhile"
+    held = found.get("passages", 0)
+    if waits and held:
+        text += f"; {min(waits, held):,} of {held:,} texts to be told, exact search knows them"
+    return text
+
+
+def _layers(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the models that judge; none by default."""
+    layers: list[dict[str, Any]] = (found.get("judge") or {}).get("layers", [])
+    return layers
+
+
+def _tried(trip: dict[str, Any] | None) -> list[tuple[str, str]]:
+    """Return how the last round trip went and when; nothing before the first."""
+    if trip is None:
+        return []
+    # Why it did not go well stands above, as a reason of the whole.
+    text = f"{trip['state']} in {trip['took_ms']:,.0f} ms, {duration(trip['age_s'])} ago"
+    return [("round trip", text)]
+
+
+def _state(part: dict[str, Any]) -> str:
+    """Return how a part is, and why."""
+    reason = part.get("reason")
+    return f"{part.get('state', '?')}: {reason}" if reason else str(part.get("state", "?"))
+
 
 #: `status` answers with LSB's numbers: 2 (a stale pid file) cannot happen here.
 RUNNING, CRASHED, STOPPED, SILENT = 0, 1, 3, 4
@@ -129,9 +339,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
     """Return a status for a person."""
     first = found["state"]
     if "uptime_s" in found:
-        first += (
-            f", pid {found['pid']}, up {figures.duration(found['uptime_s'])}, {found['version']}"
-        )
+        first += f", pid {found['pid']}, up {duration(found['uptime_s'])}, {found['version']}"
     elif "pid" in found:
         held = found["state"] in {lock.State.RUNNING, lock.State.STARTING}
         first += f", {'' if held else 'was '}pid {found['pid']}"
@@ -139,7 +347,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
     rows = [("state", first), *(("because", reason) for reason in reasons)]
     rows.append(("home", found["home"]))
     if "unindexed" in found:
-        rows += figures.rows(found)
+        rows += figure_rows(found)
     width = max(len(name) for name, _ in rows) + _GAP
     return [f"{name:<{width}}{value}" for name, value in rows]
 
@@ -200,7 +408,7 @@ _PARSERS = {
     "start": _start_parser,
     "stop": _stop_parser,
     "restart": _restart_parser,
-    "reload": reload.parser,
+    "reload": parser,
     "publish": publish.parser,
     "hook": hook.parser,
 }
@@ -208,6 +416,6 @@ _PARSERS = {
 #: Commands that are a module of their own.
 _OWN: dict[str, Callable[[Home, argparse.Namespace], int]] = {
     "publish": publish.run,
-    "reload": reload.run,
+    "reload": run_reload,
     "hook": hook.run,
 }

@@ -7,9 +7,16 @@ from typing import Annotated, Any
 
 import typer
 
-from cortex_actors.cli.blocks import counted, joined
-from cortex_actors.cli.found import TIMEOUT, question_of, show_hits
-from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json, show_table
+from cortex_actors.cli.output import (
+    HomeOption,
+    JsonOption,
+    counted,
+    examples,
+    joined,
+    show_json,
+    show_table,
+)
+from cortex_actors.cli.recall import TIMEOUT, question_of, show_hits
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.client.operations import LONG
 from cortex_actors.clock import iso

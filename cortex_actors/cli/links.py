@@ -7,9 +7,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cortex_actors.cli.blocks import Block, brief, counted, cut, joined, show_blocks
 from cortex_actors.cli.filters import one_of
-from cortex_actors.cli.output import HomeOption, JsonOption, console, examples, shortened, show_json
+from cortex_actors.cli.output import (
+    Block,
+    HomeOption,
+    JsonOption,
+    brief,
+    console,
+    counted,
+    cut,
+    examples,
+    joined,
+    shortened,
+    show_blocks,
+    show_json,
+)
 from cortex_actors.client.connection import Client
 from cortex_actors.domain.insight import ALL, SHOWN, Decider
 from cortex_actors.domain.principle import Link, LinkType, PrincipleStatus

@@ -1,13 +1,17 @@
-"""`recall`: one question to every store."""
+"""`recall`: one question to every store.
+
+`search`: one question to the memories alone, those of another time as well.
+
+What was found, as people read it: `recall` and `search` print the same.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cortex_actors.cli.found import TIMEOUT, question_of, show_hits, show_lists, show_plain
-from cortex_actors.cli.narrowed import (
+from cortex_actors.cli.filters import (
     AgentOption,
     AsOfOption,
     AsOption,
@@ -22,9 +26,273 @@ from cortex_actors.cli.narrowed import (
     UntilOption,
     conditions,
 )
-from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json
+from cortex_actors.cli.output import (
+    HomeOption,
+    JsonOption,
+    console,
+    examples,
+    joined,
+    show_json,
+    show_table,
+    when,
+)
 from cortex_actors.cli.projects import meant
 from cortex_actors.client.connection import Client
+from cortex_actors.clock import DAY, SECOND, SystemClock
+from cortex_actors.errors import BadInput
+from cortex_actors.process.logfile import visible
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from cortex_actors.client.connection import Answer
+
+
+#: Seconds an answer may take: the first one may wait for the model to load.
+TIMEOUT = 60.0
+
+#: The daemon's own store, as it names it; what it says of a search is a note, and no store's name.
+_LOCAL = "local"
+
+#: The collection of principles: of no file, and so shown by what it is.
+_PRINCIPLES = "cortex_principles"
+
+#: The lists of a search, as the daemon names them -> as a person reads them.
+_LISTS = {
+    "dense_alone": "meaning",
+    "words_alone": "words",
+    "dense_paired": "meaning, with what was before",
+    "words_paired": "words, with what was before",
+}
+
+#: What the daemon calls another program's word.
+_REMOTE = "remote"
+
+#: How something stands around a hit, as a person reads it.
+_WAYS = {"satellite-edge": "noted about", "supersedes-edge": "was before"}
+
+#: What an answer's `source` says of what stands beside it; a document's is its name.
+_EDGES = frozenset({*_WAYS, "topic-edge"})
+
+#: Characters of a memory that a person is shown, and of what no other command shows whole.
+_EXCERPT, _PIECE = 400, 2_000
+
+#: Microseconds of a unit, and what it is called behind a number; the largest that fits is taken.
+_AGES = (
+    (365 * DAY, "y"),
+    (DAY, "d"),
+    (3_600 * SECOND, "h"),
+    (60 * SECOND, "min"),
+)
+
+#: What became of a memory of the past, by its status; what is active has no word.
+_BECAME = {
+    "merged": "part of another one by now",
+    "superseded": "no longer believed: another one says what holds",
+    "archived": "archived",
+}
+
+#: What is said where nothing was found, by what was asked.
+NOTHING = "nothing was found; see what is known with: cortex insights"
+NO_MEMORIES = "No memories found."
+
+
+def question_of(words: list[str]) -> str:
+    """Return a question that is text; raises `BadInput` for bytes that are none."""
+    question = " ".join(words)
+    try:
+        question.encode()
+    except UnicodeEncodeError as error:
+        message = (
+            f"cannot search: the question is no valid text at character {error.start + 1}; write "
+            "it in UTF-8"
+        )
+        raise BadInput(message) from error
+    return question
+
+
+def show_hits(found: Answer, empty: str = NOTHING) -> None:
+    """Print what was found, where it was read or who said it, and which stores did not answer."""
+    out, now = console(), SystemClock().now()
+    for number, hit in enumerate(found["hits"], 1):
+        _show_hit(out, hit, f"{number}. {hit['score']:.3f}", now)
+    beside = found.get("beside") or ()
+    if beside:
+        out.print("beside these:", style="bold")
+    for number, hit in enumerate(beside, len(found["hits"]) + 1):
+        _show_hit(out, hit, f"{number}. {_way(hit)}", now)
+    for store in found["failed"]:
+        out.print(visible(f"the store {store['store']} did not answer: {store['reason']}"))
+    for store in found["skipped"]:
+        out.print(visible(f"{_gap(found, store['store'])}: {store['reason']}"))
+    if not found["hits"]:
+        out.print(empty)
+    out.print(f"{len(found['hits'])} found in {found['took_ms']:.0f} ms{_price(found)}")
+
+
+def show_plain(found: Answer) -> None:
+    """Print an answer as an agent reads it."""
+    for line in found["text"].splitlines():
+        print(visible(line))
+
+
+def show_lists(hits: list[dict[str, Any]]) -> None:
+    """Print which list put each hit where, and how vectors were compared."""
+    told = [(hit.get("extra") or {}).get("explain") or {} for hit in hits]
+    elsewhere = ("other stores",) if any(map(_given, hits)) else ()
+    rows = [
+        (
+            number,
+            *(_rank(explained.get(name)) for name in _LISTS),
+            *(_given(hit) for _ in elsewhere),
+        )
+        for number, (hit, explained) in enumerate(zip(hits, told, strict=True), 1)
+    ]
+    show_table("places in the lists", ("", *_LISTS.values(), *elsewhere), rows, empty="")
+    ours = next(filter(None, told), None)
+    if ours is None:  # nothing was found here: there is nothing to say of our own search
+        return
+    plan, terms = ours.get("plan"), ours.get("terms")
+    out = console()
+    if plan:
+        out.print(visible(f"vectors: {plan['kind']} ({plan['why']})"))
+    if terms is not None:  # an agent is not told which of its words are rare
+        out.print(visible(f"words: {', '.join(terms) or 'none'}"))
+    out.print(visible(f"ranking: {ours.get('profile', '')}"))
+
+
+def age(at: int, now: int) -> str:
+    """Return how long ago something was, in one unit."""
+    for size, unit in _AGES:
+        if now - at >= size:
+            return f"{(now - at) // size} {unit} ago"
+    return "just now"
+
+
+def _show_hit(out: Console, hit: dict[str, Any], head: str, now: int) -> None:
+    """Print one thing that was found."""
+    extra = hit.get("extra") or {}
+    is_other = hit.get("trust") == _REMOTE
+    facts = [_elsewhere(hit)] if is_other else [*_place(hit, extra), *_voice(extra, now)]
+    line = "  ".join(part for part in (head, *facts) if part)
+    out.print(visible(line), style="bold")
+    for each in _excerpt(hit, extra).splitlines():
+        out.print(f"   {visible(each)}")
+    if is_other:
+        _show_warnings(out, extra)
+    else:
+        _show_state(out, hit, extra)
+    out.print()
+
+
+def _elsewhere(hit: dict[str, Any]) -> str:
+    """Return which other program said it, and under which heading."""
+    return " > ".join(filter(None, (f"from the store {hit['store']}", hit.get("heading"))))
+
+
+def _given(hit: dict[str, Any]) -> str:
+    """Return which place another store gave what it found; nothing for what was found here."""
+    return f"{hit['store']} {hit.get('store_rank', '')}" if hit.get("trust") == _REMOTE else ""
+
+
+def _gap(found: Answer, store: str) -> str:
+    """Return what stands before a reason: whether a store was not asked, or answered in part."""
+    if store == _LOCAL:
+        return "note"
+    if store in (found.get("stores_searched") or ()):
+        return f"note on the store {store}"
+    return f"left out of the store {store}"
+
+
+def _show_warnings(out: Console, extra: dict[str, Any]) -> None:
+    """Print what makes another program's word look like an attack on whoever reads it."""
+    for reason in extra.get("suspicious") or ():
+        out.print(visible(f"   suspicious: {reason}"), style="bold red")
+
+
+def _way(hit: dict[str, Any]) -> str:
+    """Return by which way something came to stand beside an answer."""
+    extra = hit.get("extra") or {}
+    if "matched_topics" in extra:
+        return f"by topic {', '.join(map(str, extra['matched_topics']))}".rstrip()
+    if around := extra.get("around"):
+        return f"{_WAYS.get(str(extra.get('source')), 'beside')} {around}"
+    return f"by way of: {extra.get('hop_bridge', '')}"
+
+
+def _price(found: Answer) -> str:
+    """Return what an answer costs, where a budget was set."""
+    budget = found.get("budget_tokens")
+    return "" if budget is None else f", {found['tokens']:,} of {budget:,} tokens"
+
+
+def _excerpt(hit: dict[str, Any], extra: dict[str, Any]) -> str:
+    """Return how a text begins; where the rest of it is, for what is long."""
+    text = str(hit["text"])
+    is_memory = "created_at" in extra
+    most = _EXCERPT if is_memory else _PIECE
+    if len(text) <= most:
+        return text
+    whole = f": cortex memory show {hit['id']}" if is_memory else "; whole with --json"
+    return f"{text[:most].rstrip()} ... ({len(text):,} characters{whole})"
+
+
+def _place(hit: dict[str, Any], extra: dict[str, Any]) -> list[str]:
+    """Return where something was read, if it was read anywhere; for a principle how it stands."""
+    if hit.get("store") == _PRINCIPLES:
+        said = ", ".join(map(str, extra.get("projects") or ()))
+        return [f"principle {hit['id']}", f"rank {extra.get('rank', 0.0):.2f}", said]
+    is_beside = "hop" in extra or extra.get("source") in _EDGES
+    where = str(extra.get("document" if is_beside else "source") or "")
+    if hit.get("path"):
+        where = f"{hit['path']}:{hit['line_start']}-{hit['line_end']}"
+    return [hit.get("heading") or "", hit.get("project") or "", where]
+
+
+def _voice(extra: dict[str, Any], now: int) -> list[str]:
+    """Return who said something, who may read it, in which thread and layer, and how long ago."""
+    facts = [str(extra.get(key) or "") for key in ("agent", "realm", "layer", "thread")]
+    if "created_at" not in extra:
+        return [*facts, str(extra.get("at") or "")]
+    return [*facts, age(extra["created_at"], now)]
+
+
+def _show_state(out: Console, hit: dict[str, Any], extra: dict[str, Any]) -> None:
+    """Print what a memory is called, and what is to be known before it is believed."""
+    if "created_at" not in extra:
+        return
+    merged = extra.get("merged_from")
+    facts = [
+        hit["id"],
+        ", ".join(f"#{tag}" for tag in extra.get("tags") or ()),
+        "pinned" if extra.get("pinned") else None,
+        f"made of {merged}" if merged else None,
+        _BECAME.get(str(extra.get("status"))),
+        _believed(extra),
+    ]
+    out.print(visible(f"   {joined(facts)}"), style="dim")
+    conflicts = extra.get("conflicts") or ()
+    if conflicts:
+        others = ", ".join(conflicts)
+        out.print(visible(f"   contradicted by {others}"), style="bold red")
+
+
+def _believed(extra: dict[str, Any]) -> str | None:
+    """Return since when until when a memory of the past was believed."""
+    if "believed_from" not in extra:
+        return None
+    ended = extra["believed_until"]
+    until = "today" if ended is None else when(ended)
+    return f"believed from {when(extra['believed_from'])} until {until}"
+
+
+def _rank(place: dict[str, Any] | None) -> str:
+    """Return one list's place for a hit, and what the list measured."""
+    if place is None:
+        return ""
+    score = f" ({place['score']:.3f})" if "score" in place else ""
+    return f"{place['rank']}{score}"
+
 
 PlainOption = Annotated[bool, typer.Option("--plain", help="Print it as an agent reads it.")]
 ExplainOption = Annotated[bool, typer.Option(help="Show how each was found.")]
@@ -113,5 +381,66 @@ def _show(found: dict[str, Any], as_json: bool, plain: bool, explain: bool) -> N
         (show_json if as_json else show_plain)(found)
         return
     show_hits(found)
+    if explain:
+        show_lists(found["hits"])
+
+
+OriginalOption = Annotated[
+    bool,
+    typer.Option("--original", help="What was said, not what was made of it; active or not."),
+]
+
+
+def register_search(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        "search",
+        epilog=examples(
+            "cortex search who owns the release",
+            "cortex search deploy --agent VAJRA --realm village --since 7d",
+            "cortex search 'test database' --layer long_term --layer cortex --min-attention 0.3",
+            "cortex search port --as-of 2026-03-01",
+            "cortex search port --original --plain",
+        ),
+    )(search)
+
+
+def search(
+    words: QuestionArgument,
+    *,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="How many at most.")] = 10,
+    layer: LayerOption = None,
+    realm: RealmOption = None,
+    agent: AgentOption = None,
+    kind: TypeOption = None,
+    tag: TagsOption = None,
+    thread: ThreadOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    attention: AttentionOption = None,
+    as_of: AsOfOption = None,
+    original: OriginalOption = False,
+    as_agent: AsOption = None,
+    track: TrackOption = True,
+    explain: ExplainOption = False,
+    plain: PlainOption = False,
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+) -> None:
+    """Ask the memories, of now or of another time."""
+    asked: dict[str, Any] = {"query": question_of(words), "limit": limit}
+    what = {"layer": layer, "realm": realm, "agent": agent, "kind": kind, "tag": tag}
+    when = {"since": since, "until": until, "attention": attention, "as_of": as_of}
+    asked |= conditions({**what, **when, "thread": thread, "as_agent": as_agent, "track": track})
+    asked |= {"explain": True} if explain else {}
+    asked |= {"original_only": True} if original else {}
+    found = Client(home, timeout=TIMEOUT).call("search", **asked)
+    if as_json:
+        show_json(found)
+        return
+    if plain:
+        show_plain(found)
+        return
+    show_hits(found, NO_MEMORIES)
     if explain:
         show_lists(found["hits"])

@@ -1,27 +1,135 @@
-"""`resolve`: bring what is known into instruction files, and take it back."""
+"""`resolve`: bring what is known into instruction files, and take it back.
+
+Section: its text alone, printed, or kept in a new file of the user's.
+
+A file that is there already is never replaced: whoever has it may have written into it, and nothing
+in a text for people tells whose a line of it is.
+
+Approving: what a diff would bring into files that no person has approved yet.
+"""
 
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cortex_actors.cli.approving import REVIEW, asking, left_out, show_proposed, unapproved
-from cortex_actors.cli.blocks import counted, joined
-from cortex_actors.cli.differences import show_diff
-from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json
-from cortex_actors.cli.section import show_section
+from cortex_actors.cli.output import (
+    HomeOption,
+    JsonOption,
+    counted,
+    examples,
+    joined,
+    show_diff,
+    show_json,
+)
 from cortex_actors.client.connection import Client
 from cortex_actors.domain.principle import Edits
-from cortex_actors.errors import Refused, UsageError
+from cortex_actors.errors import BadInput, Refused, UsageError
 from cortex_actors.process.logfile import visible
 from cortex_actors.render import section
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cortex_actors.client.connection import Answer
+
+
+def show_section(found: Answer, output: Path | None) -> None:
+    """Print the text of an answer, or write it to a file of the user's.
+
+    Raises `Refused` where the file is there already, `BadInput` where it cannot be written.
+    """
+    text = "\n".join(each["section"] for each in found["files"])
+    if output is None:
+        print(text, end="")
+        return
+    if not _made(output, text):
+        print(visible(f"nothing to change in {output}"))
+        return
+    count = sum(len(each["bullets"]) for each in found["files"])
+    print(visible(f"wrote {counted(count, 'note')} to {output}"))
+
+
+def _made(output: Path, text: str) -> bool:
+    """Make a file with a text; False where there is one that says the same, byte for byte.
+
+    Raises `Refused` for one that says anything else, and `BadInput`.
+    """
+    data = text.encode()
+    try:
+        try:
+            _make(output, data)
+        except FileExistsError as error:
+            if output.is_file() and output.read_bytes() == data:
+                return False
+            if not output.is_dir():
+                message = f"refused to write {output}: it is there already; "
+                advice = "give another name, or remove it first"
+                raise Refused(message + advice) from error
+            raise IsADirectoryError(error.errno, "it is a folder") from error
+    except OSError as error:
+        message = f"cannot write {output}: {error.strerror}; give another file"
+        raise BadInput(message) from error
+    return True
+
+
+def _make(output: Path, data: bytes) -> None:
+    """Make a file that nobody has; half of it is not left where the disk does not take all."""
+    with output.open("xb") as file:
+        try:
+            file.write(data)
+            file.flush()
+        except OSError:
+            with suppress(OSError):
+                output.unlink()
+            raise
+
+
+#: What shows notes that no person has approved, and decides about each.
+REVIEW = "cortex review"
+
+#: What is printed behind such a note.
+_MARK = "   <- not approved"
+
+
+def unapproved(found: Answer) -> list[str]:
+    """Return the ids of the principles that a resolution would write without approval, in order."""
+    return sorted({each["id"] for file in found["files"] for each in _notes(file)})
+
+
+def asking(ids: Sequence[str]) -> str:
+    """Return what a person is asked who has seen the diff."""
+    return f"Approve {counted(len(ids), 'note')} and write?"
+
+
+def left_out(file: Answer) -> str | None:
+    """Return how many notes of a file wait for a person, and where; None for none."""
+    count = file["counts"].get("unapproved") or len(_notes(file))
+    return f"{count} not approved ({REVIEW})" if count else None
+
+
+def show_proposed(file: Answer) -> None:
+    """Print a file's diff with a mark behind each note that no person has approved.
+
+    What stands in the file already is no line of the diff, and is named behind it.
+    """
+    lines = [each["text"] for each in _notes(file)]
+    show_diff(file["diff"], marked={f"+{each}": _MARK for each in lines})
+    added = set(file["diff"].split("\n"))
+    for each in lines:
+        if f"+{each}" not in added:
+            print(visible(f" {each}{_MARK}, stands there already"))
+
+
+def _notes(file: Answer) -> list[Answer]:
+    """Return the notes of a file that no person has approved."""
+    return [each for each in file["bullets"] if not each["approved"]]
+
 
 #: Seconds that many files may take, each waited for until nobody saves it.
 TIMEOUT = 600.0

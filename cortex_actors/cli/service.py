@@ -1,20 +1,194 @@
-"""`service install | uninstall | show`: the daemon as a systemd user service."""
+"""`service install | uninstall | show`: the daemon as a systemd user service.
+
+The systemd user unit of a home's daemon, as text; pure but for who and where we are.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
+import sys
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from cortex_actors.cli.output import HomeOption, examples
-from cortex_actors.cli.unit import NAME, Unit, unit
-from cortex_actors.errors import ConfigurationError, CortexError, HomeUnwritable, Refused
+from cortex_actors.errors import BadInput, ConfigurationError, CortexError, HomeUnwritable, Refused
 from cortex_actors.home import Home
+
+#: What the unit is called.
+NAME = "cortex-actors.service"
+
+#: How a unit begins that we wrote, and may therefore replace and remove.
+MARKER = "# Written by: cortex service install"
+
+#: How the line begins that names the home.
+_HOME = "# Home: "
+
+#: Folders that PrivateTmp= replaces by empty ones, unseen from outside.
+_SHARED = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108 - compared with, never written
+
+_TEXT = """\
+{marker}
+{home_line}
+#
+# Change it with: systemctl --user edit {name}
+# Variables CORTEX_* of your shell are not known here: write settings into cortex.toml.
+
+[Unit]
+Description=Cortex Actors, a memory for agents
+# Five failed starts in five minutes: somebody has to look (systemctl --user status).
+StartLimitIntervalSec=300
+StartLimitBurst=5
+
+[Service]
+# Started means that it answers; the main process alone may say so.
+Type=notify
+NotifyAccess=main
+ExecStart={command}
+# Reads cortex.toml again; an error in it changes nothing.
+ExecReload={reload}
+{environment}\
+# As `cortex start` does: a module that lies in the folder it is started from is never imported.
+WorkingDirectory=/
+
+# The loop says every few seconds that it turns. One that is stuck is aborted, which leaves every
+# stack in the journal, and started again.
+WatchdogSec=30
+Restart=on-failure
+RestartSec=2
+# The words, the home, the lock or the settings are wrong: another start would not help.
+RestartPreventExitStatus=64 65 66 73 75 77 78
+
+# There is no ExecStop=, because SIGTERM is the whole way to stop: the daemon drains within 9.5 s
+# and then ends by itself. Its own children are stopped by it, in order, and not by a signal.
+KillMode=mixed
+TimeoutStartSec=120
+TimeoutStopSec=15
+
+# What it writes belongs to you alone.
+UMask=0077
+
+# It reads projects anywhere, and writes instruction files in your home when you ask it to.
+# Therefore ProtectHome= is not set. All other places are read-only; projects elsewhere are read,
+# and for writing there add a ReadWritePaths= of your own.
+ProtectSystem=strict
+ReadWritePaths={writable}
+{private_tmp}
+
+# What needs a namespace (Protect..., Private..., ReadWritePaths) works in user units from systemd
+# 253 on and where the kernel lets users have namespaces; elsewhere it is passed over silently.
+# PrivateUsers= would make that an error instead, so it is left to be implied.
+ProtectKernelTunables=yes
+ProtectControlGroups=yes
+
+# These work everywhere. Not set are those that take away capabilities or devices (such as
+# ProtectClock= and PrivateDevices=), since no user unit with them starts, and
+# MemoryDenyWriteExecute=, since the model's compiler writes code.
+NoNewPrivileges=yes
+LockPersonality=yes
+RestrictSUIDSGID=yes
+RestrictRealtime=yes
+RestrictNamespaces=yes
+SystemCallArchitectures=native
+# What no part of it ever calls, in groups that systemd names.
+SystemCallFilter=~@clock @cpu-emulation @debug @module @mount @obsolete @raw-io @reboot @swap
+SystemCallErrorNumber=EPERM
+# The control socket; TCP for stores elsewhere; netlink, because the C library asks it for
+# addresses.
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
+
+# Far above what it needs: a leak slows it down, and then ends it, before it slows you down.
+MemoryHigh=3G
+MemoryMax=4G
+TasksMax=512
+
+[Install]
+WantedBy=default.target
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit's text, and the home it is for."""
+
+    text: str
+
+    @property
+    def ours(self) -> bool:
+        """Whether we wrote it."""
+        return self.text.startswith(MARKER)
+
+    @property
+    def home(self) -> str | None:
+        """The home it names; None if it does not say."""
+        lines = [line for line in self.text.splitlines() if line.startswith(_HOME)]
+        return lines[0].removeprefix(_HOME) if lines else None
+
+
+def unit(home: Home) -> Unit:
+    """Return the unit of a home, run by this interpreter.
+
+    Raises `BadInput` for a path that a unit cannot hold.
+    """
+    if set(sys.executable) & set("\"'\\"):
+        message = f"systemd runs no program called {sys.executable}; install cortex in a folder "
+        raise BadInput(message + "without quotes and backslashes in its name")
+    writable = ["%h", _quoted(str(home.root))]
+    if not home.socket.is_relative_to(home.root):
+        writable.append("%t")
+    return Unit(
+        _TEXT.format(
+            marker=MARKER,
+            home_line=f"{_HOME}{home.root}",
+            name=NAME,
+            command=_command("run", home),
+            reload=_command("reload", home),
+            environment=_environment(),
+            writable=" ".join(writable),
+            private_tmp=_private_tmp(home),
+        )
+    )
+
+
+def _command(verb: str, home: Home) -> str:
+    """Return the words that run one of our commands for a home."""
+    # ":" keeps systemd from taking "$" for a variable.
+    words = [f":{sys.executable}", "-m", "cortex_actors", verb, "--home", str(home.root)]
+    return " ".join(_quoted(word) for word in words)
+
+
+def _environment() -> str:
+    """Return what makes a checkout that is not installed importable; nothing when it is."""
+    root = Path(__file__).resolve().parents[2]
+    if not (root / "pyproject.toml").exists():
+        return ""
+    return f"Environment={_quoted(f'PYTHONPATH={root}')}\n"
+
+
+def _private_tmp(home: Home) -> str:
+    """Return a folder for temporary files of its own, unless it would hide what is needed."""
+    needed = (home.root, home.socket, Path(sys.executable), Path(__file__))
+    if any(path.is_relative_to(folder) for path in needed for folder in _SHARED):
+        return "# PrivateTmp= would hide the home or the program, so it is not set."
+    return "# Projects below /tmp are not seen because of it.\nPrivateTmp=yes"
+
+
+def _quoted(word: str) -> str:
+    """Return a word as a unit file wants it: quoted, its own quotes, backslashes and % escaped.
+
+    (Source: systemd.syntax(7) and systemd.unit(5), "Specifiers".)
+    """
+    if not word.isprintable():
+        message = f"{word!r} cannot stand in a systemd unit; choose a path without control codes"
+        raise BadInput(message)
+    inside = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
+    return f'"{inside}"' if set(inside) & set(" \"'\\;") or not inside else inside
+
 
 #: Seconds that one call of systemctl may take: `enable --now` waits until the daemon is ready.
 _TIMEOUT = 150.0

@@ -7,11 +7,26 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cortex_actors.cli import storehealth, storeimport, storeknobs
-from cortex_actors.cli.blocks import Block, counted, joined, show_blocks
-from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json
-from cortex_actors.cli.storeknobs import fields, lasts, shown
-from cortex_actors.cli.storetoken import EnvOption, KeyringOption, StdinOption, given
+from cortex_actors.cli import store_options, stores_import
+from cortex_actors.cli.output import (
+    Block,
+    HomeOption,
+    JsonOption,
+    counted,
+    examples,
+    joined,
+    show_blocks,
+    show_json,
+)
+from cortex_actors.cli.store_options import (
+    EnvOption,
+    KeyringOption,
+    StdinOption,
+    fields,
+    given,
+    lasts,
+    shown,
+)
 from cortex_actors.client.connection import Client
 from cortex_actors.federation import binding
 from cortex_actors.process.logfile import visible
@@ -75,7 +90,7 @@ def register(app: typer.Typer) -> None:
         (types, "types", "types"),
     ):
         group.command(name, epilog=examples(f"cortex stores {rest}") if rest else adding)(command)
-    for add_more in (storeknobs.register, storehealth.register, storeimport.register):
+    for add_more in (store_options.register_knobs, store_options.register, stores_import.register):
         add_more(group)
     app.add_typer(group, name="stores")
 

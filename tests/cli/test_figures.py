@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cortex_actors.cli import figures
+from cortex_actors.cli import fast
 
 #: A status of a daemon that is well.
 WELL: dict[str, Any] = {
@@ -26,7 +26,7 @@ WELL: dict[str, Any] = {
 
 def shown(**changed: object) -> dict[str, str]:
     """Return the rows of a status with some parts changed."""
-    return dict(figures.rows({**WELL, **changed}))
+    return dict(fast.figure_rows({**WELL, **changed}))
 
 
 class TestModel:
@@ -115,7 +115,7 @@ class TestJudge:
     def test_layers(self) -> None:
         """Every model that judges has a row of its own; without one there is none."""
         layers = [{"model": "openai:m@h", "state": "idle"}, {"model": "nli", "state": "down"}]
-        rows = figures.rows({**WELL, "judge": {"layers": layers}})
+        rows = fast.figure_rows({**WELL, "judge": {"layers": layers}})
 
         assert [("judge", "openai:m@h, idle"), ("judge", "nli, down")] == [
             row for row in rows if row[0] == "judge"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.api.insights import BLOCKS
-from cortex_actors.cli import entry, figures
-from cortex_actors.cli.checks import check_line, gap
+from cortex_actors.cli import entry, fast
+from cortex_actors.cli.principles import check_line, gap
 from cortex_actors.domain.insight import PrincipleSort
 from cortex_actors.rules.promotion import Need
 from tests.cli.answering import answering, for_programs
@@ -283,5 +283,7 @@ class TestStatus:
         waning = {"active": 9, "decaying": 2, "pruned": 0}
         rows = {"principles": 11, "principles_by_status": waning, "resolved_files": 3}
 
-        assert "11, 2 decaying, in 3 files" == dict(figures.rows({**WELL, **rows}))["principles"]
-        assert "principles" not in dict(figures.rows(WELL))
+        assert (
+            "11, 2 decaying, in 3 files" == dict(fast.figure_rows({**WELL, **rows}))["principles"]
+        )
+        assert "principles" not in dict(fast.figure_rows(WELL))

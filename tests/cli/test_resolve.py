@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.cli import entry
-from cortex_actors.cli.differences import show_diff
+from cortex_actors.cli.output import show_diff
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cortex_actors.cli import entry
-from cortex_actors.cli.found import age
+from cortex_actors.cli.recall import age
 from cortex_actors.clock import SECOND, SystemClock
 from tests.cli.answering import answering
 

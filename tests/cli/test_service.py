@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.cli import entry, service
-from cortex_actors.cli.unit import NAME, unit
+from cortex_actors.cli.service import NAME, unit
 from cortex_actors.home import Home
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import typer
 
-from cortex_actors.cli import entry, storeknobs
+from cortex_actors.cli import entry, store_options
 from cortex_actors.errors import DaemonDown
 from cortex_actors.federation.schema import LONGEST
 from tests.cli.answering import answering
@@ -141,7 +141,7 @@ class TestDryRun:
 
         for text in (
             "its token stands in the file · in place of the one there is",
-            f"include_short: {storeknobs.shown(value=False)}",
+            f"include_short: {store_options.shown(value=False)}",
             "would leave out team",
         ):
             assert text in shown

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from rich.console import Console
 
-from cortex_actors.cli import blocks, entry, progress
-from cortex_actors.cli.blocks import Block, show_blocks, show_facts
-from cortex_actors.cli.checks import check_line
+from cortex_actors.cli import entry, output, projects
+from cortex_actors.cli.output import Block, show_blocks, show_facts
+from cortex_actors.cli.principles import check_line
 from tests.cli.answering import answering, for_programs
 from tests.cli.tuned import ANSWERS, CHECKS, PAIR
 
@@ -215,7 +215,7 @@ class TestWaiting:
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Who waits for a scan is told when it is done, and what is known then."""
-        monkeypatch.setattr(progress, "POLL", 0.0)
+        monkeypatch.setattr(projects, "POLL", 0.0)
         assert 0 == entry.main(["scan", "--wait"])
 
         assert "14 insights known" in capsys.readouterr().out
@@ -224,7 +224,7 @@ class TestWaiting:
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A model that is away does not keep anybody waiting for ever."""
-        monkeypatch.setattr(progress, "POLL", 0.0)
+        monkeypatch.setattr(projects, "POLL", 0.0)
         monkeypatch.setitem(ANSWERS, "pace", {"scans": 0, "files": 0, "texts": 3, "others": 0})
         assert 0 == entry.main(["scan", "--wait", "--json"])
 
@@ -248,7 +248,7 @@ class TestBlocks:
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A long text is broken between words, and a long word anywhere."""
-        monkeypatch.setattr(blocks, "console", lambda: Console(width=30, markup=False))
+        monkeypatch.setattr(output, "console", lambda: Console(width=30, markup=False))
         show_facts([("name", "some words that are long " + "x" * 40), ("", "y"), ("no", "")])
 
         lines = capsys.readouterr().out.splitlines()

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from cortex_actors import daemon, errors
-from cortex_actors.cli import unit as units
-from cortex_actors.cli.unit import unit
+from cortex_actors.cli import service as units
+from cortex_actors.cli.service import unit
 from cortex_actors.errors import BadInput
 from cortex_actors.home import Home
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.cli.unit import unit
+from cortex_actors.cli.service import unit
 from cortex_actors.home import Home
 from tests.process.commands import PATIENCE, Commands, until
 

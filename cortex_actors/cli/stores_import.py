@@ -9,9 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cortex_actors import settings
-from cortex_actors.cli.blocks import Block, counted, joined, show_blocks
-from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json
-from cortex_actors.cli.storeknobs import shown
+from cortex_actors.cli.output import (
+    Block,
+    HomeOption,
+    JsonOption,
+    counted,
+    examples,
+    joined,
+    show_blocks,
+    show_json,
+)
+from cortex_actors.cli.store_options import shown
 from cortex_actors.client.connection import Client
 from cortex_actors.errors import (
     BadInput,

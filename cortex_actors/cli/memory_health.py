@@ -6,16 +6,20 @@ from typing import Annotated
 
 import typer
 
-from cortex_actors.cli.blocks import Block, counted, joined, show_blocks, show_facts, when
-from cortex_actors.cli.filters import LimitOption
-from cortex_actors.cli.narrowed import AsOption, RealmOption
+from cortex_actors.cli.filters import AsOption, LimitOption, RealmOption
 from cortex_actors.cli.output import (
+    Block,
     HomeOption,
     JsonOption,
+    counted,
     examples,
+    joined,
     shortened,
+    show_blocks,
+    show_facts,
     show_json,
     show_table,
+    when,
 )
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.process.logfile import visible
