@@ -17,9 +17,8 @@ from cortex_actors.federation.federation import Federation
 from cortex_actors.federation.local import LocalStore
 from cortex_actors.federation.remote import RemoteStore
 from cortex_actors.federation.store import Answer, Fan, Knobs, Member, Outcome, Question, StoreSpec
-from cortex_actors.federationsections import FederationSettings
-from cortex_actors.memorysections import MemorySettings
 from cortex_actors.runtime.ref import start_actor
+from cortex_actors.sections import FederationSettings, MemorySettings
 from cortex_actors.storage.search.search import Search
 
 if TYPE_CHECKING:

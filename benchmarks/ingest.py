@@ -33,9 +33,9 @@ from cortex_actors.embedding.compiler import compile_model
 from cortex_actors.embedding.factory import provider_for
 from cortex_actors.embedding.models import locate
 from cortex_actors.home import Home
-from cortex_actors.modelsections import EmbeddingSettings
 from cortex_actors.pipeline.reading import Reader
 from cortex_actors.process.logs import LogStream
+from cortex_actors.sections import EmbeddingSettings
 from cortex_actors.settings import Settings
 from cortex_actors.storage import embeddings, events, passages
 from cortex_actors.storage.index import pending

@@ -17,7 +17,7 @@ import time
 from typing import TYPE_CHECKING, cast
 
 from benchmarks.world import MODEL, away, world
-from cortex_actors.memorysections import MemorySettings
+from cortex_actors.sections import MemorySettings
 from cortex_actors.storage.search.query import EVERYTHING, Past, Query, Where
 from cortex_actors.storage.search.search import Search
 

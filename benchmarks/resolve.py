@@ -35,7 +35,6 @@ from cortex_actors.domain.principle import Wish
 from cortex_actors.domain.project import Project
 from cortex_actors.files.place import Pace
 from cortex_actors.files.writer import FileWriter
-from cortex_actors.flowsections import OrganisationSettings, ResolutionSettings
 from cortex_actors.pipeline.comparison import Comparing, Tools
 from cortex_actors.pipeline.organiser import Organiser
 from cortex_actors.pipeline.relations import Ruling
@@ -43,7 +42,12 @@ from cortex_actors.pipeline.resolution import Resolving
 from cortex_actors.pipeline.resolver import Errands
 from cortex_actors.pipeline.section import Maker
 from cortex_actors.runtime.threads import Threads
-from cortex_actors.sections import EventsSettings, ReconciliationSettings
+from cortex_actors.sections import (
+    EventsSettings,
+    OrganisationSettings,
+    ReconciliationSettings,
+    ResolutionSettings,
+)
 from cortex_actors.storage import principles, projects
 from cortex_actors.storage.projects import Writes
 from cortex_actors.storage.search.matrix import Neighbours, VectorMatrix

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks import corpora, shelves
-from cortex_actors.memorysections import MemorySettings
+from cortex_actors.sections import MemorySettings
 from cortex_actors.text.terms import terms
 
 if TYPE_CHECKING:

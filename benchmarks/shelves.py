@@ -20,10 +20,9 @@ from cortex_actors.embedding.models import locate
 from cortex_actors.embedding.provider import digest
 from cortex_actors.errors import IndexDown
 from cortex_actors.home import Home
-from cortex_actors.modelsections import EmbeddingSettings
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.ref import start_actor
-from cortex_actors.sections import StorageSettings
+from cortex_actors.sections import EmbeddingSettings, StorageSettings
 from cortex_actors.storage import documents as knowledge
 from cortex_actors.storage import embeddings, memory_records
 from cortex_actors.storage.ledger.actor import Ledger, Records
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 
     from benchmarks.corpora import Conversation, Document
     from cortex_actors.embedding.provider import Provider
-    from cortex_actors.memorysections import MemorySettings
+    from cortex_actors.sections import MemorySettings
     from cortex_actors.storage.embeddings import Matrix
 
 PROVIDERS = ("compiled", "sentence-transformers", "hashing")

@@ -4,11 +4,17 @@ The text of an error says what was attempted, on what, and what to do next. `exi
 the command line returns for it (docs/cli.md lists them); the numbers follow BSD's sysexits.h where
 one fits. Errors that are the caller's fault (`BadInput`), the world's (`EmbedderDown`) and ours
 (`InternalError`) are different classes, because only the last one is worth a bug report.
+
+Why an instruction file is not written: one class for each reason, each with what to do next.
+
+A person's file is touched only where everything about it is as expected. Whatever is not is refused
+here, and the file is left exactly as it is; what would have been written can still be had with
+`cortex resolve PATH --stdout`.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 
 class CortexError(Exception):
@@ -299,3 +305,288 @@ class TaskEnded(CortexError):
         """Say what happened, and the exit reason of the task."""
         super().__init__(text)
         self.reason = reason
+
+
+class NotWritten(Refused):
+    """An instruction file was left as it is."""
+
+    #: One word for programs: in `resolutions.reason`, and in what `--json` shows.
+    code: ClassVar[str] = "refused"
+
+    #: What was asked for.
+    doing: ClassVar[str] = "write"
+
+    #: Why, behind the path; what to do next. Facts stand in braces.
+    why: ClassVar[str] = "it may not be written"
+    advice: ClassVar[str] = "take the text from --stdout"
+
+    @classmethod
+    def of(cls, path: str, **facts: object) -> Self:
+        """Return the error for a file."""
+        why, advice = cls.why.format(**facts), cls.advice.format(**facts)
+        return cls(f"refused to {cls.doing} {path}: {why}; {advice}")
+
+
+class OutsideRoot(NotWritten):
+    """The path does not lie below the folder that was registered."""
+
+    code = "outside"
+    why = "it does not lie in the registered folder {root}"
+    advice = "register its folder with `cortex init`"
+
+
+class InsideGit(NotWritten):
+    """The path lies in a repository's own folder."""
+
+    code = "git"
+    why = "it lies under .git, which is git's own"
+    advice = "give an instruction file of the project itself"
+
+
+class SymbolicLink(NotWritten):
+    """The file, or a folder on the way to it, is a symbolic link."""
+
+    code = "symlink"
+    why = "{part} is a symbolic link"
+    advice = "give the path that it leads to, if that lies in a registered folder"
+
+
+class FolderMissing(NotWritten):
+    """The folder that should hold the file is not there, or is no folder."""
+
+    code = "no-folder"
+    why = "there is no folder {folder}"
+    advice = "make the folder first"
+
+
+class FolderMoved(NotWritten):
+    """The file's folder was moved or exchanged while the file was being written."""
+
+    code = "moved"
+    why = "its folder was moved or exchanged meanwhile"
+    advice = "try again when the folder stays where it is"
+
+
+class Missing(NotWritten):
+    """There is no such file, and nobody asked for it to be created."""
+
+    code = "missing"
+    why = "there is no such file"
+    advice = "create it yourself, or ask for it with --create"
+
+
+class OnNetwork(NotWritten):
+    """The file lies on a disk that other machines write to."""
+
+    code = "network"
+    why = "it lies on {kind}, a disk that other machines may write to unseen"
+    advice = "paste what --stdout shows"
+
+
+class OnFuse(NotWritten):
+    """The file lies on a file system that a program makes up."""
+
+    code = "fuse"
+    why = "it lies on {kind}, which cannot exchange two files at one stroke"
+    advice = "paste what --stdout shows"
+
+
+class NoExchange(NotWritten):
+    """The file system cannot exchange two files at one stroke."""
+
+    code = "no-exchange"
+    why = "its file system cannot exchange two files at one stroke ({error})"
+    advice = "paste what --stdout shows"
+
+
+class ReadOnlyDisk(NotWritten):
+    """The file lies on a disk that is mounted for reading only."""
+
+    code = "read-only-disk"
+    why = "its disk is mounted for reading only"
+    advice = "mount it for writing"
+
+
+class NamedPipe(NotWritten):
+    """There is a pipe at the path."""
+
+    code = "pipe"
+    why = "it is a named pipe"
+    advice = "put a text file there"
+
+
+class Device(NotWritten):
+    """There is a device at the path."""
+
+    code = "device"
+    why = "it is a device"
+    advice = "put a text file there"
+
+
+class NotAFile(NotWritten):
+    """There is a folder or a socket at the path."""
+
+    code = "no-file"
+    why = "it is no file but {kind}"
+    advice = "put a text file there"
+
+
+class HardLink(NotWritten):
+    """The file has more than one name: writing it would take it apart from the others."""
+
+    code = "hard-link"
+    why = "it has {names} names (hard links), of which only this one would change"
+    advice = "make it a file of its own, by copying it"
+
+
+class ReadOnlyFile(NotWritten):
+    """The file's mode forbids its owner to write it."""
+
+    code = "read-only"
+    why = "its mode {mode:04o} forbids writing"
+    advice = "allow it with `chmod u+w`"
+
+
+class ImmutableFile(NotWritten):
+    """The file, or its folder, may not be changed by this user."""
+
+    code = "immutable"
+    why = "the system forbids it ({error})"
+    advice = "look at the folder's mode and at `lsattr`"
+
+
+class ForeignOwner(NotWritten):
+    """The file belongs to another user."""
+
+    code = "owner"
+    why = "it belongs to the user {owner} and not to {user}"
+    advice = "let its owner run the daemon, or take the file over"
+
+
+class Oversized(NotWritten):
+    """The file is, or would become, larger than an instruction file may be."""
+
+    code = "size"
+    why = "it would have {size:,} bytes and an instruction file may have {limit:,}"
+    advice = "split it"
+
+
+class Unkept(NotWritten):
+    """The new file could not be given an attribute of the old one."""
+
+    code = "attribute"
+    why = "its attribute {name} cannot be kept ({error})"
+    advice = "take the attribute away, or paste what --stdout shows"
+
+
+class Unreadable(NotWritten):
+    """The file holds bytes that no text has."""
+
+    code = "no-text"
+    why = "it holds NUL bytes, so it is no text"
+    advice = "save the file as UTF-8"
+
+
+class TwoSections(NotWritten):
+    """There are several sections of ours."""
+
+    code = "two-sections"
+    why = "it holds {count} sections between `cortex:begin` and `cortex:end`"
+    advice = "delete all but one of them"
+
+
+class BrokenSection(NotWritten):
+    """A mark of ours stands without its counterpart."""
+
+    code = "broken-section"
+    why = "the mark in line {line} has no counterpart"
+    advice = "delete the mark, or put the other one back"
+
+
+class NewerSection(NotWritten):
+    """The section was written by a newer version than this one."""
+
+    code = "newer-section"
+    why = "its section is of version {version}, which this program does not know"
+    advice = "install the newer version"
+
+
+class EditedSection(NotWritten):
+    """Somebody has edited the section that is ours."""
+
+    code = "edited"
+    why = "its section between the marks was edited by hand"
+    advice = "`--edited keep` moves the edits above the section, `--edited discard` drops them"
+
+
+class UnfencedSection(NotWritten):
+    """There is a resolved section without marks, as Cerno wrote it."""
+
+    code = "unfenced"
+    why = "line {line} begins a resolved section without marks"
+    advice = "`--adopt` replaces it by one with marks"
+
+
+class OpenBlock(NotWritten):
+    """A block that is not closed would swallow our section."""
+
+    code = "open-block"
+    why = "the code fence or comment that begins in line {line} is not closed"
+    advice = "close it"
+
+
+class BeingSaved(NotWritten):
+    """The file does not come to rest: somebody seems to be saving it."""
+
+    code = "being-saved"
+    why = "it did not come to rest in {seconds:g} s"
+    advice = "try again in a moment"
+
+
+class LooksTorn(NotWritten):
+    """The file has become empty or far smaller than it was: it may be half saved."""
+
+    code = "torn"
+    why = "it has {size:,} bytes where {known:,} were known, as if it were half saved"
+    advice = "save it once more, or run `cortex scan` if it is meant to be so"
+
+
+class OpenInEditor(NotWritten):
+    """An editor has left a mark beside the file that it is being edited."""
+
+    code = "editor"
+    why = "{mark} beside it says that an editor has it open"
+    advice = "close it there, or remove {mark}"
+
+
+class GitAtWork(NotWritten):
+    """Git is changing the working tree."""
+
+    code = "git-lock"
+    why = "git is at work in {root} (.git/index.lock)"
+    advice = "try again when git has finished"
+
+
+class KeepsChanging(NotWritten):
+    """Somebody saved the file each time that it was to be written."""
+
+    code = "keeps-changing"
+    why = "somebody saved it before each of {tries} attempts"
+    advice = "try again when it rests"
+
+
+class BeingWritten(NotWritten):
+    """Another write of ours into the file has not ended."""
+
+    code = "being-written"
+    why = "another write into it has not ended"
+    advice = "try again in a moment, or restart the daemon, which ends it"
+
+
+class NothingToUndo(NotWritten):
+    """No write into the file is known that could be taken back."""
+
+    code = "nothing-to-undo"
+    doing = "undo a write into"
+    why = "no write into it is known that could be taken back"
+    advice = "older versions may be in your version control"

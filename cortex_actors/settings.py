@@ -23,24 +23,24 @@ from pydantic_settings import (
 )
 
 from cortex_actors.errors import ConfigurationError
-from cortex_actors.federationsections import (
-    FederationSettings,
-    HttpSettings,
-    StoreSettings,
-    TlsSettings,
-)
-from cortex_actors.flowsections import OrganisationSettings, ResolutionSettings
-from cortex_actors.memorysections import MemorySettings
-from cortex_actors.modelsections import EmbeddingSettings, JudgingSettings
 from cortex_actors.sections import (
     LONGEST_REST,
     AccumulationSettings,
     DomainThresholds,
+    EmbeddingSettings,
     EventsSettings,
+    FederationSettings,
+    HttpSettings,
+    JudgingSettings,
+    MemorySettings,
+    OrganisationSettings,
     ReconciliationSettings,
+    ResolutionSettings,
     ScheduleSettings,
     Section,
     StorageSettings,
+    StoreSettings,
+    TlsSettings,
     WatchingSettings,
 )
 

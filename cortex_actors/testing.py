@@ -28,10 +28,15 @@ from cortex_actors.domain.event import Payload, merged, plain
 from cortex_actors.errors import CortexError
 from cortex_actors.home import Home
 from cortex_actors.process.logs import LogStream
-from cortex_actors.simulated_loop import SimulatedLoop
-from cortex_actors.simulation import EPOCH, SimulatedClock, Simulation, simulate
 from cortex_actors.storage import embeddings, events
 from cortex_actors.storage.index import pending
+from cortex_actors.testing_simulation import (
+    EPOCH,
+    SimulatedClock,
+    SimulatedLoop,
+    Simulation,
+    simulate,
+)
 from cortex_actors.tree import Tree, grow
 
 if TYPE_CHECKING:

@@ -39,11 +39,20 @@ cortex                    rest_for_one
 Children start from top to bottom and stop in reverse; a watcher for each project joins `watchers`
 while the daemon runs. What stands below needs what stands above (`rest_for_one`); in `work`, a
 branch that gives up comes back alone. A test compares this with `TREE` and with the live tree.
+
+The supervision tree as a drawing: one line a node, with what is unusual about it.
+
+The scribe: every event of the bus as a line of the log stream.
+
+The watchers of the live tree: one for each followed project, under a supervisor of their own.
+
+They are made from a template and named by their handles; the watchlist says which there should be.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import supervision
@@ -52,27 +61,141 @@ from cortex_actors.assembly.context import Outside, World
 from cortex_actors.assembly.inspection import TOLD, Crashes, inspect, who
 from cortex_actors.assembly.reload import Branch, Reload, places
 from cortex_actors.assembly.wiring import Assembly
-from cortex_actors.domain.event import Life
-from cortex_actors.drawing import render
-from cortex_actors.errors import UnknownActor
+from cortex_actors.domain.event import Life, plain
+from cortex_actors.errors import ActorAway, UnknownActor
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.ref import start_actor
 from cortex_actors.runtime.watchdog import Watchdog
-from cortex_actors.scribe import scribe
 from cortex_actors.storage.ledger import actor
-from cortex_actors.watchers import Watchers
+from cortex_actors.watching.watcher import Watcher
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterator
 
     from cortex_actors.api.cortex import FrontDesk
-    from cortex_actors.bus.bus import Bus
+    from cortex_actors.bus.bus import Bus, Deliver
     from cortex_actors.clock import Clock
+    from cortex_actors.domain.event import Event, Payload
+    from cortex_actors.domain.project import Project
     from cortex_actors.errors import CortexError
     from cortex_actors.home import Home
     from cortex_actors.process.logs import LogStream
+    from cortex_actors.runtime.ref import ActorHandle
     from cortex_actors.settings import Settings
+    from cortex_actors.watching.watcher import WatcherParts
+    from supervision import Node
+
+
+def render(node: Node, *, detail: bool = True) -> str:
+    """Draw a tree, one line a node: name, strategy, what is unusual, and `detail` if wanted."""
+    rows = list(_rows(node, "", "", detail=detail))
+    width = max(len(left) for left, _ in rows)
+    return "\n".join(f"{left:<{width}}  {right}".rstrip() for left, right in rows)
+
+
+def _rows(node: Node, first: str, rest: str, *, detail: bool) -> Iterator[tuple[str, str]]:
+    yield first + node.name, ", ".join(_remarks(node, detail=detail))
+    for child in node.children:
+        last = child is node.children[-1]
+        branch, below = ("└── ", "    ") if last else ("├── ", "│   ")
+        yield from _rows(child, rest + branch, rest + below, detail=detail)
+
+
+def _remarks(node: Node, *, detail: bool) -> Iterator[str]:
+    if node.strategy is not None:
+        yield node.strategy
+    if node.state != "running":
+        yield node.state
+    if node.restarts:
+        yield f"restarts {node.restarts}"
+    if detail:
+        yield from (f"{key} {value}" for key, value in node.detail.items())
+
+
+#: Characters of a payload that a log line shows; the event itself is in the ledger.
+TEXT_LIMIT = 300
+
+
+def scribe(logs: LogStream) -> Deliver:
+    """Return a receiver that writes every event into the log stream."""
+
+    def write(event: Event[Payload]) -> None:
+        fields = plain(event.payload)
+        text = " ".join([f"{key}={given}" for key, given in fields.items() if given or given == 0])
+        logs.write("info", text[:TEXT_LIMIT], actor=event.source, topic=event.topic, event=event.id)
+
+    return write
+
+
+class Watchers:
+    """Starts and ends watchers, one for each project however often it is asked to."""
+
+    def __init__(self, names: Names, supervisor: Callable[[], supervision.Supervisor]) -> None:
+        """Have none; `supervisor` gives the one whose children they are now."""
+        self._names = names
+        self._supervisor = supervisor
+        self._handles: dict[str, ActorHandle] = {}
+        self._starting: set[str] = set()
+
+    async def start_watcher(self, project: Project) -> None:
+        """Start the watcher of a project; nothing happens when it has one or is getting it.
+
+        Raises `ActorAway` when it does not start.
+        """
+        if project.id in self._handles or project.id in self._starting:
+            return
+        self._starting.add(project.id)
+        try:
+            await self._supervisor().start_child((project,))
+        except supervision.SupervisionError as error:
+            message = f"cannot watch {project.root}: {error}; it is tried again in a moment"
+            raise ActorAway(message) from error
+        finally:
+            self._starting.discard(project.id)
+
+    async def end_watcher(self, project_id: str) -> None:
+        """End the watcher of a project; nothing happens when it has none.
+
+        Raises `ActorAway` when it was replaced meanwhile, or its supervisor is.
+        """
+        handle = self._handles.get(project_id)
+        if handle is None:
+            return
+        try:
+            await self._supervisor().terminate_child(handle)
+        except supervision.SupervisionError as error:
+            if self._handles.get(project_id) is not handle or handle.ref.is_alive():
+                message = f"cannot stop watching {project_id}: {error}; it is tried again"
+                raise ActorAway(message) from error
+        if self._handles.get(project_id) is handle:
+            del self._handles[project_id]
+
+    def watched(self) -> frozenset[str]:
+        """Return the ids of the projects that have a watcher."""
+        return frozenset(self._handles)
+
+    def template(self, parts: Callable[[], WatcherParts]) -> supervision.ChildSpec:
+        """Return how a watcher is started; a new supervisor asks for it, and has none yet."""
+        self._handles.clear()
+        return supervision.ChildSpec("watcher", partial(self._start, parts))
+
+    async def _start(
+        self, parts: Callable[[], WatcherParts], project: Project
+    ) -> supervision.Handle | supervision.Ignore:
+        """Start one life of a project's watcher; two projects may have one name.
+
+        A start that was asked for twice (its caller may have gone meanwhile) is ignored.
+        """
+        before = self._handles.get(project.id)
+        if before is not None and before.ref.is_alive():
+            return supervision.IGNORE
+        name = f"watcher({project.name})"
+        if self._names.whereis(name) is not None:
+            name = f"watcher({project.name}-{project.id[4:10]})"
+        handle = await start_actor(self._names, name, Watcher, project, parts())
+        self._handles[project.id] = handle
+        return handle
 
 
 TREE: Final = Branch(

@@ -9,15 +9,7 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cortex_actors import (
-    federationsections,
-    flowsections,
-    memorysections,
-    modelsections,
-    sections,
-    settings,
-    topics,
-)
+from cortex_actors import sections, settings, topics
 from cortex_actors.assembly.reload import Branch
 from cortex_actors.bus.bus import CUSTOM_NAMES, PATIENCE
 from cortex_actors.runtime.actor import AsyncioActor
@@ -215,7 +207,7 @@ def _payload(topic: topics.Topic) -> str:
 
 def _one_store(comments: dict[tuple[str, str], str]) -> Iterator[str]:
     """Yield the table of what one store may have."""
-    kind = federationsections.StoreSettings
+    kind = sections.StoreSettings
     yield from ("### [[federation.stores]]", "", (kind.__doc__ or "").strip(), "")
     yield from ("| key | default | meaning |", "|---|---|---|")
     for key, field in kind.model_fields.items():
@@ -235,7 +227,7 @@ def _comments() -> dict[tuple[str, str], str]:
     """Return the `#:` text of each setting, by class and key."""
     found: dict[tuple[str, str], str] = {}
     owner, comment = "", ""
-    modules = (sections, federationsections, flowsections, memorysections, modelsections)
+    modules = (sections, sections, sections, sections, sections)
     texts = (Path(each.__file__ or "").read_text("utf-8") for each in modules)
     for line in "\n".join(texts).splitlines():
         if match := re.match(r"class (\w+)\(", line):

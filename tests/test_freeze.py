@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.heartbeat import BEAT, Heartbeat
 from cortex_actors.process.watch import FreezeWatch
+from cortex_actors.service import BEAT, Heartbeat
 from cortex_actors.testing import ManualClock, eventually
 
 if TYPE_CHECKING:

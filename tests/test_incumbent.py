@@ -12,7 +12,7 @@ from cortex_actors.assembly.context import Outside
 from cortex_actors.assembly.embedder import Incumbent
 from cortex_actors.embedding.provider import State
 from cortex_actors.home import Home
-from cortex_actors.modelsections import EmbeddingSettings
+from cortex_actors.sections import EmbeddingSettings
 from cortex_actors.settings import Settings
 from cortex_actors.storage.models import Chosen
 from cortex_actors.testing import ManualClock

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from cortex_actors.flowsections import OrganisationSettings
 from cortex_actors.rules.decay import Fading
 from cortex_actors.rules.linking import Thresholds
 from cortex_actors.rules.promotion import RankWeights
+from cortex_actors.sections import OrganisationSettings
 
 
 class TestDefaults:

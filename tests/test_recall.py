@@ -12,7 +12,7 @@ from cortex_actors.domain.agent import Caller
 from cortex_actors.domain.memory import PROBE, Access, Layer, Realm
 from cortex_actors.errors import BadInput, NotYours
 from cortex_actors.federation.local import LocalStore
-from cortex_actors.memorysections import MemorySettings
+from cortex_actors.sections import MemorySettings
 from cortex_actors.storage import projects
 from cortex_actors.testing import EPOCH, ManualClock
 from tests.federation.support import Shelf, Village

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.errors import BadInput, NotFound, UnknownProject
-from cortex_actors.refusals import FolderMissing, NothingToUndo
+from cortex_actors.errors import BadInput, FolderMissing, NotFound, NothingToUndo, UnknownProject
 from cortex_actors.testing import eventually, settled
 from tests.flow.downward import AGREED
 from tests.flow.support import grown

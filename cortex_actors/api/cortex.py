@@ -55,12 +55,11 @@ if TYPE_CHECKING:
     from cortex_actors.doctor.probe import RoundTrip
     from cortex_actors.domain.hit import Recall
     from cortex_actors.federation.store import Question
-    from cortex_actors.flowsections import OrganisationSettings, ResolutionSettings
     from cortex_actors.home import Home
-    from cortex_actors.memorysections import MemorySettings
     from cortex_actors.pipeline.relations import Ruling
     from cortex_actors.pipeline.synthesis import Supposed
     from cortex_actors.schedule.jobs import Done
+    from cortex_actors.sections import MemorySettings, OrganisationSettings, ResolutionSettings
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Records
 

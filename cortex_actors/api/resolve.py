@@ -15,8 +15,7 @@ from cortex_actors.domain.agent import OWNER
 from cortex_actors.domain.event import Nothing, OrganisationComplete
 from cortex_actors.domain.principle import Edits, Unwritten, Wish
 from cortex_actors.domain.project import Approval, Decision, Way, innermost
-from cortex_actors.errors import BadInput, UnknownProject
-from cortex_actors.refusals import FolderMissing
+from cortex_actors.errors import BadInput, FolderMissing, UnknownProject
 from cortex_actors.render import section
 from cortex_actors.storage import principles, projects, resolutions, reviews
 

@@ -33,11 +33,14 @@ if TYPE_CHECKING:
     from cortex_actors.bus.bus import Bus
     from cortex_actors.bus.consumer import Desk
     from cortex_actors.federation.registry import Register
-    from cortex_actors.federationsections import FederationSettings, TlsSettings
-    from cortex_actors.memorysections import MemorySettings
     from cortex_actors.rules.contradiction import Thresholds
     from cortex_actors.runtime.actor import AsyncioActor
-    from cortex_actors.sections import ReconciliationSettings
+    from cortex_actors.sections import (
+        FederationSettings,
+        MemorySettings,
+        ReconciliationSettings,
+        TlsSettings,
+    )
     from cortex_actors.settings import Settings
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Records

@@ -28,10 +28,9 @@ if TYPE_CHECKING:
     from cortex_actors.embedding.provider import Provider
     from cortex_actors.home import Home
     from cortex_actors.judging.layer import MakeLayers
-    from cortex_actors.modelsections import EmbeddingSettings
     from cortex_actors.process.logs import LogStream
     from cortex_actors.runtime.names import Names
-    from cortex_actors.sections import StorageSettings, WatchingSettings
+    from cortex_actors.sections import EmbeddingSettings, StorageSettings, WatchingSettings
     from cortex_actors.settings import Settings
     from cortex_actors.storage.index.life import Spawn
     from cortex_actors.storage.models import Chosen

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from cortex_actors.domain.memory import Access
     from cortex_actors.domain.project import Learning
     from cortex_actors.judging.judge import Pair
-    from cortex_actors.modelsections import JudgingSettings
     from cortex_actors.runtime.names import Names
+    from cortex_actors.sections import JudgingSettings
 
 T = TypeVar("T")
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.assembly.context import World
     from cortex_actors.embedding.provider import Provider
-    from cortex_actors.modelsections import EmbeddingSettings
+    from cortex_actors.sections import EmbeddingSettings
 
 #: Names that say which provider they belong to.
 _HASHING = re.compile(r"hashing-v1-\d+")

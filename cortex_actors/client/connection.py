@@ -12,7 +12,7 @@ import os
 import socket
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors import errors, refusals
+from cortex_actors import errors
 from cortex_actors.errors import (
     AnswerLost,
     BadInput,
@@ -214,7 +214,7 @@ def _error(found: Answer) -> CortexError:
     """
     data = found.get("data") or {}
     name = str(data.get("type", ""))
-    named = getattr(errors, name, None) or getattr(refusals, name, None)
+    named = getattr(errors, name, None) or getattr(errors, name, None)
     text = str(found.get("message", "the daemon gave no reason"))
     if isinstance(named, type) and issubclass(named, CortexError):
         return named(text)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cortex_actors.doctor.checks import Patient
-    from cortex_actors.modelsections import EmbeddingSettings
+    from cortex_actors.sections import EmbeddingSettings
     from cortex_actors.storage.health.file import Scope
     from cortex_actors.storage.index.life import Place
     from cortex_actors.storage.index.verification import Verdict

@@ -27,8 +27,7 @@ from cortex_actors.errors import (
     DeadlineExceeded,
     NotCompilable,
 )
-from cortex_actors.home import private
-from cortex_actors.modelfiles import weights_hash
+from cortex_actors.home import private, weights_hash
 from cortex_actors.runtime.child import ChildError, ChildProcess
 
 if TYPE_CHECKING:

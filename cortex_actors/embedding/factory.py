@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.embedding.manifest import Manifest
     from cortex_actors.embedding.provider import Provider, Vectors
-    from cortex_actors.modelsections import EmbeddingSettings
+    from cortex_actors.sections import EmbeddingSettings
     from cortex_actors.storage.models import Chosen
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.errors import ModelMissing
-from cortex_actors.modelfiles import fingerprint, weights
+from cortex_actors.home import fingerprint, weights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from cortex_actors.embedding.provider import Vectors
     from cortex_actors.endpoint.address import Endpoint
     from cortex_actors.endpoint.replies import Answer
-    from cortex_actors.modelsections import EmbeddingSettings
+    from cortex_actors.sections import EmbeddingSettings
 
 
 @dataclass(frozen=True, slots=True)

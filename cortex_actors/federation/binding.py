@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cortex_actors.federation.credentials import Vault
     from cortex_actors.federation.remote import Adapter
     from cortex_actors.federation.store import StoreSpec
-    from cortex_actors.federationsections import FederationSettings, TlsSettings
+    from cortex_actors.sections import FederationSettings, TlsSettings
 
 
 #: Type of a store -> who speaks to it.

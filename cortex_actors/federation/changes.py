@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from cortex_actors.federation.registry import Draft
     from cortex_actors.federation.schema import Imported
     from cortex_actors.federation.store import StoreSpec
-    from cortex_actors.federationsections import FederationSettings, TlsSettings
+    from cortex_actors.sections import FederationSettings, TlsSettings
 
 
 #: Stores there may be: a question asks all of them at once.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.clock import Clock
     from cortex_actors.federation.store import Fan
-    from cortex_actors.federationsections import FederationSettings
+    from cortex_actors.sections import FederationSettings
 
 log = logging.getLogger("cortex.federation")
 

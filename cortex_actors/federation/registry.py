@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.federation.binding import Binder, Bound
     from cortex_actors.federation.store import Outcome, RecallStore
-    from cortex_actors.federationsections import FederationSettings, TlsSettings
+    from cortex_actors.sections import FederationSettings, TlsSettings
 
 
 @dataclass(slots=True)

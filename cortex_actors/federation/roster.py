@@ -23,9 +23,9 @@ from cortex_actors.federation import schema
 from cortex_actors.federation.answers import told
 from cortex_actors.federation.changes import Configuring, Joining
 from cortex_actors.federation.store import LOCAL, Fan, Knobs
-from cortex_actors.federationsections import LONGEST_ASK
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
+from cortex_actors.sections import LONGEST_ASK
 from cortex_actors.topics import STORE_ADDED, STORE_DOWN, STORE_REMOVED, STORE_UP
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.federation.registry import Books, Done
     from cortex_actors.federation.store import Outcome, RecallStore, StoreSpec
-    from cortex_actors.federationsections import FederationSettings, TlsSettings
+    from cortex_actors.sections import FederationSettings, TlsSettings
 
 
 #: Characters of a store's own words about what is wrong that are shown.

@@ -23,9 +23,9 @@ from urllib.parse import urlsplit, urlunsplit
 
 from cortex_actors.errors import BadInput, StoreUnusable
 from cortex_actors.federation.store import Auth, Knobs, StoreSpec
-from cortex_actors.federationsections import FederationSettings, StoreSettings
 from cortex_actors.rules import callosum
 from cortex_actors.rules.fusion import mode_of
+from cortex_actors.sections import FederationSettings, StoreSettings
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -9,8 +9,7 @@ from enum import StrEnum
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from cortex_actors.errors import CortexError
-from cortex_actors.refusals import NotWritten
+from cortex_actors.errors import CortexError, NotWritten
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

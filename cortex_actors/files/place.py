@@ -24,10 +24,7 @@ import stat
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
-from cortex_actors.files.ignores import is_silent, kind_of, mounts
-from cortex_actors.files.journal import sha256
-from cortex_actors.files.swap import meaning
-from cortex_actors.refusals import (
+from cortex_actors.errors import (
     BeingSaved,
     Device,
     FolderMissing,
@@ -48,6 +45,9 @@ from cortex_actors.refusals import (
     ReadOnlyFile,
     SymbolicLink,
 )
+from cortex_actors.files.ignores import is_silent, kind_of, mounts
+from cortex_actors.files.journal import sha256
+from cortex_actors.files.swap import meaning
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping

@@ -27,9 +27,16 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.errors import CortexError, WriteFailed
+from cortex_actors.errors import (
+    CortexError,
+    ImmutableFile,
+    NoExchange,
+    ReadOnlyDisk,
+    SymbolicLink,
+    Unkept,
+    WriteFailed,
+)
 from cortex_actors.files.journal import State, sha256
-from cortex_actors.refusals import ImmutableFile, NoExchange, ReadOnlyDisk, SymbolicLink, Unkept
 from cortex_actors.render.fence import revision
 
 if TYPE_CHECKING:

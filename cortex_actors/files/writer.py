@@ -41,18 +41,19 @@ from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from cortex_actors.clock import ulid
-from cortex_actors.errors import CortexError, WriteFailed
-from cortex_actors.files import place as rest
-from cortex_actors.files.journal import Entry, Journal, State, insist, sha256
-from cortex_actors.files.place import Pace, Place, Seen, admit_disk, in_use
-from cortex_actors.files.swap import PART, Swap, Swapped, told
-from cortex_actors.refusals import (
+from cortex_actors.errors import (
+    CortexError,
     EditedSection,
     FolderMissing,
     KeepsChanging,
     NothingToUndo,
     NotWritten,
+    WriteFailed,
 )
+from cortex_actors.files import place as rest
+from cortex_actors.files.journal import Entry, Journal, State, insist, sha256
+from cortex_actors.files.place import Pace, Place, Seen, admit_disk, in_use
+from cortex_actors.files.swap import PART, Swap, Swapped, told
 from cortex_actors.render.fence import find, removed, restored, revision
 
 if TYPE_CHECKING:

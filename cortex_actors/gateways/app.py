@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from cortex_actors.api.cortex import FrontDesk
     from cortex_actors.clock import Clock
-    from cortex_actors.federationsections import HttpSettings
     from cortex_actors.process.logs import LogStream
     from cortex_actors.process.tokens import Tokens
+    from cortex_actors.sections import HttpSettings
 
 #: What is served, each a maker of its routes.
 CONTRACTS: Final[tuple[Callable[[Premises], APIRouter], ...]] = (

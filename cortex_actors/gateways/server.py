@@ -49,9 +49,9 @@ if TYPE_CHECKING:
     from cortex_actors.api.cortex import FrontDesk
     from cortex_actors.clock import Clock
     from cortex_actors.domain.agent import Caller
-    from cortex_actors.federationsections import HttpSettings
     from cortex_actors.home import Home
     from cortex_actors.process.logs import LogStream
+    from cortex_actors.sections import HttpSettings
 
 
 log = logging.getLogger("cortex.http")

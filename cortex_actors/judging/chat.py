@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from cortex_actors.endpoint.address import Endpoint
     from cortex_actors.endpoint.replies import Answer as Reply
     from cortex_actors.judging.layer import Answer, Question, Told
-    from cortex_actors.modelsections import JudgingSettings
+    from cortex_actors.sections import JudgingSettings
 
 
 #: The same question has the same answer, as far as the model can.

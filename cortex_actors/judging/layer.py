@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.clock import Clock
     from cortex_actors.domain.insight import Claim, Decider, Judgement
-    from cortex_actors.modelsections import JudgingSettings
+    from cortex_actors.sections import JudgingSettings
 
 
 #: What a layer says to a question: JSON values in a shape that it has checked, to be kept as is.

@@ -26,8 +26,8 @@ import numpy as np
 from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
 from cortex_actors.endpoint.client import Breaker, Position
 from cortex_actors.errors import BadInput, CortexError, JudgeDown, JudgeMissing
+from cortex_actors.home import fingerprint, weights
 from cortex_actors.judging.layer import Kind, LayerInfo, State
-from cortex_actors.modelfiles import fingerprint, weights
 from cortex_actors.runtime.child import ChildError, ChildProcess
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.clock import Clock
     from cortex_actors.judging.layer import Answer, Question, Told
-    from cortex_actors.modelsections import JudgingSettings
+    from cortex_actors.sections import JudgingSettings
 
 
 #: Decimal places of a probability that are kept.

@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     from cortex_actors.domain.insight import Judgement
     from cortex_actors.domain.memory import Memory
     from cortex_actors.memory.planner import Embed, JudgePort, Planner
-    from cortex_actors.memorysections import MemorySettings
     from cortex_actors.rules.merging import Prefer
+    from cortex_actors.sections import MemorySettings
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
 

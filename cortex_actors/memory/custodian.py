@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from cortex_actors.bus.consumer import Desk
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.memory import Access
-    from cortex_actors.memorysections import MemorySettings
+    from cortex_actors.sections import MemorySettings
     from cortex_actors.storage.ledger.actor import Connection, Records
 
 

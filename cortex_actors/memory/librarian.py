@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from cortex_actors.clock import Clock
-    from cortex_actors.memorysections import MemorySettings
+    from cortex_actors.sections import MemorySettings
     from cortex_actors.storage.ledger.actor import Records
     from cortex_actors.text.documents import Piece
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.memory.request import Posted, Wish
-    from cortex_actors.memorysections import MemorySettings
+    from cortex_actors.sections import MemorySettings
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.search.matrix import VectorMatrix

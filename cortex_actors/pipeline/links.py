@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from cortex_actors.domain.principle import Link, Principle
-    from cortex_actors.flowsections import OrganisationSettings
     from cortex_actors.rules.linking import Thresholds
     from cortex_actors.runtime.threads import Threads
+    from cortex_actors.sections import OrganisationSettings
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.principle_lists import Node, Shelf

@@ -33,11 +33,19 @@ from cortex_actors.clock import ulid
 from cortex_actors.domain.event import ResolutionComplete
 from cortex_actors.domain.principle import Edits, Ending, Given, Resolved
 from cortex_actors.domain.project import Decision
-from cortex_actors.errors import BadInput, CortexError, Refused, WriteFailed
+from cortex_actors.errors import (
+    BadInput,
+    CortexError,
+    EditedSection,
+    KeepsChanging,
+    Missing,
+    NotWritten,
+    Refused,
+    WriteFailed,
+)
 from cortex_actors.files.journal import State
 from cortex_actors.pipeline.section import Section, placed
 from cortex_actors.pipeline.selection import Chooser, Offer, Shared, read
-from cortex_actors.refusals import EditedSection, KeepsChanging, Missing, NotWritten
 from cortex_actors.render import fence, section
 from cortex_actors.render.fence import moved_out
 from cortex_actors.render.section import neutral

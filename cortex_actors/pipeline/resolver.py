@@ -28,7 +28,7 @@ from cortex_actors.clock import ulid
 from cortex_actors.domain.event import OrganisationComplete, ResolutionRequested
 from cortex_actors.domain.principle import Ending, Report, Unwritten, Wish
 from cortex_actors.domain.project import innermost
-from cortex_actors.errors import BadInput, NotFound, UnknownProject
+from cortex_actors.errors import BadInput, NotFound, NotWritten, UnknownProject
 from cortex_actors.files.journal import insist
 from cortex_actors.files.place import Pace
 from cortex_actors.files.writer import FileWriter, WriteTarget
@@ -44,7 +44,6 @@ from cortex_actors.pipeline.resolution import (
 )
 from cortex_actors.pipeline.section import Maker
 from cortex_actors.pipeline.selection import Offer, name_of, offer, present, read
-from cortex_actors.refusals import NotWritten
 from cortex_actors.render import fence, section
 from cortex_actors.render.targets import PLACES, Left, Target, Targets, targets
 from cortex_actors.runtime.inbox import Overflow
@@ -62,11 +61,10 @@ if TYPE_CHECKING:
     from cortex_actors.domain.principle import Resolved
     from cortex_actors.domain.project import Project
     from cortex_actors.files.journal import Entry
-    from cortex_actors.flowsections import ResolutionSettings
     from cortex_actors.pipeline.likeness import Embedding
     from cortex_actors.render.section import Formatter
     from cortex_actors.render.targets import Present
-    from cortex_actors.sections import ReconciliationSettings
+    from cortex_actors.sections import ReconciliationSettings, ResolutionSettings
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.projects import FileState
     from cortex_actors.storage.resolutions import Resolution

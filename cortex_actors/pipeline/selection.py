@@ -43,9 +43,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cortex_actors.domain.insight import Claim, Conflict, Relation
-from cortex_actors.errors import BadInput
+from cortex_actors.errors import BadInput, NotWritten
 from cortex_actors.pipeline.likeness import UNEMBEDDED
-from cortex_actors.refusals import NotWritten
 from cortex_actors.render import fence
 from cortex_actors.render.targets import FOLDERS, PLACES, Present
 from cortex_actors.rules.contradiction import judge, slots
@@ -58,10 +57,10 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.insight import Judgement
     from cortex_actors.domain.principle import Principle
-    from cortex_actors.flowsections import ResolutionSettings
     from cortex_actors.pipeline.likeness import Embedding
     from cortex_actors.pipeline.section import Line, Placed
     from cortex_actors.rules.contradiction import Limits
+    from cortex_actors.sections import ResolutionSettings
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.text.lexicon import Lexicon

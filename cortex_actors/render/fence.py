@@ -26,11 +26,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cortex_actors.errors import FileTooLarge, InternalError, NotText
-from cortex_actors.refusals import (
+from cortex_actors.errors import (
     BrokenSection,
     EditedSection,
+    FileTooLarge,
+    InternalError,
     NewerSection,
+    NotText,
     OpenBlock,
     Oversized,
     TwoSections,

@@ -51,10 +51,8 @@ if TYPE_CHECKING:
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
     from cortex_actors.domain.event import Event, Payload
-    from cortex_actors.flowsections import OrganisationSettings
     from cortex_actors.home import Home
-    from cortex_actors.memorysections import MemorySettings
-    from cortex_actors.sections import ScheduleSettings
+    from cortex_actors.sections import MemorySettings, OrganisationSettings, ScheduleSettings
     from cortex_actors.storage.ledger.actor import Connection, Records
 
 

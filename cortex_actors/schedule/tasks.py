@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.home import Home
-    from cortex_actors.memorysections import MemorySettings
-    from cortex_actors.sections import ScheduleSettings
+    from cortex_actors.sections import MemorySettings, ScheduleSettings
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.principle_decay import Scales
 

@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
     from cortex_actors.domain.event import Event, Payload
-    from cortex_actors.memorysections import MemorySettings
     from cortex_actors.rules.decay import Decay, Earning
+    from cortex_actors.sections import MemorySettings
     from cortex_actors.storage.ledger.actor import Records
 
     #: Conditions on rows of `memories`.

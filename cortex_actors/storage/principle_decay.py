@@ -28,8 +28,8 @@ from cortex_actors.storage.tables.columns import chunks
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from cortex_actors.flowsections import OrganisationSettings
     from cortex_actors.rules.promotion import Part, RankWeights
+    from cortex_actors.sections import OrganisationSettings
 
 #: Ranks nearer to each other than this are one: nobody is shown so many digits.
 CLOSE = 1e-9

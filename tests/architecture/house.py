@@ -72,9 +72,8 @@ _DIALECT = re.compile(
 
 #: Today's count of what breaks a rule. A number may only fall; at the rule's goal its line goes.
 OPEN: dict[str, int] = {
-    "top": 24,
-    "fragments": 25,
-    "annexes": 6,
+    "fragments": 17,
+    "annexes": 1,
     "folders": 3,
     "namesakes": 133,
     "rings": 57,

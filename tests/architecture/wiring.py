@@ -14,7 +14,7 @@ from cortex_actors.assembly.wiring import Assembly
 from cortex_actors.bus.bus import Bus
 from cortex_actors.process.logs import LogStream
 from cortex_actors.runtime.names import Names
-from cortex_actors.watchers import Watchers
+from cortex_actors.tree import Watchers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -9,7 +9,7 @@ import numpy as np
 
 from cortex_actors.embedding.openai import OpenAIProvider
 from cortex_actors.embedding.provider import State
-from cortex_actors.modelsections import EmbeddingSettings
+from cortex_actors.sections import EmbeddingSettings
 from cortex_actors.testing import eventually
 from tests.endpoint.server import FakeServer, Reply, Request, document, error, listening
 

@@ -9,7 +9,7 @@ from cortex_actors.embedding.hashing import HashingProvider
 from cortex_actors.embedding.openai import OpenAIProvider
 from cortex_actors.embedding.provider import State
 from cortex_actors.embedding.torch_provider import SentenceProvider
-from cortex_actors.modelsections import EmbeddingSettings
+from cortex_actors.sections import EmbeddingSettings
 from cortex_actors.storage.models import Chosen
 from tests.embedding.support import is_provider
 

@@ -20,7 +20,7 @@ from cortex_actors.embedding import manifest
 from cortex_actors.embedding.compiled import CompiledProvider
 from cortex_actors.embedding.provider import State
 from cortex_actors.errors import EmbedderDown, EmbedderLoading, ModelMissing
-from cortex_actors.heartbeat import Heartbeat
+from cortex_actors.service import Heartbeat
 from cortex_actors.testing import eventually
 from tests.embedding.long_texts import long_texts
 from tests.embedding.real_child import TEXTS

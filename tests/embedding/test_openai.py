@@ -13,7 +13,7 @@ import pytest
 from cortex_actors.embedding.openai import BULK, PROBE, OpenAIProvider
 from cortex_actors.embedding.provider import State
 from cortex_actors.errors import BadInput, EmbedderDown, EmbedderLoading
-from cortex_actors.modelsections import EmbeddingSettings
+from cortex_actors.sections import EmbeddingSettings
 from tests.embedding.endpoint import (
     FakeEndpoint,
     Reply,

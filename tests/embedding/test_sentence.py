@@ -12,7 +12,7 @@ from cortex_actors.embedding.hashing import HashingProvider
 from cortex_actors.embedding.provider import State
 from cortex_actors.embedding.torch_provider import PAUSES, SentenceProvider
 from cortex_actors.errors import BadInput, EmbedderDown, EmbedderLoading, ModelMissing
-from cortex_actors.modelsections import EmbeddingSettings
+from cortex_actors.sections import EmbeddingSettings
 from tests.embedding.support import is_provider
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from cortex_actors.embedding.openai import EMBEDDING
 from cortex_actors.endpoint.address import endpoint
 from cortex_actors.endpoint.connection import Wire, context
 from cortex_actors.errors import EndpointDown, StoreUnusable
-from cortex_actors.federationsections import TlsSettings
-from cortex_actors.modelsections import EmbeddingSettings
+from cortex_actors.sections import EmbeddingSettings, TlsSettings
 from cortex_actors.settings import Settings
 from tests.endpoint.certificate import NAME, Certificate, certificate
 from tests.endpoint.lines import HITS, Names, StoreServer, line_to

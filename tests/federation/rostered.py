@@ -21,9 +21,9 @@ from cortex_actors.federation.federation import Federation
 from cortex_actors.federation.registry import Books, Overlay, Register
 from cortex_actors.federation.roster import Roster
 from cortex_actors.federation.store import LOCAL, Answer, Question
-from cortex_actors.federationsections import FederationSettings, TlsSettings
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.ref import start_actor
+from cortex_actors.sections import FederationSettings, TlsSettings
 from cortex_actors.storage.search.scope import ROOMS
 from cortex_actors.testing import PATIENCE, ManualClock, MemoryJournal
 from tests.federation.support import Shelf

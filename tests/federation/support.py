@@ -12,9 +12,9 @@ from cortex_actors.domain.hit import Hit
 from cortex_actors.embedding.hashing import HashingProvider
 from cortex_actors.federation.federation import Federation
 from cortex_actors.federation.store import Answer, Fan, Knobs, Member, Question
-from cortex_actors.federationsections import FederationSettings
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.ref import start_actor
+from cortex_actors.sections import FederationSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -14,7 +14,7 @@ from cortex_actors.errors import StoreDown, StoreTimeout, StoreUnusable
 from cortex_actors.federation.binding import Binder
 from cortex_actors.federation.credentials import Vault
 from cortex_actors.federation.store import StoreSpec
-from cortex_actors.federationsections import FederationSettings, TlsSettings
+from cortex_actors.sections import FederationSettings, TlsSettings
 from tests.endpoint.lines import StoreServer
 from tests.endpoint.server import Reply, Request, document, listening
 

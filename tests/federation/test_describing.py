@@ -10,7 +10,7 @@ import pytest
 from cortex_actors.errors import BadInput
 from cortex_actors.federation import schema
 from cortex_actors.federation.store import Auth, Knobs, StoreSpec
-from cortex_actors.federationsections import FederationSettings
+from cortex_actors.sections import FederationSettings
 
 
 def nested(levels: int) -> dict[str, Any]:

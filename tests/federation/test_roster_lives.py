@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.federation.store import Outcome
-from cortex_actors.federationsections import TlsSettings
+from cortex_actors.sections import TlsSettings
 from cortex_actors.testing import eventually
 from tests.federation.rostered import House, Peer, base, names
 

@@ -11,7 +11,7 @@ import pytest
 from cortex_actors.errors import BadInput, HomeUnwritable
 from cortex_actors.federation import schema
 from cortex_actors.federation.changes import foreseen
-from cortex_actors.federationsections import FederationSettings, TlsSettings
+from cortex_actors.sections import FederationSettings, TlsSettings
 from tests.federation.ringing import TOKEN, Ring
 from tests.federation.rostered import House, Peer, base, names
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.refusals import OpenBlock
+from cortex_actors.errors import OpenBlock
 from cortex_actors.render import fence
 from cortex_actors.render.fence import moved_out, restored
 

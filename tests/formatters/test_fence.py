@@ -8,10 +8,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from cortex_actors.errors import InternalError
-from cortex_actors.refusals import (
+from cortex_actors.errors import (
     BrokenSection,
     EditedSection,
+    InternalError,
     NewerSection,
     NotWritten,
     OpenBlock,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.refusals import OpenBlock
+from cortex_actors.errors import OpenBlock
 from cortex_actors.render import fence
 from cortex_actors.render.section import find
 from tests.formatters.bullets import KNOWN

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import NotFound
-from cortex_actors.federationsections import HttpSettings
 from cortex_actors.gateways.server import Http
 from cortex_actors.home import Home
 from cortex_actors.process.logs import LogStream
 from cortex_actors.process.tokens import Tokens
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.ref import start_actor
+from cortex_actors.sections import HttpSettings
 from cortex_actors.testing import eventually
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.federationsections import HttpSettings
 from cortex_actors.gateways import server
 from cortex_actors.process.logfile import Filter
+from cortex_actors.sections import HttpSettings
 from cortex_actors.testing import ManualClock, eventually
 from tests.gateways.gatehouse import Gatehouse, gatehouse, request
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.judging.judge import JudgeInfo
     from cortex_actors.judging.layer import Answer, Layer, Question, Told
-    from cortex_actors.modelsections import JudgingSettings
     from cortex_actors.runtime.ref import ActorHandle
+    from cortex_actors.sections import JudgingSettings
     from tests.embedding.support import ManualClock
     from tests.storage.support import Store
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.judging.chat import LanguageLayer
-from cortex_actors.modelsections import JudgingSettings
+from cortex_actors.sections import JudgingSettings
 from tests.endpoint.server import FakeServer, Reply, Request, document, listening
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from cortex_actors.domain.insight import Category, Claim, Conflict
 from cortex_actors.domain.project import Learning
 from cortex_actors.errors import JudgeDown
 from cortex_actors.judging.judge import Judge
-from cortex_actors.modelsections import JudgingSettings
+from cortex_actors.sections import JudgingSettings
 from cortex_actors.testing import eventually
 from tests.judging.bench import Entailing, judging, relations
 from tests.judging.support import says, settings_for

@@ -12,7 +12,7 @@ from cortex_actors.domain.insight import Claim, Relation
 from cortex_actors.errors import BadInput, JudgeDown, JudgeMissing
 from cortex_actors.judging.layer import Kind, Question, State
 from cortex_actors.judging.nli import EntailmentLayer
-from cortex_actors.modelsections import JudgingSettings
+from cortex_actors.sections import JudgingSettings
 from cortex_actors.testing import eventually
 from tests.judging.real_child import LOGITS
 from tests.judging.test_models import saved

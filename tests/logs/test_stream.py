@@ -16,7 +16,7 @@ from cortex_actors.domain.event import Custom, Event
 from cortex_actors.errors import BadInput
 from cortex_actors.process.logfile import LEAP, Filter, Record, line, record_of
 from cortex_actors.process.logs import FOLLOWER_LIMIT, RING, LogStream, StreamHandler, tail
-from cortex_actors.scribe import scribe
+from cortex_actors.tree import scribe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from cortex_actors.domain.event import Ids
 from cortex_actors.domain.memory import Access, Layer, Memory, Realm
 from cortex_actors.memory.custodian import NAME, Custodian
-from cortex_actors.memorysections import MemorySettings
+from cortex_actors.sections import MemorySettings
 from cortex_actors.storage import memory_records
 from cortex_actors.storage.schema import memory_changes
 from cortex_actors.testing import EPOCH, eventually

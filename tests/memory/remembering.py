@@ -15,8 +15,8 @@ from cortex_actors.errors import EmbedderDown, IndexDown, Unembeddable
 from cortex_actors.memory.archivist import NAME, Archivist, Phrasing
 from cortex_actors.memory.planner import Looking, Planner
 from cortex_actors.memory.request import Remembered, Wish
-from cortex_actors.memorysections import MemorySettings
 from cortex_actors.rules.contradiction import DEFAULTS
+from cortex_actors.sections import MemorySettings
 from cortex_actors.storage import memory_records, schema
 from cortex_actors.storage.search.matrix import VectorMatrix
 from cortex_actors.storage.similar_memories import Vicinity

@@ -12,7 +12,7 @@ from cortex_actors.domain.agent import OWNER
 from cortex_actors.domain.event import Ids
 from cortex_actors.errors import EmbedderDown
 from cortex_actors.memory.village import NAME, Village
-from cortex_actors.memorysections import MemorySettings
+from cortex_actors.sections import MemorySettings
 from cortex_actors.storage import embeddings, memory_records, village
 from cortex_actors.storage.schema import posts_due
 from cortex_actors.storage.search.matrix import VectorMatrix

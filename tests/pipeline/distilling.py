@@ -15,9 +15,8 @@ from cortex_actors.domain.event import (
 )
 from cortex_actors.domain.project import Decision, Review
 from cortex_actors.errors import EmbedderDown
-from cortex_actors.flowsections import OrganisationSettings
 from cortex_actors.pipeline.organiser import Organiser
-from cortex_actors.sections import ReconciliationSettings
+from cortex_actors.sections import OrganisationSettings, ReconciliationSettings
 from cortex_actors.storage import principles, reviews
 from cortex_actors.storage.schema import principles as principle_rows
 from cortex_actors.testing import eventually

@@ -11,9 +11,8 @@ from cortex_actors.domain.event import OrganisationComplete, ResolutionRequested
 from cortex_actors.domain.principle import Wish
 from cortex_actors.embedding.hashing import HashingProvider
 from cortex_actors.embedding.tokens import estimate
-from cortex_actors.flowsections import ResolutionSettings
 from cortex_actors.pipeline.resolver import Resolver
-from cortex_actors.sections import ReconciliationSettings
+from cortex_actors.sections import ReconciliationSettings, ResolutionSettings
 from cortex_actors.storage import embeddings, insights, principles, projects, resolutions
 from cortex_actors.topics import ORGANISATION_COMPLETE, RESOLUTION_REQUESTED
 from tests.pipeline.support import MODEL, Embedder, Office, finding

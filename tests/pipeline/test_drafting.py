@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cortex_actors.domain.principle import Edits
+from cortex_actors.errors import EditedSection, UnfencedSection
 from cortex_actors.pipeline.resolution import difference, drafted, edited
-from cortex_actors.refusals import EditedSection, UnfencedSection
 from cortex_actors.render import fence
 
 HUMAN = b"# Atlas\n\nUse tabs.\n"

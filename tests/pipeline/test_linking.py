@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.domain.principle import LinkType
-from cortex_actors.flowsections import OrganisationSettings
 from cortex_actors.pipeline.links import Linked, Linker
 from cortex_actors.runtime.threads import Threads
+from cortex_actors.sections import OrganisationSettings
 from cortex_actors.storage import contradictions, embeddings, principles
 from cortex_actors.storage.contradictions import Contradiction
 from cortex_actors.testing import EPOCH

@@ -8,8 +8,7 @@ import pytest
 
 from cortex_actors.domain.event import ResolutionComplete
 from cortex_actors.domain.principle import Edits, Ending
-from cortex_actors.errors import BadInput, NotFound, UnknownProject
-from cortex_actors.refusals import NothingToUndo
+from cortex_actors.errors import BadInput, NotFound, NothingToUndo, UnknownProject
 from cortex_actors.render import fence
 from cortex_actors.topics import RESOLUTION_COMPLETE
 from tests.pipeline.resolving import EVAL, HUMAN, PYTEST, TABS, Resolving

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortex_actors.errors import BadInput
-from cortex_actors.federationsections import FederationSettings
 from cortex_actors.rules import callosum
 from cortex_actors.rules.callosum import Listed, read
+from cortex_actors.sections import FederationSettings
 
 _STORE = {"name": "memory", "type": "seren_memory", "url": "http://127.0.0.1:7420"}
 

@@ -17,7 +17,7 @@ from tests.simulation.scenario import CALM, SHORT, Broken, Scenario
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cortex_actors.simulation import Simulation
+    from cortex_actors.testing_simulation import Simulation
     from cortex_actors.tree import Tree
 
 #: Who remembers.

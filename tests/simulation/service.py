@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.process.logs import LogStream
     from cortex_actors.runtime.actor import AsyncioActor
-    from cortex_actors.simulation import Simulation
+    from cortex_actors.testing_simulation import Simulation
     from cortex_actors.tree import Tree
 
 #: Numbers that make a run short; the rests are still longer than the supervisors' window.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.simulation import Simulation, simulate
+from cortex_actors.testing_simulation import Simulation, simulate
 from tests.simulation.agents import Agents
 from tests.simulation.stage import stage
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.runtime.actor import AsyncioActor
     from cortex_actors.runtime.life import Life
-    from cortex_actors.simulation import Simulation
+    from cortex_actors.testing_simulation import Simulation
     from supervision import Report
 
 

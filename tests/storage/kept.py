@@ -10,7 +10,7 @@ from cortex_actors.api.memories import KeepLookVerbs
 from cortex_actors.api.memory_changes import KeepStateVerbs, KeepVerbs
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import ChangeKind, Layer, Memory, Realm
-from cortex_actors.memorysections import MemorySettings
+from cortex_actors.sections import MemorySettings
 from cortex_actors.storage import memory_history, memory_records, memory_states
 from cortex_actors.storage.memory_history import Change
 from cortex_actors.testing import EPOCH, ManualClock

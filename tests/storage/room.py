@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from cortex_actors.memorysections import MemorySettings
+from cortex_actors.sections import MemorySettings
 from cortex_actors.storage import documents, embeddings, insights, memory_records, projects
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.search.query import Query

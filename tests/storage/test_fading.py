@@ -11,8 +11,8 @@ from cortex_actors.clock import DAY, ulid
 from cortex_actors.domain.event import Custom, Event
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.principle import Derivation, Link, LinkType
-from cortex_actors.flowsections import OrganisationSettings
 from cortex_actors.rules.promotion import RankWeights
+from cortex_actors.sections import OrganisationSettings
 from cortex_actors.storage import principle_decay, principles
 from cortex_actors.storage.events import store as store_events
 from cortex_actors.storage.ledger.retention import BELIEVED

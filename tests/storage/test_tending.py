@@ -9,8 +9,8 @@ import pytest
 from cortex_actors.bus.bus import Bus
 from cortex_actors.clock import DAY
 from cortex_actors.domain.memory import PROBE, ChangeKind, Layer, MemoryStatus, MemoryType
-from cortex_actors.memorysections import MemorySettings
 from cortex_actors.rules.decay import HOUR
+from cortex_actors.sections import MemorySettings
 from cortex_actors.storage import memory_attention, memory_history, memory_records, memory_undo
 from cortex_actors.storage.ledger.retention import BELIEVED
 from cortex_actors.storage.memory_attention import BATCH, Tending, Weighed

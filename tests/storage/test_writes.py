@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.errors import LedgerDown
+from cortex_actors.errors import BeingWritten, LedgerDown
 from cortex_actors.files.journal import Entry, State, insist, sha256
-from cortex_actors.refusals import BeingWritten
 from cortex_actors.storage import projects
 from cortex_actors.storage.projects import Writes
 from cortex_actors.testing import EPOCH, ManualClock, eventually

@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.drawing import render
+from cortex_actors.tree import render
 from supervision import Node
 
 if TYPE_CHECKING:

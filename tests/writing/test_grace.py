@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.clock import SystemClock
-from cortex_actors.errors import WriteFailed
+from cortex_actors.errors import BeingSaved, WriteFailed
 from cortex_actors.files import swap, writer
 from cortex_actors.files.place import Place
 from cortex_actors.files.swap import exchange
-from cortex_actors.refusals import BeingSaved
 from cortex_actors.render import fence
 from cortex_actors.testing import eventually
 from tests.writing.support import BODY, desk_in, section

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.errors import Refused
+from cortex_actors.errors import FolderMoved, Missing, Refused
 from cortex_actors.files import swap
 from cortex_actors.files.journal import Entry, State, sha256
 from cortex_actors.files.place import Place
 from cortex_actors.files.swap import Swap, exchange
-from cortex_actors.refusals import FolderMoved, Missing
 from cortex_actors.render import fence
 from tests.writing.support import BODY, section
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors import refusals
+from cortex_actors import errors
 from cortex_actors.client import connection
 from cortex_actors.errors import Refused, WriteFailed
 from cortex_actors.files import place, swap
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _TEXT = b"# Atlas\n"
 
 
-def _all(kind: type[refusals.NotWritten]) -> list[type[refusals.NotWritten]]:
+def _all(kind: type[errors.NotWritten]) -> list[type[errors.NotWritten]]:
     """Return every reason there is."""
     return [each for sub in kind.__subclasses__() for each in (sub, *_all(sub))]
 
@@ -100,7 +100,7 @@ class TestRefusing:
         _LYING[reason](desk)
         before = _picture(desk.root)
 
-        with pytest.raises(getattr(refusals, reason)) as refused:
+        with pytest.raises(getattr(errors, reason)) as refused:
             await desk.write()
 
         assert before == _picture(desk.root)
@@ -111,7 +111,7 @@ class TestRefusing:
     async def test_socket(self, desk: Desk) -> None:
         """A socket is no file."""
         _socket(desk)
-        with pytest.raises(refusals.NotAFile, match="a socket"):
+        with pytest.raises(errors.NotAFile, match="a socket"):
             await desk.write()
 
     async def test_git_of_worktree(self, desk: Desk, tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ class TestRefusing:
         desk.path.write_bytes(_TEXT)
         (state / "index.lock").touch()
 
-        with pytest.raises(refusals.GitAtWork):
+        with pytest.raises(errors.GitAtWork):
             await desk.write()
 
     async def test_foreign_owner(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,23 +129,23 @@ class TestRefusing:
         desk.path.write_bytes(_TEXT)
         monkeypatch.setattr(os, "geteuid", lambda: 12_345)
 
-        with pytest.raises(refusals.ForeignOwner, match="12345"):
+        with pytest.raises(errors.ForeignOwner, match="12345"):
             await desk.write()
 
     async def test_device(self, desk: Desk) -> None:
         """A device is refused before it is opened."""
         target = WriteTarget("/dev", "/dev/null", "prj_a", "claude", "run_1")
 
-        with pytest.raises(refusals.Device):
+        with pytest.raises(errors.Device):
             await desk.writer.write(target, lambda _: section())
 
     @pytest.mark.parametrize(
         ("number", "reason"),
         [
-            (errno.EPERM, refusals.ImmutableFile),
-            (errno.EROFS, refusals.ReadOnlyDisk),
-            (errno.EINVAL, refusals.NoExchange),
-            (errno.ENOSYS, refusals.NoExchange),
+            (errno.EPERM, errors.ImmutableFile),
+            (errno.EROFS, errors.ReadOnlyDisk),
+            (errno.EINVAL, errors.NoExchange),
+            (errno.ENOSYS, errors.NoExchange),
             (errno.ENOSPC, WriteFailed),
             (errno.EIO, WriteFailed),
         ],
@@ -168,9 +168,9 @@ class TestRefusing:
     @pytest.mark.parametrize(
         ("kind", "reason"),
         [
-            ("nfs4", refusals.OnNetwork),
-            ("cifs", refusals.OnNetwork),
-            ("fuse.sshfs", refusals.OnFuse),
+            ("nfs4", errors.OnNetwork),
+            ("cifs", errors.OnNetwork),
+            ("fuse.sshfs", errors.OnFuse),
         ],
     )
     def test_shared_disk(self, kind: str, reason: type[Refused]) -> None:
@@ -182,11 +182,11 @@ class TestRefusing:
     async def test_torn(self, desk: Desk) -> None:
         """A file that has lost most of what it had may be half saved."""
         desk.path.write_bytes(_TEXT)
-        with pytest.raises(refusals.LooksTorn, match="cortex scan"):
+        with pytest.raises(errors.LooksTorn, match="cortex scan"):
             await desk.write(known=1_000)
 
         desk.path.write_bytes(b"")
-        with pytest.raises(refusals.LooksTorn):
+        with pytest.raises(errors.LooksTorn):
             await desk.write(known=8)
         await desk.write(known=0)
         assert section() == desk.path.read_bytes()
@@ -194,7 +194,7 @@ class TestRefusing:
     async def test_being_saved(self, desk: Desk) -> None:
         """A file that somebody holds open for writing is not at rest."""
         desk.path.write_bytes(_TEXT)
-        with desk.path.open("r+b"), pytest.raises(refusals.BeingSaved):
+        with desk.path.open("r+b"), pytest.raises(errors.BeingSaved):
             await desk.write()
 
     async def test_attribute(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,20 +206,20 @@ class TestRefusing:
             raise OSError(95, "Operation not supported")
 
         monkeypatch.setattr(os, "setxattr", refuse)
-        with pytest.raises(refusals.Unkept, match="user.origin"):
+        with pytest.raises(errors.Unkept, match="user.origin"):
             await desk.write()
         assert ["CLAUDE.md"] == desk.names
 
     def test_to_a_client(self) -> None:
         """A client of the daemon raises the same reason."""
-        error = refusals.HardLink.of("/atlas/CLAUDE.md", names=2)
+        error = errors.HardLink.of("/atlas/CLAUDE.md", names=2)
         answer = json.loads(rpc.failure(1, error))
 
-        assert isinstance(connection._error(answer["error"]), refusals.HardLink)
+        assert isinstance(connection._error(answer["error"]), errors.HardLink)
 
     def test_codes(self) -> None:
         """Each reason has a word of its own, and exits as a refusal does."""
-        found = _all(refusals.NotWritten)
+        found = _all(errors.NotWritten)
         assert len(found) == len({each.code for each in found})
         assert {77} == {each.exit_code for each in found}
 
@@ -250,14 +250,14 @@ class TestPlaces:
             if create and path == "none/CLAUDE.md":
                 continue
             target = replace(desk.target(create=create), path=f"{desk.root}/{path}")
-            with pytest.raises(getattr(refusals, reason)):
+            with pytest.raises(getattr(errors, reason)):
                 await desk.writer.write(target, lambda _: section())
         assert before == _picture(desk.root.parent)
 
     async def test_root_of_another(self, desk: Desk) -> None:
         """A folder whose name begins as the root's does not lie in it."""
         (other := desk.root.with_name("project-2")).mkdir()
-        with pytest.raises(refusals.OutsideRoot):
+        with pytest.raises(errors.OutsideRoot):
             await desk.write(path=other / "CLAUDE.md", create=True)
 
 

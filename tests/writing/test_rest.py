@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cortex_actors.errors import BeingSaved, LooksTorn, Missing, NotWritten
 from cortex_actors.files.place import Pace, Seen, settled
-from cortex_actors.refusals import BeingSaved, LooksTorn, Missing, NotWritten
 from cortex_actors.testing import ManualClock, eventually
 
 if TYPE_CHECKING:

@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.refusals import (
-    EditedSection,
-    KeepsChanging,
-    Missing,
-    NothingToUndo,
-)
+from cortex_actors.errors import EditedSection, KeepsChanging, Missing, NothingToUndo
 from cortex_actors.render import fence
 from cortex_actors.render.fence import moved_out
 from tests.writing.support import BODY, section

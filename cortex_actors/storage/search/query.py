@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.hit import Hit
     from cortex_actors.domain.memory import Layer, MemoryType, Realm
-    from cortex_actors.memorysections import MemorySettings
     from cortex_actors.rules.decay import Decay
     from cortex_actors.rules.fusion import Fused, Plan
+    from cortex_actors.sections import MemorySettings
     from cortex_actors.storage.embeddings import Matrix
 
 

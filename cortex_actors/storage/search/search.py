@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from cortex_actors.domain.hit import Hit
-    from cortex_actors.memorysections import MemorySettings
     from cortex_actors.rules.fusion import Fused, Plan
+    from cortex_actors.sections import MemorySettings
     from cortex_actors.storage.ledger.actor import Records
     from cortex_actors.storage.search.dense import Asked, DenseNeighbours
     from cortex_actors.storage.search.query import Query
