@@ -42,26 +42,6 @@ ROWS: tuple[frozenset[str], ...] = tuple(
 
 _ROW = {unit: number for number, row in enumerate(ROWS) for unit in row}
 
-#: What the moves have not reached yet; nothing is asked of it until they have.
-MOVING = frozenset(
-    (
-        "agentverbs asyncclient blaming byname calibrated calibrationverbs carriage "
-        "carryverbs checkup client connection contradictionverbs control cortex crashes "
-        "crumbverbs custodyverbs custodyviews deskparts distilled doorstep drawing "
-        "federationparts federationsections flowsections follower formatters freeze "
-        "frontdesk groupverbs heartbeat ignores incumbent insightverbs inspection "
-        "judgeverbs keeplookverbs keepown keepstateverbs keepverbs keepviews "
-        "knowledgeverbs learned letters library linkverbs lock logfile loghistory "
-        "logrecord logs lookup memoryparts memorysections modelfiles modelsections "
-        "modelverbs mounts narrowing origins outside outsidefacts outsideverbs "
-        "outsideviews parsers parts peer pipelineparts porter practice principleverbs "
-        "publishing recallverbs refusals reload rememberverbs resolveverbs reviewverbs "
-        "roundtripverbs rpc scribe sections service signals simulated_loop simulation "
-        "storeverbs systemd takeback tokens trails trustverbs verbs villageverbs "
-        "villageviews waiting wants watchers whatif whys workverbs world writing "
-    ).split()
-)
-
 #: Folders of the package; the other units are single files.
 _FOLDERS = frozenset(
     "domain runtime text process bus rules render endpoint files storage embedding judging "
@@ -76,19 +56,16 @@ DOORS: dict[str, tuple[str, ...]] = {
     "pathspec": ("cortex_actors/files/ignores.py",),
     "chromadb": (
         "cortex_actors/storage/",
-        "cortex_actors/federation/chroma",
         "cortex_actors/federation/adapters/chroma.py",
     ),
     "sqlalchemy": ("cortex_actors/storage/",),
     "alembic": ("cortex_actors/storage/",),
     "psycopg": (
         "cortex_actors/storage/",
-        "cortex_actors/federation/pgvector",
         "cortex_actors/federation/adapters/pgvector",
     ),
     "pgvector": (
         "cortex_actors/storage/",
-        "cortex_actors/federation/pgvector",
         "cortex_actors/federation/adapters/pgvector",
     ),
     "nats": ("cortex_actors/bus/",),
@@ -104,14 +81,12 @@ DOORS: dict[str, tuple[str, ...]] = {
     "httpx": ("cortex_actors/endpoint/",),
     "httpx2": (
         "cortex_actors/endpoint/",
-        "cortex_actors/federation/mcp",
         "cortex_actors/federation/adapters/mcp",
     ),
     "truststore": ("cortex_actors/endpoint/", "cortex_actors/storage/index/chroma.py"),
     "keyring": ("cortex_actors/federation/credentials.py",),
     "yaml": ("cortex_actors/federation/schema.py",),
     "mcp": (
-        "cortex_actors/federation/mcp",
         "cortex_actors/federation/adapters/mcp",
         "cortex_actors/gateways/mcp",
     ),
@@ -154,12 +129,12 @@ _PURE_PARTS = ("pathlib.PurePath", "pathlib.PurePosixPath", "urllib.parse")
 _PURE_LIBRARIES = frozenset({"cortex_actors", "numpy"})
 
 #: Who may know the supervision engine.
-_SUPERVISED = frozenset({"tree", "assembly", "daemon", "testing"}) | MOVING
+_SUPERVISED = frozenset({"tree", "assembly", "daemon", "testing"})
 
 
 def directions(module: Module) -> Iterator[str]:
     """Yield imports that point upwards, sideways, or out of a file that has no row."""
-    if not module.is_product or module.unit in {"supervision", "__init__"} | MOVING:
+    if not module.is_product or module.unit in {"supervision", "__init__"}:
         return
     if module.unit not in _ROW:
         yield f"{module.path}: {module.unit!r} has no row in tests/architecture/layers.py"
@@ -173,7 +148,7 @@ def directions(module: Module) -> Iterator[str]:
 
 def _may(unit: str, target: str) -> bool:
     """Return whether a unit may import another one."""
-    if unit == target or target not in _ROW or target in MOVING:
+    if unit == target or target not in _ROW:
         # A name of the package itself, such as `__version__`, has no row and harms nobody.
         return True
     if _ROW[unit] == _ROW[target]:
