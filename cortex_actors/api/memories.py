@@ -22,6 +22,7 @@ from cortex_actors.storage import (
     memory_lists,
     memory_records,
     memory_states,
+    realms,
     similar_memories,
 )
 from cortex_actors.storage.memory_lists import Wanted
@@ -69,9 +70,7 @@ def whole(
     became = (memory.replaced_by, moments["merged_into"], now_is)
     told = (each for change in changes for each in (change.memory_id, *change.others))
     linked = {*memory.replies_to, *(each for each, _ in disputes), *apart_from, *told}
-    seen = memory_records.readers_part(
-        connection, linked | {each for each in became if each}, reader
-    )
+    seen = realms.readers_part(connection, linked | {each for each in became if each}, reader)
     return {
         **brief(connection, [memory], now=now, decays=decays)[0],
         "responding_to": [each for each in memory.replies_to if each in seen],
@@ -140,7 +139,7 @@ def changes(
 ) -> list[dict[str, Any]]:
     """Return changes as a list shows them."""
     named = {each for change in found for each in change.others}
-    seen = memory_records.readers_part(connection, named, reader)
+    seen = realms.readers_part(connection, named, reader)
     if reader is None:
         seen |= named  # the ids of what was forgotten are all that is left of it
     return [change_told(each, seen) for each in found]
@@ -187,7 +186,7 @@ def _brief(
 
 def _shown(connection: Connection, nodes: Sequence[Node], reader: str | None) -> list[Node]:
     """Return the nodes that somebody may read, with all that lies around each."""
-    seen = memory_records.readers_part(connection, [each.id for each in nodes], reader)
+    seen = realms.readers_part(connection, [each.id for each in nodes], reader)
     shown: dict[str | None, Node] = {}
     for node in nodes:
         if node.id in seen and (node.parent is None or node.parent in shown):

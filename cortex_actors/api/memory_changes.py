@@ -32,6 +32,7 @@ from cortex_actors.storage import (
     memory_records,
     memory_states,
     memory_undo,
+    realms,
     similar_memories,
 )
 from cortex_actors.storage.memory_history import Change
@@ -63,7 +64,7 @@ def mine(connection: Connection, name: str, caller: Caller) -> Memory:
     `NotYours` for what is another agent's.
     """
     found = memory_lists.find(connection, name, reader=caller.reader())
-    memory_records.require_own(connection, [found], caller)
+    realms.require_own(connection, [found], caller)
     return memory_lists.one(connection, found)
 
 
@@ -386,9 +387,7 @@ class KeepStateVerbs(Verbs):
 
         def work(connection: Connection) -> dict[str, Any]:
             some = [each.id for each in mine_all(connection, ids, caller)]
-            memory_records.require_own(
-                connection, sorted(memory_history.below(connection, some)), caller
-            )
+            realms.require_own(connection, sorted(memory_history.below(connection, some)), caller)
             gone = memory_delete.forget(connection, some, by=caller.by, at=at)
             return {
                 "forgotten": list(gone.ids),
@@ -410,4 +409,4 @@ def _require_change(connection: Connection, change: Change, caller: Caller) -> N
     if not memory_history.is_known(connection, change.memory_id, reader=caller.agent):
         raise memory_history.unknown(change.number)
     if change.kind is not ChangeKind.FORGET:
-        memory_records.require_own(connection, [change.memory_id], caller)
+        realms.require_own(connection, [change.memory_id], caller)

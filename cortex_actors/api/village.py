@@ -23,7 +23,7 @@ from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.rules import admission
 from cortex_actors.rules import convergence as agreeing
 from cortex_actors.rules.admission import Given
-from cortex_actors.storage import agent_records, memory_records, village
+from cortex_actors.storage import agent_records, realms, village
 from cortex_actors.storage import agent_records as kept
 from cortex_actors.storage.agent_records import Tally, Wanted
 from cortex_actors.text.summary import render
@@ -50,7 +50,7 @@ def list_messages(
     names = agent_records.displays(connection, [each.agent_id for each in posts])
     answers = village.answers(connection, ids, reader=reader)
     named = [replied for each in posts for replied in each.replies_to]
-    known = memory_records.readers_part(connection, named, reader)
+    known = realms.readers_part(connection, named, reader)
     return [
         {
             "id": each.id,

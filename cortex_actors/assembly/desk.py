@@ -21,7 +21,7 @@ from cortex_actors.api.cortex import FrontDesk, Parts
 from cortex_actors.assembly import directory
 from cortex_actors.bus.consumer import Wake
 from cortex_actors.doctor import checks, model_checks
-from cortex_actors.doctor.checks import Patient
+from cortex_actors.doctor.context import Patient
 from cortex_actors.doctor.doctor import Visit, Ward
 from cortex_actors.doctor.probe import RoundTrip
 from cortex_actors.embedding.cache import Cache

@@ -20,9 +20,8 @@ from cortex_actors.storage.index.vectors import Vectors
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
-    from cortex_actors.domain.insight import Judgement
+    from cortex_actors.domain.insight import Judgement, Learning
     from cortex_actors.domain.memory import Access
-    from cortex_actors.domain.project import Learning
     from cortex_actors.judging.judge import Pair
     from cortex_actors.runtime.names import Names
     from cortex_actors.sections import JudgingSettings

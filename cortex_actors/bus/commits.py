@@ -26,8 +26,8 @@ from cortex_actors.errors import BadInput
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
-    from cortex_actors.bus.bus import Subscription
     from cortex_actors.bus.journal import Journal
+    from cortex_actors.bus.subscription import Subscription
     from cortex_actors.domain.event import Event, Payload
 
 

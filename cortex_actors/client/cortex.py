@@ -14,12 +14,12 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import CancelledError
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Self
 
 from cortex_actors.client.async_connection import AsyncClient
 from cortex_actors.client.connection import TIMEOUT, Client, result
 from cortex_actors.client.host import Way
-from cortex_actors.client.operations import Reading, Remembering, Talking, Upkeep
+from cortex_actors.client.operations import P, R, Reading, Remembering, Talking, Upkeep
 from cortex_actors.client.transfer import Carrying
 from cortex_actors.errors import DaemonStopping, InternalError
 
@@ -32,20 +32,6 @@ if TYPE_CHECKING:
     from cortex_actors.client.connection import Answer
     from cortex_actors.client.host import Embed
     from cortex_actors.home import Home
-
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-class Door(Protocol):
-    """What an operation needs of a door."""
-
-    async def ask(self, verb: str, said: Mapping[str, Any], timeout: float | None = None) -> Answer:
-        """Return what a verb answers; raises `CortexError`."""
-
-    async def on_thread(self, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Run what reads or writes files."""
 
 
 class Blocking:

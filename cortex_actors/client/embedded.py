@@ -7,12 +7,20 @@ it there. A crash of the program loses what a crash of the daemon loses: nothing
 
 from __future__ import annotations
 
+import logging
+import threading
+from typing import TYPE_CHECKING
+
+from cortex_actors.process.logs import StreamHandler
+
+if TYPE_CHECKING:
+    from cortex_actors.process.logs import LogStream
+
 import asyncio
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from cortex_actors import settings
-from cortex_actors.client.host import Feed
 from cortex_actors.clock import SystemClock
 from cortex_actors.daemon import expected, require_own_supervision
 from cortex_actors.errors import AlreadyRunning
@@ -114,3 +122,56 @@ def _locked(home: Home) -> lock.Lock:
             f"it; wait for its end, or find it with: fuser {home.lock}"
         )
         raise AlreadyRunning(f"cannot embed the memory of {home.root}: {why}") from error
+
+
+_feeding: list[Feed] = []
+
+
+class Feed:
+    """Writes what our loggers say into the log of one tree."""
+
+    def __init__(self, logs: LogStream) -> None:
+        """Begin to write."""
+        self._handler = StreamHandler(logs)
+        with _guard:
+            if not _feeding:
+                _take()
+            _feeding.append(self)
+            for name in NAMES:
+                logging.getLogger(name).addHandler(self._handler)
+
+    def close(self) -> None:
+        """Write no more."""
+        with _guard:
+            for name in NAMES:
+                logging.getLogger(name).removeHandler(self._handler)
+            _feeding.remove(self)
+            if not _feeding:
+                _give_back()
+
+
+#: Loggers that are ours; what libraries log is the program's own affair.
+NAMES = ("cortex", "cortex_actors", "pykka", "supervision")
+
+
+_guard = threading.Lock()
+
+
+def _take() -> None:
+    """Let our loggers say everything, to us alone."""
+    for name in NAMES:
+        logger = logging.getLogger(name)
+        _before[name] = (logger.level, logger.propagate)
+        logger.setLevel(logging.INFO)
+        logger.propagate = False
+
+
+def _give_back() -> None:
+    """Let our loggers be as the program had them."""
+    for name in NAMES:
+        logger = logging.getLogger(name)
+        level, logger.propagate = _before[name]
+        logger.setLevel(level)
+
+
+_before: dict[str, tuple[int, bool]] = {}

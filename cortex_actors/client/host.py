@@ -17,7 +17,6 @@ from __future__ import annotations
 import asyncio
 import atexit
 import contextlib
-import logging
 import os
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -26,14 +25,12 @@ from weakref import WeakSet
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import AlreadyRunning, BadInput, CortexError, DaemonDown, InternalError
-from cortex_actors.process.logs import StreamHandler
 
 if TYPE_CHECKING:
     from cortex_actors.client.connection import Client
     from cortex_actors.client.embedded import Embedded
     from cortex_actors.gateways.control import Control
     from cortex_actors.home import Home
-    from cortex_actors.process.logs import LogStream
 
 
 #: Seconds in which a thread that was asked to end has ended: the tree's own limit and some more.
@@ -186,54 +183,6 @@ _EXECUTORS = ThreadPoolExecutor
 # off, as by a crash.
 getattr(threading, "_register_atexit", atexit.register)(_close_all)
 os.register_at_fork(after_in_child=_let_go)
-
-
-#: Loggers that are ours; what libraries log is the program's own affair.
-NAMES = ("cortex", "cortex_actors", "pykka", "supervision")
-
-_guard = threading.Lock()
-_feeding: list[Feed] = []
-_before: dict[str, tuple[int, bool]] = {}
-
-
-class Feed:
-    """Writes what our loggers say into the log of one tree."""
-
-    def __init__(self, logs: LogStream) -> None:
-        """Begin to write."""
-        self._handler = StreamHandler(logs)
-        with _guard:
-            if not _feeding:
-                _take()
-            _feeding.append(self)
-            for name in NAMES:
-                logging.getLogger(name).addHandler(self._handler)
-
-    def close(self) -> None:
-        """Write no more."""
-        with _guard:
-            for name in NAMES:
-                logging.getLogger(name).removeHandler(self._handler)
-            _feeding.remove(self)
-            if not _feeding:
-                _give_back()
-
-
-def _take() -> None:
-    """Let our loggers say everything, to us alone."""
-    for name in NAMES:
-        logger = logging.getLogger(name)
-        _before[name] = (logger.level, logger.propagate)
-        logger.setLevel(logging.INFO)
-        logger.propagate = False
-
-
-def _give_back() -> None:
-    """Let our loggers be as the program had them."""
-    for name in NAMES:
-        logger = logging.getLogger(name)
-        level, logger.propagate = _before[name]
-        logger.setLevel(level)
 
 
 #: What a program says that wants the daemon where one answers, and else a tree of its own.

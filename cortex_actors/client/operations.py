@@ -11,8 +11,15 @@ Operations on knowledge: documents that are read, and what they say.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from cortex_actors.client.connection import Answer
+
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from cortex_actors.client import results
 from cortex_actors.client.results import (
@@ -30,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from cortex_actors.client.connection import Answer
-    from cortex_actors.client.cortex import Door
 
 
 #: Verb -> the parameter by which it knows the agent that is spoken for.
@@ -504,3 +510,19 @@ class Reading(Operations):
 
         """
         return tuple((await self._ask("knowledge_topics"))["topics"])
+
+
+class Door(Protocol):
+    """What an operation needs of a door."""
+
+    async def ask(self, verb: str, said: Mapping[str, Any], timeout: float | None = None) -> Answer:
+        """Return what a verb answers; raises `CortexError`."""
+
+    async def on_thread(self, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run what reads or writes files."""
+
+
+P = ParamSpec("P")
+
+
+R = TypeVar("R")

@@ -30,7 +30,7 @@ from cortex_actors.domain.project import file_hash, innermost
 from cortex_actors.errors import CortexError, DeadlineExceeded, DiskFault, LedgerDown
 from cortex_actors.process import lock
 from cortex_actors.storage.health import file, passages, rows
-from cortex_actors.storage.health.file import LIMIT, NO_LIMIT, Reader, Scope
+from cortex_actors.storage.health.file import LIMIT, NO_LIMIT, Reader
 from cortex_actors.storage.health.rows import learned
 from cortex_actors.storage.index.pending import state
 from cortex_actors.storage.ledger import backups, faults, files
@@ -40,10 +40,8 @@ from cortex_actors.watching.sweep import inner_roots, sweep
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from cortex_actors.clock import Clock
+    from cortex_actors.doctor.context import Patient
     from cortex_actors.domain.project import Project
-    from cortex_actors.home import Home
-    from cortex_actors.settings import Settings
     from cortex_actors.storage.health.file import Check
     from cortex_actors.storage.health.rows import Learned
     from cortex_actors.storage.ledger.actor import Connection
@@ -474,28 +472,3 @@ def _marked(found: list[Diagnosis], patient: Patient) -> list[Diagnosis]:
     if damage is not None:
         faults.suspect(patient.home.ledger, damage.found)
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class Patient:
-    """One home, as one checkup finds it."""
-
-    home: Home
-    settings: Settings
-    clock: Clock
-    #: Whether a daemon runs: then we are in it.
-    online: bool
-    #: Whether a check may take as long as it needs.
-    thorough: bool = False
-    #: The vector space that answers; empty while nobody knows.
-    model: str = ""
-
-    def scope(self) -> Scope:
-        """Return what the checks of the ledger want to know."""
-        return Scope(
-            path=self.home.ledger,
-            now=self.clock.now(),
-            model=self.model,
-            online=self.online,
-            thorough=self.thorough,
-        )

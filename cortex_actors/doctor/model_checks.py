@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
     from pathlib import Path
 
-    from cortex_actors.doctor.checks import Patient
+    from cortex_actors.doctor.context import Patient
     from cortex_actors.sections import EmbeddingSettings
     from cortex_actors.storage.health.file import Scope
     from cortex_actors.storage.index.life import Place

@@ -353,3 +353,20 @@ class MemorySort(StrEnum):
     OLDEST = "oldest"
     #: What was read most often.
     READ = "read"
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """What a language model took out of a section, in its own words.
+
+    Attributes:
+        domain: what it is about, such as `testing`; None where it is about no one thing.
+        sections: headings it was taken from, as the model names them.
+
+    """
+
+    content: str
+    category: Category
+    tags: tuple[str, ...] = ()
+    domain: str | None = None
+    sections: tuple[str, ...] = ()

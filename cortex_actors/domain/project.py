@@ -32,8 +32,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cortex_actors.domain.insight import Category
-
 
 #: Hex digits of the path's hash that a project's id keeps.
 ID_DIGITS = 20
@@ -467,20 +465,3 @@ def chunk_id(source: str, ordinal: int, *, text: str) -> str:
 
 #: Tags that one learning has at most (Cerno's limit).
 TAGS = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Learning:
-    """What a language model took out of a section, in its own words.
-
-    Attributes:
-        domain: what it is about, such as `testing`; None where it is about no one thing.
-        sections: headings it was taken from, as the model names them.
-
-    """
-
-    content: str
-    category: Category
-    tags: tuple[str, ...] = ()
-    domain: str | None = None
-    sections: tuple[str, ...] = ()

@@ -23,6 +23,12 @@ asked only where it is known to be of our model, by its own word or by a person'
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cortex_actors.storage.embeddings import Matrix
+
 import math
 import re
 from dataclasses import replace
@@ -36,8 +42,6 @@ from cortex_actors.text.hazards import hidden, suspicion, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from cortex_actors.federation.remote import Asked
 
 
 #: Characters an id may have: some stores use paths for ids, none uses a page. What is kept of a
@@ -383,3 +387,22 @@ def _name(model: str) -> str:
             bare = bare.removeprefix(prefix)
             bare = bare.partition("@")[0] if prefix == "openai:" else bare
     return bare.partition(_COMPILED)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as it leaves this machine.
+
+    Attributes:
+        text: without what is secret.
+        vector: of that text, in the space of `model`; None while no text can be embedded.
+        limit: hits that are wanted, at most what the adapter says a store gives.
+        seconds: how long the whole of it may take.
+
+    """
+
+    text: str
+    limit: int
+    seconds: float
+    vector: Matrix | None = None
+    model: str = ""

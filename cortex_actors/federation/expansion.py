@@ -30,7 +30,7 @@ from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.domain.hit import REMOTE, Hit
-from cortex_actors.federation.fan import asked, fused, within
+from cortex_actors.federation.fan import Bridge, asked, fused, within
 from cortex_actors.federation.local import is_public, sendable, topics
 from cortex_actors.federation.store import LOCAL, TopicStore
 
@@ -156,20 +156,6 @@ HOP_SOURCE = "hop"
 
 #: Characters of each hit that the question goes out with, and of those that an answer shows.
 PIECE, TOLD = 200, 120
-
-
-@dataclass(frozen=True, slots=True)
-class Bridge:
-    """What the next question says beside the first one.
-
-    Attributes:
-        ours: of all hits it is made of, for what is known here.
-        theirs: of those that other programs may hear of; empty when there are none.
-
-    """
-
-    ours: str
-    theirs: str
 
 
 def bridge(hits: Sequence[Hit], terms: int) -> Bridge:

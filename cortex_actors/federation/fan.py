@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from cortex_actors.clock import Clock
-    from cortex_actors.federation.expansion import Bridge
     from cortex_actors.federation.store import Fan, Knobs, Member, Question
     from cortex_actors.rules.fusion import Placed
     from cortex_actors.storage.embeddings import Matrix
@@ -393,3 +392,17 @@ def admit(question: Question) -> None:
     if budget is not None and not 1 <= budget <= BUDGET_LIMIT:
         message = f"cannot search: budget_tokens is {budget}; give 1 to {BUDGET_LIMIT:,}"
         raise BadInput(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Bridge:
+    """What the next question says beside the first one.
+
+    Attributes:
+        ours: of all hits it is made of, for what is known here.
+        theirs: of those that other programs may hear of; empty when there are none.
+
+    """
+
+    ours: str
+    theirs: str

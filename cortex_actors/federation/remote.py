@@ -14,11 +14,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from cortex_actors.errors import CortexError, StoreDown, StoreTimeout
-from cortex_actors.federation.answers import received
+from cortex_actors.federation.answers import Asked, received
 from cortex_actors.federation.store import Answer
 from cortex_actors.text.hazards import visible
 
@@ -28,26 +27,6 @@ if TYPE_CHECKING:
 
     from cortex_actors.endpoint.connection import Line
     from cortex_actors.federation.store import Outward, Question, StoreSpec
-    from cortex_actors.storage.embeddings import Matrix
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question as it leaves this machine.
-
-    Attributes:
-        text: without what is secret.
-        vector: of that text, in the space of `model`; None while no text can be embedded.
-        limit: hits that are wanted, at most what the adapter says a store gives.
-        seconds: how long the whole of it may take.
-
-    """
-
-    text: str
-    limit: int
-    seconds: float
-    vector: Matrix | None = None
-    model: str = ""
 
 
 class Adapter(Protocol):

@@ -32,6 +32,7 @@ from cortex_actors.errors import (
     ForeignOwner,
     GitAtWork,
     HardLink,
+    ImmutableFile,
     InsideGit,
     LooksTorn,
     Missing,
@@ -42,12 +43,13 @@ from cortex_actors.errors import (
     OpenInEditor,
     OutsideRoot,
     Oversized,
+    ReadOnlyDisk,
     ReadOnlyFile,
     SymbolicLink,
+    WriteFailed,
 )
 from cortex_actors.files.ignores import is_silent, kind_of, mounts
 from cortex_actors.files.journal import sha256
-from cortex_actors.files.swap import meaning
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -428,3 +430,24 @@ def _repository(folder: str) -> str | None:
         if said.startswith("gitdir:"):
             return os.path.join(folder, said.removeprefix("gitdir:").strip())
     return None
+
+
+#: The system, or the file's owner, says no.
+_FORBIDDEN = frozenset({errno.EPERM, errno.EACCES})
+
+
+#: The disk has no room, or the user no quota.
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+def meaning(path: str, error: OSError) -> Exception:
+    """Return the error that tells of an error of the system."""
+    if error.errno == errno.ELOOP:
+        return SymbolicLink.of(path, part="it")
+    if error.errno == errno.EROFS:
+        return ReadOnlyDisk.of(path)
+    if error.errno in _FORBIDDEN:
+        return ImmutableFile.of(path, error=error.strerror)
+    if error.errno in _FULL:
+        return WriteFailed(f"cannot write {path}: {error.strerror}; make room on its disk")
+    return WriteFailed(f"cannot write {path}: {error.strerror}; look at its disk and try again")

@@ -29,14 +29,11 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.errors import (
     CortexError,
-    ImmutableFile,
     NoExchange,
-    ReadOnlyDisk,
-    SymbolicLink,
     Unkept,
-    WriteFailed,
 )
 from cortex_actors.files.journal import State, sha256
+from cortex_actors.files.place import meaning
 from cortex_actors.render.fence import revision
 
 if TYPE_CHECKING:
@@ -140,13 +137,6 @@ def _copy_on_macos(source: int, target: int, *, path: str) -> None:
         raise Unkept.of(path, name="access list", error=reason)
 
 
-#: The system, or the file's owner, says no.
-_FORBIDDEN = frozenset({errno.EPERM, errno.EACCES})
-
-#: The disk has no room, or the user no quota.
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
-
-
 @contextlib.contextmanager
 def told(path: str) -> Iterator[None]:
     """Raise what an `OSError` inside means for whoever asked for the write."""
@@ -154,19 +144,6 @@ def told(path: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise meaning(path, error) from error
-
-
-def meaning(path: str, error: OSError) -> Exception:
-    """Return the error that tells of an error of the system."""
-    if error.errno == errno.ELOOP:
-        return SymbolicLink.of(path, part="it")
-    if error.errno == errno.EROFS:
-        return ReadOnlyDisk.of(path)
-    if error.errno in _FORBIDDEN:
-        return ImmutableFile.of(path, error=error.strerror)
-    if error.errno in _FULL:
-        return WriteFailed(f"cannot write {path}: {error.strerror}; make room on its disk")
-    return WriteFailed(f"cannot write {path}: {error.strerror}; look at its disk and try again")
 
 
 #: What the name of a new file ends with until all of it is on the disk.

@@ -19,6 +19,8 @@ The fields, defaults and bounds are those of the contracts that are served; what
 is passed over, as the originals do, so that a newer one can ask an older one.
 
 Wording: texts and times in the form in which they travel.
+
+Writes refused and slow requests into the log, a few lines a minute at most.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import traceback
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -60,7 +63,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.api.cortex import FrontDesk
     from cortex_actors.clock import Clock
-    from cortex_actors.gateways.server import Visits
+    from cortex_actors.process.logs import LogStream
     from cortex_actors.process.tokens import Tokens
 
 
@@ -549,3 +552,77 @@ def clean(text: str) -> str:
 def seconds(at: int) -> float:
     """Return a moment of ours (microseconds) in seconds since 1970."""
     return at / _SECOND
+
+
+#: Who writes here.
+_ACTOR: Final = "http"
+
+
+class Visits:
+    """Writes down what an owner would want to know."""
+
+    def __init__(self, logs: LogStream, clock: Clock) -> None:
+        """Begin with an empty page."""
+        self._logs = logs
+        self._clock = clock
+        self._since = clock.monotonic()
+        self._written = 0
+        self._unsaid = 0
+
+    def begin(self) -> float:
+        """Return when a request came."""
+        return self._clock.monotonic()
+
+    def ended(self, scope: Scope, status: int, begun: float) -> None:
+        """Take down how a request ended, if that is worth a line."""
+        took = self._clock.monotonic() - begun
+        if status < _REFUSED and took < SLOW:
+            return
+        level = "error" if status >= _FAILED else "warning" if status >= _REFUSED else "info"
+        slow = " [slow]" if took >= SLOW else ""
+        path = ascii(scope["path"][:_PATH])[1:-1]
+        self._say(level, f"{scope['method']} {path} -> {status} ({took * 1_000:.0f} ms){slow}")
+
+    def stranger(self) -> None:
+        """Take down that a token was shown that is nobody's."""
+        self._say("warning", "a token that is nobody's was shown over http", actor=_AUDIT)
+
+    def fault(self, error: Exception) -> None:
+        """Take down what failed inside, with its traceback."""
+        trace = "".join(traceback.format_exception(error))
+        self._say("error", "a request failed inside", traceback=trace)
+
+    def _say(
+        self, level: str, text: str, *, actor: str = _ACTOR, traceback: str | None = None
+    ) -> None:
+        """Write a line, unless there were many."""
+        now = self._clock.monotonic()
+        if now - self._since >= WINDOW:
+            self._since, self._written = now, 0
+        if self._written >= LINES:
+            self._unsaid += 1
+            return
+        self._written += 1
+        more = f" ({self._unsaid} more were not written down)" if self._unsaid else ""
+        self._unsaid = 0
+        self._logs.write(level, text + more, actor=actor, traceback=traceback)
+
+
+#: Seconds from which on an answer counts as slow.
+SLOW: Final = 1.0
+
+
+#: Lines within so many seconds; those above are counted and told with the next one.
+LINES, WINDOW = 20, 10.0
+
+
+#: Characters of a path that are shown.
+_PATH: Final = 120
+
+
+#: Status from which on something is refused, and from which on it is our own fault.
+_REFUSED, _FAILED = 400, 500
+
+
+#: Who writes what an owner looks for when somebody was let in who should not be.
+_AUDIT: Final = "audit"

@@ -15,8 +15,15 @@ from fastapi.responses import JSONResponse
 from cortex_actors import __version__
 from cortex_actors.errors import CortexError, InternalError
 from cortex_actors.gateways import callosum, seren
-from cortex_actors.gateways.admission import FAULT, Admission, NotAdmitted, Premises, status_of
-from cortex_actors.gateways.server import Serving, Visits
+from cortex_actors.gateways.admission import (
+    FAULT,
+    Admission,
+    NotAdmitted,
+    Premises,
+    Visits,
+    status_of,
+)
+from cortex_actors.gateways.server import Serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable

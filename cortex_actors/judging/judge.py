@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from cortex_actors.clock import Clock
-    from cortex_actors.domain.insight import Claim, Judgement
-    from cortex_actors.domain.project import Learning
+    from cortex_actors.domain.insight import Claim, Judgement, Learning
     from cortex_actors.judging.layer import Answer, Layer, LayerInfo, MakeLayers, Told
     from cortex_actors.sections import JudgingSettings
     from cortex_actors.storage.ledger.actor import Connection, Records

@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from cortex_actors.domain.insight import Category, Conflict, Decider, Judgement, Relation
-from cortex_actors.domain.project import TAGS, Learning
+from cortex_actors.domain.insight import Category, Conflict, Decider, Judgement, Learning, Relation
+from cortex_actors.domain.project import TAGS
 from cortex_actors.errors import BadInput, Refused
 from cortex_actors.judging.layer import Kind
 from cortex_actors.text.credentials import mask_secrets

@@ -38,7 +38,7 @@ from cortex_actors.rules.merging import objection
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import within
-from cortex_actors.storage import memory_merge, memory_records
+from cortex_actors.storage import memory_merge, memory_records, realms
 from cortex_actors.storage.events import store
 from cortex_actors.storage.memory_merge import How
 from cortex_actors.storage.similar_memories import Scope
@@ -210,7 +210,7 @@ class Archivist(AsyncioActor):
             there = memory_merge.known(connection, plan.first, merged=wish.merge)
             if there is not None:
                 return _added(connection, there, wish, how), []
-            memory_records.require_readable(connection, wish.replies_to, wish.agent)
+            realms.require_readable(connection, wish.replies_to, wish.agent)
             replaced = memory_merge.replaced(
                 connection, wish.supersedes, wish.caller, agent=wish.agent
             )

@@ -16,7 +16,7 @@ from cortex_actors.errors import BadInput
 from cortex_actors.rules.admission import THREAD, admitted, filed, named
 from cortex_actors.rules.decay import is_deeper
 from cortex_actors.rules.merging import MERGEABLE, Prefer
-from cortex_actors.storage import memory_records, memory_states, village
+from cortex_actors.storage import memory_records, memory_states, realms, village
 from cortex_actors.text.summary import abstract, summary
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ def keep(connection: Connection, wish: Wish, *, memory_id: str, at: int) -> Post
 
     Raises `NotFound` for a post that it answers and may not read.
     """
-    memory_records.require_readable(connection, wish.replies_to, wish.agent)
+    realms.require_readable(connection, wish.replies_to, wish.agent)
     said = wish.memory(memory_id, at)
     whole = replace(
         wish, thread=wish.thread or village.joined(connection, wish.replies_to, beside=said)

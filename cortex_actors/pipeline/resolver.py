@@ -34,16 +34,9 @@ from cortex_actors.files.place import Pace
 from cortex_actors.files.writer import FileWriter, WriteTarget
 from cortex_actors.pipeline import reading, resolution
 from cortex_actors.pipeline.relations import Ruling
-from cortex_actors.pipeline.resolution import (
-    Assignment,
-    Finished,
-    Resolving,
-    failed,
-    finished,
-    outdated,
-)
+from cortex_actors.pipeline.resolution import Finished, Resolving, failed, finished, outdated
 from cortex_actors.pipeline.section import Maker
-from cortex_actors.pipeline.selection import Offer, name_of, offer, present, read
+from cortex_actors.pipeline.selection import Assignment, Offer, name_of, offer, present, read
 from cortex_actors.render import fence, section
 from cortex_actors.render.targets import PLACES, Left, Target, Targets, targets
 from cortex_actors.runtime.inbox import Overflow

@@ -9,10 +9,8 @@ taken out before anything is embedded: an embedder may be somebody else's machin
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from cortex_actors.domain.insight import Claim, Granularity
 from cortex_actors.domain.principle import Given
@@ -20,7 +18,7 @@ from cortex_actors.domain.project import StatementKind
 from cortex_actors.errors import BadInput
 from cortex_actors.pipeline.likeness import UNEMBEDDED
 from cortex_actors.pipeline.reading import Reader, without_secrets
-from cortex_actors.pipeline.selection import named
+from cortex_actors.pipeline.selection import Line, Page, Placed, named
 from cortex_actors.render import fence
 from cortex_actors.render.section import Bullet, Options
 from cortex_actors.rules.promotion import FILE_CHARACTERS, file_domains
@@ -28,79 +26,17 @@ from cortex_actors.storage.embeddings import embedded_text
 from cortex_actors.text.sections import dialect_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from cortex_actors.pipeline.likeness import Embedding
     from cortex_actors.pipeline.relations import Ruling
-    from cortex_actors.pipeline.resolution import Assignment
-    from cortex_actors.pipeline.selection import Choice, Chosen, Offer
+    from cortex_actors.pipeline.selection import Assignment, Choice, Chosen, Offer
     from cortex_actors.sections import ResolutionSettings
-    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.text.sections import Dialect
 
 
 #: Sections of a file that are compared as wholes; each is embedded, in some 20 ms.
 SECTIONS = 300
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A statement of a file: what a principle may repeat, or contradict."""
-
-    claim: Claim
-    embedded: str
-    domain: str | None = None
-    #: An example shows something: it does not ask for it.
-    is_example: bool = False
-    #: Which other file of the project says it, from the root; "" for the file itself.
-    file: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """What is compared with principles.
-
-    Attributes:
-        text: the beginning of what the human says, which stands for all of it.
-        sections: the sections, as they are embedded.
-        elsewhere: what the project's other files say: they may contradict a principle, and no more.
-
-    """
-
-    text: str = ""
-    sections: tuple[str, ...] = ()
-    lines: tuple[Line, ...] = ()
-    domains: tuple[str, ...] = ()
-    elsewhere: tuple[Line, ...] = ()
-
-    @property
-    def is_silent(self) -> bool:
-        """Whether no human says anything, so that nothing can be near it."""
-        return not self.text.strip()
-
-    @property
-    def embedded(self) -> list[str]:
-        """Every text of it that is embedded, each once."""
-        said = (each.embedded for each in (*self.lines, *self.elsewhere))
-        texts = [self.text, *self.sections, *said]
-        return [each for each in dict.fromkeys(texts) if each.strip()]
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """A page with the vectors of its texts, as far as there is a model that makes them now."""
-
-    page: Page
-    vectors: Mapping[str, Matrix] = field(default_factory=dict)
-
-    def row(self, text: str) -> Matrix | None:
-        """Return the vector of one of its texts; None where it has none."""
-        return self.vectors.get(text)
-
-    def rows(self, texts: Sequence[str]) -> Matrix | None:
-        """Return the vectors of several of its texts; None unless every one has one."""
-        found = [self.vectors[each] for each in texts if each in self.vectors]
-        return np.stack(found) if found and len(found) == len(texts) else None
 
 
 def page_of(data: bytes, dialect: Dialect, *, path: str, project: str) -> Page:

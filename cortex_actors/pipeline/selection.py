@@ -27,6 +27,8 @@ Presence: which instruction files a project has at its root, as the formatters a
 
 Nothing here is written, and nothing but regular files is opened: what else may lie there is for
 whoever writes to refuse.
+
+The statements of a file, with their vectors: what a principle may repeat or contradict.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ import asyncio
 import hashlib
 import json
 import os
+import posixpath
 import re
 import stat
 from dataclasses import dataclass, field, replace
@@ -43,9 +46,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cortex_actors.domain.insight import Claim, Conflict, Relation
-from cortex_actors.errors import BadInput, NotWritten
+from cortex_actors.errors import BadInput, CortexError, NotWritten
 from cortex_actors.pipeline.likeness import UNEMBEDDED
-from cortex_actors.render import fence
+from cortex_actors.render import fence, section
 from cortex_actors.render.targets import FOLDERS, PLACES, Present
 from cortex_actors.rules.contradiction import judge, slots
 from cortex_actors.rules.promotion import RelevanceWeights, score, share
@@ -56,9 +59,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from cortex_actors.domain.insight import Judgement
-    from cortex_actors.domain.principle import Principle
+    from cortex_actors.domain.principle import Principle, Wish
+    from cortex_actors.domain.project import Project
     from cortex_actors.pipeline.likeness import Embedding
-    from cortex_actors.pipeline.section import Line, Placed
+    from cortex_actors.render.section import Formatter
+    from cortex_actors.render.targets import Target
     from cortex_actors.rules.contradiction import Limits
     from cortex_actors.sections import ResolutionSettings
     from cortex_actors.storage.embeddings import Matrix
@@ -555,3 +560,146 @@ def _text(path: str) -> bytes:
     except BadInput:
         return b""
     return data
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """One file in hand.
+
+    Attributes:
+        target: the file, from the project's root; None for text that belongs in none.
+        present: the instruction files at the root, as they were when the wish was looked at.
+        embed: makes the vectors, shared by the files of one wish; None for whoever makes all.
+
+    """
+
+    project: Project
+    formatter: Formatter
+    target: Target | None
+    wish: Wish
+    present: Sequence[Present] = ()
+    embed: Embedding | None = None
+
+    @property
+    def path(self) -> str:
+        """The file's absolute path; "" without a file."""
+        return "" if self.target is None else posixpath.join(self.project.root, self.target.path)
+
+    @property
+    def place(self) -> str | None:
+        """Where the file lies that an agent reads, written or not; None where there is none."""
+        there = [each.path for each in self.present if each.path in self.formatter.places]
+        if self.target is not None:
+            return self.path
+        return posixpath.join(self.project.root, there[0]) if there else None
+
+    def base(self, data: bytes | None) -> bytes:
+        """Return what a section is put into: the file, or what a new one begins with."""
+        if data is None:
+            return b"" if self.target is None else self.target.fresh or b""
+        return data
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the file is to be made."""
+        return self.target is not None and self.target.fresh is not None
+
+    def texts(self, data: bytes) -> dict[str, bytes]:
+        """Return what the principles are compared with: path from the root -> bytes.
+
+        That is the file itself. Where no human has said anything in it, it is the project's other
+        files: they tell what it is about.
+        """
+        own = self._own
+        return {own: data} if own and self._is_human(data) else self._around()
+
+    def others(self, data: bytes) -> dict[str, bytes]:
+        """Return what may contradict the principles, too, as `texts`: the project's other files."""
+        own = self.texts(data)
+        return {path: text for path, text in self._around().items() if path not in own}
+
+    @property
+    def _own(self) -> str:
+        """The path of the file itself, from the root; "" for a reader of no file."""
+        if self.target is not None:
+            return self.target.path
+        place = None if self.wish.agent == APART else self.place
+        return "" if place is None else posixpath.relpath(place, self.project.root)
+
+    def _around(self) -> dict[str, bytes]:
+        """Return the project's other files in which a human says something."""
+        some = [each for each in self.present if each.path in PLACES and each.path != self._own]
+        return {each.path: each.data for each in some if self._is_human(each.data)}
+
+    def _is_human(self, data: bytes) -> bool:
+        """Tell whether a human has said anything in a file."""
+        try:
+            said = fence.removed(data)
+        except CortexError:
+            return True
+        tops = {each.top.strip() for each in section.FORMATTERS}
+        return said.decode("utf-8", "replace").strip() not in tops | {""}
+
+
+#: The agent whose reader sees none of the files that a principle may stand in already.
+APART = "chatgpt"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A statement of a file: what a principle may repeat, or contradict."""
+
+    claim: Claim
+    embedded: str
+    domain: str | None = None
+    #: An example shows something: it does not ask for it.
+    is_example: bool = False
+    #: Which other file of the project says it, from the root; "" for the file itself.
+    file: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A page with the vectors of its texts, as far as there is a model that makes them now."""
+
+    page: Page
+    vectors: Mapping[str, Matrix] = field(default_factory=dict)
+
+    def row(self, text: str) -> Matrix | None:
+        """Return the vector of one of its texts; None where it has none."""
+        return self.vectors.get(text)
+
+    def rows(self, texts: Sequence[str]) -> Matrix | None:
+        """Return the vectors of several of its texts; None unless every one has one."""
+        found = [self.vectors[each] for each in texts if each in self.vectors]
+        return np.stack(found) if found and len(found) == len(texts) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What is compared with principles.
+
+    Attributes:
+        text: the beginning of what the human says, which stands for all of it.
+        sections: the sections, as they are embedded.
+        elsewhere: what the project's other files say: they may contradict a principle, and no more.
+
+    """
+
+    text: str = ""
+    sections: tuple[str, ...] = ()
+    lines: tuple[Line, ...] = ()
+    domains: tuple[str, ...] = ()
+    elsewhere: tuple[Line, ...] = ()
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether no human says anything, so that nothing can be near it."""
+        return not self.text.strip()
+
+    @property
+    def embedded(self) -> list[str]:
+        """Every text of it that is embedded, each once."""
+        said = (each.embedded for each in (*self.lines, *self.elsewhere))
+        texts = [self.text, *self.sections, *said]
+        return [each for each in dict.fromkeys(texts) if each.strip()]

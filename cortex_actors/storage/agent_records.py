@@ -33,7 +33,7 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 from cortex_actors.domain.agent import BUILT_IN, KNOWN, Agent, unknown
 from cortex_actors.domain.memory import PROBE, Crumb, CrumbType, Priority
 from cortex_actors.errors import BadInput
-from cortex_actors.storage import passages
+from cortex_actors.storage import passages, realms
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.schema import agents, crumbs, memories, memory_agents
 from cortex_actors.storage.tables.columns import chunks, given_text
@@ -152,12 +152,9 @@ def _read(name: str) -> str:
 
 def _met(reader: str) -> ColumnElement[bool]:
     """Return the condition that an agent may know of a row of `agents`."""
-    # Imported here: memories make their agents known.
-    from cortex_actors.storage.memory_records import readable  # noqa: PLC0415 - see above
-
     # Of another name, so that `readable` asks of whom else each of them is about.
     met = memory_agents.alias()
-    wrote = select(memories.c.agent_id).where(readable(reader))
+    wrote = select(memories.c.agent_id).where(realms.readable(reader))
     named = select(met.c.agent_id).join_from(met, memories, met.c.memory_id == memories.c.id)
     return or_(
         agents.c.id == reader,

@@ -42,7 +42,7 @@ from cortex_actors.domain.memory import ChangeKind, MemoryStatus
 from cortex_actors.errors import NotFound
 from cortex_actors.rules.decay import is_deeper
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.memory_records import readable
+from cortex_actors.storage.realms import readable
 from cortex_actors.storage.schema import memories, memory_attention, memory_changes
 
 if TYPE_CHECKING:

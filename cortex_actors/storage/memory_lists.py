@@ -37,7 +37,7 @@ from cortex_actors.storage import embeddings, memory_records
 from cortex_actors.storage import memory_attention as attending
 from cortex_actors.storage import memory_attention as sinking
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.memory_records import readable, unknown
+from cortex_actors.storage.realms import readable, unknown
 from cortex_actors.storage.schema import (
     memories,
     memory_apart,

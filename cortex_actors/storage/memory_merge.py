@@ -33,6 +33,7 @@ from cortex_actors.storage import (
     memory_history,
     memory_records,
     memory_states,
+    realms,
     schema,
     similar_memories,
     village,
@@ -224,7 +225,7 @@ def replaced(
     """
     if not ids:
         return ()
-    memory_records.require_own(connection, ids, caller)
+    realms.require_own(connection, ids, caller)
     memory_records.require_said_by(connection, ids, agent)
     found = memory_history.current(connection, ids)
     for each, now in found.items():

@@ -34,14 +34,14 @@ import json
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Table, and_, exists, func, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, Table, exists, func, insert, or_, select
 
-from cortex_actors.domain.agent import Caller, shown
-from cortex_actors.domain.memory import PROBE, Layer, Memory, MemoryStatus, MemoryType, Realm
+from cortex_actors.domain.memory import Layer, Memory, MemoryStatus, MemoryType, Realm
 from cortex_actors.domain.project import Trust
-from cortex_actors.errors import NotFound, NotYours, Refused
+from cortex_actors.errors import Refused
 from cortex_actors.storage import agent_records, passages
 from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.realms import shared
 from cortex_actors.storage.schema import (
     beliefs,
     memories,
@@ -465,69 +465,11 @@ def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Memory]:
     return read(connection, ids, (MemoryStatus.ACTIVE,))
 
 
-def readable(reader: str | None) -> ColumnElement[bool]:
-    """Return the condition on a row of `memories` that an agent may read it; None is the owner.
-
-    The owner reads everything but what the daemon tries itself with.
-    """
-    if reader is None:
-        return memories.c.agent_id != PROBE
-    named = exists().where(
-        memory_agents.c.memory_id == memories.c.id, memory_agents.c.agent_id == reader
-    )
-    return or_(
-        memories.c.realm == Realm.VILLAGE,
-        memories.c.agent_id == reader,
-        and_(memories.c.realm == Realm.BRIDGE, named),
-    )
-
-
-def shared() -> ColumnElement[bool]:
-    """Return the condition on a row of `memories` that every agent may read it."""
-    return and_(memories.c.realm == Realm.VILLAGE, memories.c.agent_id != PROBE)
-
-
 def _passages(memory: Memory, before: str | None) -> list[Passage]:
     """Return the texts by which a memory is found; `before` is its predecessor's text."""
     return passages.of_item(
         memory.text, collection=COLLECTIONS[memory.realm], item_id=memory.id, before=before
     )
-
-
-def readers_part(connection: Connection, ids: Iterable[str], reader: str | None) -> set[str]:
-    """Return those of the memories, of whatever status, that somebody may read; None: the owner."""
-    query = select(memories.c.id).where(readable(reader))
-    return {
-        found
-        for some in chunks(list(dict.fromkeys(ids)))
-        for found in connection.execute(query.where(memories.c.id.in_(some))).scalars()
-    }
-
-
-def require_readable(connection: Connection, ids: Sequence[str], reader: str | None) -> None:
-    """Raise `NotFound` unless all of the memories are there for whoever reads; None: the owner."""
-    known = readers_part(connection, ids, reader) if ids else set()
-    for each in ids:
-        if each not in known:
-            raise unknown(each)
-
-
-def require_own(connection: Connection, ids: Sequence[str], caller: Caller) -> None:
-    """Raise `NotFound` as above, and `NotYours` for a memory that an agent reads and has not said.
-
-    The owner may change every memory.
-    """
-    require_readable(connection, ids, caller.reader())
-    if caller.agent is None:
-        return
-    query = select(memories.c.id, memories.c.agent_id).where(memories.c.agent_id != caller.agent)
-    for some in chunks(list(dict.fromkeys(ids))):
-        for row in connection.execute(query.where(memories.c.id.in_(some))):
-            message = (
-                f"{caller.agent} cannot change #{row.id}: {row.agent_id} said it; "
-                "ask the owner, or say something of your own"
-            )
-            raise NotYours(message)
 
 
 def require_said_by(connection: Connection, ids: Sequence[str], agent: str) -> None:
@@ -541,9 +483,3 @@ def require_said_by(connection: Connection, ids: Sequence[str], agent: str) -> N
                 f"cortex memory archive {row.id}"
             )
             raise Refused(message)
-
-
-def unknown(name: str) -> NotFound:
-    """Return the error of an id that is no memory's, or none's that one may read."""
-    called = f"#{name}" if name.isascii() and name.isprintable() else shown(name)
-    return NotFound(f"no memory is called {called}; list them with: cortex memory list")

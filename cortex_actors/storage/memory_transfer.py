@@ -34,7 +34,7 @@ from cortex_actors.errors import BadInput
 from cortex_actors.storage import agent_records, memory_records, village
 from cortex_actors.storage import agent_records as known
 from cortex_actors.storage.agent_records import readable as readable_crumb
-from cortex_actors.storage.memory_records import readable
+from cortex_actors.storage.realms import readable
 from cortex_actors.storage.schema import (
     agents,
     beliefs,

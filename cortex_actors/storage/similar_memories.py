@@ -28,7 +28,8 @@ from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import MemoryStatus, Place, Realm
 from cortex_actors.storage import memory_history, memory_records
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.memory_records import COLLECTIONS, readable
+from cortex_actors.storage.memory_records import COLLECTIONS
+from cortex_actors.storage.realms import readable
 from cortex_actors.storage.schema import memories, memory_agents, memory_conflicts, passages
 from cortex_actors.storage.search.dense import LISTS, Asked, Dense
 from cortex_actors.storage.tables.columns import chunks, given_text, stored_text

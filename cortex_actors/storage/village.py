@@ -28,7 +28,8 @@ from cortex_actors.domain.memory import Convergence, MemoryStatus, Place, Realm
 from cortex_actors.errors import IndexDown
 from cortex_actors.storage import embeddings, memory_records
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.memory_records import by_id, readable
+from cortex_actors.storage.memory_records import by_id
+from cortex_actors.storage.realms import readable
 from cortex_actors.storage.schema import (
     convergence_memories,
     convergences,

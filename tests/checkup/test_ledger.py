@@ -10,7 +10,7 @@ import pytest
 
 from cortex_actors.clock import SECOND
 from cortex_actors.doctor import checks
-from cortex_actors.doctor.checks import Patient
+from cortex_actors.doctor.context import Patient
 from cortex_actors.errors import LedgerDown
 from cortex_actors.storage.ledger import backups, faults
 from cortex_actors.storage.ledger.files import Halt

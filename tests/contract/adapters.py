@@ -10,8 +10,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.endpoint.connection import Line
+from cortex_actors.federation.answers import Asked
 from cortex_actors.federation.binding import ADAPTERS
-from cortex_actors.federation.remote import Asked
 from cortex_actors.federation.store import StoreSpec
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from cortex_actors.federation.remote import Asked
+from cortex_actors.federation.answers import Asked
 from cortex_actors.federation.store import StoreSpec
 
 if TYPE_CHECKING:

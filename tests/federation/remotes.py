@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cortex_actors.clock import Clock
-    from cortex_actors.federation.remote import Asked
+    from cortex_actors.federation.answers import Asked
 
 #: A question that may leave.
 ASKED = Question("tabs", outward=Outward("tabs"))

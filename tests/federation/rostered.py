@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.hit import Recall
     from cortex_actors.endpoint.connection import Line
+    from cortex_actors.federation.answers import Asked
     from cortex_actors.federation.credentials import Ring
-    from cortex_actors.federation.remote import Asked
     from cortex_actors.federation.store import Fan, RecallStore, StoreSpec
     from cortex_actors.runtime.ref import ActorHandle
     from cortex_actors.storage.embeddings import Matrix

@@ -11,7 +11,7 @@ from cortex_actors.clock import SystemClock
 from cortex_actors.endpoint.connection import Line
 from cortex_actors.errors import StoreDown, StoreUnusable
 from cortex_actors.federation.adapters.chroma import Chroma
-from cortex_actors.federation.remote import Asked
+from cortex_actors.federation.answers import Asked
 from cortex_actors.federation.store import StoreSpec
 from tests.contract.chromaserver import serving
 from tests.contract.database_cases import MODEL, NOTES, QUESTION, call, fill, row_of

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.errors import BadInput, EmbedderDown
-from cortex_actors.federation.expansion import Bridge, bridge
+from cortex_actors.federation.expansion import bridge
+from cortex_actors.federation.fan import Bridge
 from cortex_actors.federation.store import LOCAL, Answer, Knobs
 from tests.federation.remotes import Far, hit, remote
 from tests.federation.support import Shelf, Village
@@ -16,7 +17,7 @@ from tests.federation.test_outward import KEY, mine
 
 if TYPE_CHECKING:
     from cortex_actors.domain.hit import Hit, Recall
-    from cortex_actors.federation.remote import Asked
+    from cortex_actors.federation.answers import Asked
 
 
 class Reader(Far):

@@ -16,7 +16,7 @@ from cortex_actors.endpoint.connection import Line
 from cortex_actors.errors import StoreDown, StoreTimeout, StoreUnusable
 from cortex_actors.federation.adapters import mcp
 from cortex_actors.federation.adapters.mcp import Mcp
-from cortex_actors.federation.remote import Asked
+from cortex_actors.federation.answers import Asked
 from cortex_actors.federation.store import StoreSpec
 from cortex_actors.testing import eventually
 from tests.endpoint.awake import awake

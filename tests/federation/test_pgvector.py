@@ -12,7 +12,7 @@ from cortex_actors.clock import SystemClock
 from cortex_actors.endpoint.connection import Line
 from cortex_actors.errors import StoreDown, StoreTimeout, StoreUnusable
 from cortex_actors.federation.adapters.pgvector import Pgvector
-from cortex_actors.federation.remote import Asked
+from cortex_actors.federation.answers import Asked
 from cortex_actors.federation.store import StoreSpec
 from tests.contract.database_cases import MODEL, NOTES, QUESTION, notes, row_of
 from tests.endpoint.awake import awake

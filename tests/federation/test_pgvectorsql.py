@@ -12,17 +12,19 @@ from cortex_actors.clock import SystemClock
 from cortex_actors.endpoint.connection import Line
 from cortex_actors.errors import StoreTimeout, StoreUnusable
 from cortex_actors.federation.adapters.pgvector import (
+    Link,
+    Login,
+    Pgvector,
+    Reading,
+    name_of,
+    read_layout,
+)
+from cortex_actors.federation.adapters.pgvector_answers import (
     Broken,
     DatabaseDown,
     Layout,
-    Link,
-    Login,
     Odd,
-    Pgvector,
-    Reading,
     meaning,
-    name_of,
-    read_layout,
 )
 from cortex_actors.federation.store import StoreSpec
 

@@ -13,8 +13,8 @@ from cortex_actors.clock import SystemClock
 from cortex_actors.endpoint.connection import Line
 from cortex_actors.errors import StoreDown, StoreTimeout, StoreUnusable
 from cortex_actors.federation.adapters.seren import SerenMemory
+from cortex_actors.federation.answers import Asked
 from cortex_actors.federation.binding import ADAPTERS
-from cortex_actors.federation.remote import Asked
 from cortex_actors.federation.store import StoreSpec
 from tests.federation import seren
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cortex_actors.federation.answers import alike, apart
-from cortex_actors.federation.remote import Asked
+from cortex_actors.federation.answers import Asked, alike, apart
 
 #: A question of ours: three numbers of a compiled model.
 OURS = "all-MiniLM-L6-v2+int8-7f4e9655"

@@ -11,8 +11,7 @@ import pytest
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.gateways import admission
-from cortex_actors.gateways.admission import DEPTH, Admission
-from cortex_actors.gateways.server import LINES, Visits
+from cortex_actors.gateways.admission import DEPTH, LINES, Admission, Visits
 from cortex_actors.process.logfile import Filter
 from cortex_actors.process.logs import LogStream
 from cortex_actors.process.tokens import Tokens

@@ -11,7 +11,7 @@ from cortex_actors.clock import SystemClock
 from cortex_actors.endpoint.connection import Line
 from cortex_actors.federation.adapters.cortex import Cortex
 from cortex_actors.federation.adapters.seren import SerenLoci, SerenMemory
-from cortex_actors.federation.remote import Asked
+from cortex_actors.federation.answers import Asked
 from cortex_actors.federation.store import StoreSpec
 from cortex_actors.rules.sameness import NO_WORDS
 from tests.federation import seren

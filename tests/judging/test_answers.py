@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from cortex_actors.domain.insight import Category, Conflict, Decider, Judgement, Relation
-from cortex_actors.domain.project import Learning
+from cortex_actors.domain.insight import Category, Conflict, Decider, Judgement, Learning, Relation
 from cortex_actors.errors import BadInput
 from cortex_actors.judging import prompts
 from cortex_actors.judging.layer import Kind

@@ -4,8 +4,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.assembly.directory import Judge as JudgeByName
-from cortex_actors.domain.insight import Category, Claim, Conflict
-from cortex_actors.domain.project import Learning
+from cortex_actors.domain.insight import Category, Claim, Conflict, Learning
 from cortex_actors.errors import JudgeDown
 from cortex_actors.judging.judge import Judge
 from cortex_actors.sections import JudgingSettings

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.pipeline import reconciliation
-from cortex_actors.pipeline.comparison import Neighbourhood
+from cortex_actors.pipeline.reconciliation import Neighbourhood
 from cortex_actors.pipeline.relations import Relations
 from cortex_actors.storage.contradictions import Contradiction
 from tests.pipeline.test_beyond import row

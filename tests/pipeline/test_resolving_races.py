@@ -18,8 +18,8 @@ from tests.pipeline.resolving import EVAL, HUMAN, PYTEST, Resolving
 from tests.pipeline.support import MODEL
 
 if TYPE_CHECKING:
-    from cortex_actors.pipeline.resolution import Assignment, Finished
-    from cortex_actors.pipeline.selection import Offer
+    from cortex_actors.pipeline.resolution import Finished
+    from cortex_actors.pipeline.selection import Assignment, Offer
     from tests.pipeline.support import Embedder, Office
 
 

@@ -12,7 +12,7 @@ from sqlalchemy.exc import DatabaseError
 from cortex_actors.domain.agent import OWNER, Caller, shown
 from cortex_actors.domain.memory import PROBE, Memory, Realm
 from cortex_actors.errors import NotFound, NotYours
-from cortex_actors.storage import memory_records, memory_states
+from cortex_actors.storage import memory_records, memory_states, realms
 from cortex_actors.storage.ledger.connection import reading, writing
 from cortex_actors.testing import EPOCH
 from tests.storage.things import mem, memory
@@ -42,12 +42,12 @@ def hoard() -> list[Memory]:
 
 def read(tables: Tables, *ids: str, reader: str | None) -> None:
     """Ask for memories as somebody who reads."""
-    tables.read(lambda c: memory_records.require_readable(c, ids, reader))
+    tables.read(lambda c: realms.require_readable(c, ids, reader))
 
 
 def change(tables: Tables, *ids: str, caller: Caller) -> None:
     """Ask for memories as somebody who changes them."""
-    tables.read(lambda c: memory_records.require_own(c, ids, caller))
+    tables.read(lambda c: realms.require_own(c, ids, caller))
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ class TestReadable:
         ids = [each.id for each in some]
         expected = {each.id for each in some if each.readers is None or reader in each.readers}
 
-        assert expected == tables.read(lambda c: memory_records.readers_part(c, ids, reader))
+        assert expected == tables.read(lambda c: realms.readers_part(c, ids, reader))
         for each in ids:
             if each in expected:
                 read(tables, each, reader=reader)
@@ -88,7 +88,7 @@ class TestReadable:
         tables.write(lambda c: memory_states.archive(c, ids, EPOCH + 100))
         assert {} == tables.read(lambda c: memory_records.by_id(c, ids))
 
-        assert set(ids) == tables.read(lambda c: memory_records.readers_part(c, ids, None))
+        assert set(ids) == tables.read(lambda c: realms.readers_part(c, ids, None))
 
 
 class TestUnknown:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.hit import Hit
     from cortex_actors.endpoint.connection import Line
-    from cortex_actors.federation.remote import Asked
+    from cortex_actors.federation.answers import Asked
     from cortex_actors.federation.store import StoreSpec
 
 #: What it calls the owner and the group of a collection where nobody has named them.

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from cortex_actors.endpoint.client import LeftAlone
 from cortex_actors.errors import StoreDown, StoreTimeout, StoreUnusable
+from cortex_actors.federation.adapters.mcp_answers import Ended, Outcome
 from cortex_actors.federation.answers import answer, foreign, id_of, measured, number, record, text
 from cortex_actors.federation.schema import Options
 from cortex_actors.rules.addresses import SCHEMES, STDIO
@@ -40,59 +41,8 @@ if TYPE_CHECKING:
     from cortex_actors.domain.hit import Hit
     from cortex_actors.endpoint.connection import Line
     from cortex_actors.federation.adapters.mcp_session import Session
-    from cortex_actors.federation.remote import Asked
+    from cortex_actors.federation.answers import Asked
     from cortex_actors.federation.store import Answer, StoreSpec
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a tool has answered.
-
-    Attributes:
-        document: its structured answer; None where it gave none.
-        texts: its texts, in order; pictures and the like are left out.
-
-    """
-
-    document: object
-    texts: tuple[str, ...] = ()
-
-
-class Told(StoreDown):
-    """A server gave no usable answer; `said` is its own words, for the owner's eyes only."""
-
-    def __init__(self, text: str, said: str = "") -> None:
-        """Say what happened."""
-        super().__init__(text)
-        self.said = " ".join(said.split())[:200]
-
-
-class Unknown(Told, StoreUnusable):
-    """A server cannot be asked like this; somebody has to change something."""
-
-
-class Ended(Told):
-    """A session has ended, or the server knows it no more: another one may do."""
-
-
-def start_of(error: BaseException | None) -> BaseException | None:
-    """Return the first error of a group of them: the others follow from it."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
-
-
-def why(error: BaseException | None, *, is_program: bool) -> StoreDown:
-    """Return why no session came about."""
-    if isinstance(error, StoreDown):
-        return error
-    if isinstance(error, TimeoutError):
-        return StoreTimeout("opened no session in time")
-    if is_program and isinstance(error, OSError | ValueError):
-        reason = getattr(error, "strerror", None) or type(error).__name__
-        return Unknown(f"its program cannot be started ({reason}); see options.command")
-    what = "its program ended" if is_program else "does not speak MCP, or not with us"
-    return Told(f"{what} ({type(error).__name__})", str(error))
 
 
 T = TypeVar("T")

@@ -22,7 +22,14 @@ from mcp.types import CallToolRequest, CallToolRequestParams, CallToolResult
 
 from cortex_actors.endpoint.httpx2 import Pinned, client
 from cortex_actors.endpoint.replies import Answer, store_verdict
-from cortex_actors.federation.adapters.mcp import Ended, Outcome, Told, Unknown, start_of, why
+from cortex_actors.federation.adapters.mcp_answers import (
+    Ended,
+    Outcome,
+    Told,
+    Unknown,
+    start_of,
+    why,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping

@@ -33,6 +33,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from cortex_actors.errors import StoreDown, StoreTimeout, StoreUnusable
+from cortex_actors.federation.adapters.pgvector_answers import Broken, Layout, Odd
 from cortex_actors.federation.answers import answer, apart, nearest, text
 from cortex_actors.federation.schema import Options
 from cortex_actors.federation.store import Answer
@@ -44,83 +45,8 @@ if TYPE_CHECKING:
     from cortex_actors.domain.hit import Hit
     from cortex_actors.endpoint.connection import Line
     from cortex_actors.federation.adapters.pgvector_session import Session
-    from cortex_actors.federation.remote import Asked
+    from cortex_actors.federation.answers import Asked
     from cortex_actors.federation.store import StoreSpec
-
-
-#: The query was ended, by its time or by a person.
-_ENDED = "57014"
-
-#: Values that do not fit, and connections that end, by the beginnings of their numbers.
-_ODD, _GONE = "22", ("08", "57P")
-
-#: What its numbers (SQLSTATE, by their beginning) say that somebody has to mend.
-_STATES: Mapping[str, str] = {
-    "28": "does not let us in: see options.user and the token",
-    "3D": "has no such database: see the path of its address",
-    "42501": "does not let this user read the table, or call the function",
-    "25006": "options.embed_function writes, which it may not",
-    "42": "cannot be asked like this: see options.table, its columns and options.where",
-}
-
-#: What libpq itself says that somebody has to mend, where no server has given a number.
-_MENDS: Mapping[str, str] = {
-    "does not support SSL": "has no TLS, and nothing is sent to it without; see options.sslmode",
-    "certificate": "its certificate is not believed; see options.sslrootcert",
-    "password authentication failed": _STATES["28"],
-    "pg_hba.conf": _STATES["28"],
-    "does not exist": "has no such database or user: see its address and options.user",
-    "no password supplied": "wants a password, and the store has no token",
-    "authentication method requirement": "wants the password in the clear, and is not given it",
-}
-
-#: The same for what may be better in a moment.
-_UNREACHED: Mapping[str, str] = {
-    "Connection refused": "refused the connection: nothing listens at its address",
-    "No such file or directory": "refused the connection: nothing listens at its socket",
-    "timeout expired": "cannot be reached",
-}
-
-
-class DatabaseDown(StoreDown):
-    """A database gave no usable answer; `said` is its own words, for the owner's eyes only."""
-
-    def __init__(self, text: str, said: str = "") -> None:
-        """Say what happened."""
-        super().__init__(text)
-        self.said = said
-
-
-class Broken(DatabaseDown):
-    """The connection is gone, or was never made: on another one it may go well."""
-
-
-class Odd(DatabaseDown):
-    """A value is not what it should be: a vector of another length."""
-
-
-class DatabaseUnusable(DatabaseDown, StoreUnusable):
-    """Somebody has to change something: a name, a right, a password."""
-
-
-def meaning(state: str, words: str) -> StoreDown:
-    """Return what an error means; `state` is its SQLSTATE, empty where no server gave one."""
-    if state == _ENDED:
-        return StoreTimeout("timeout: the database has ended the query")
-    if state.startswith(_ODD):
-        return Odd(f"cannot compare its vectors with ours ({state})", words)
-    for beginning, told in _STATES.items():
-        if state.startswith(beginning):
-            return DatabaseUnusable(f"{told} ({state})", words)
-    if state and not state.startswith(_GONE):
-        return DatabaseDown(f"failed ({state})", words)
-    for part, told in _MENDS.items():
-        if part in words:
-            return DatabaseUnusable(told, words)
-    for part, told in _UNREACHED.items():
-        if part in words:
-            return Broken(told, words)
-    return Broken(f"broke off the connection{f' ({state})' if state else ''}", words)
 
 
 T = TypeVar("T")
@@ -332,22 +258,6 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$]{0,62}\Z")
 
 #: Names of columns that an error lists.
 _LISTED = 30
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """What a table turned out to be.
-
-    Attributes:
-        type: the type of its vectors, quoted, with its schema.
-        schema: that schema, quoted: the operators are there as well.
-        dimension: how many numbers they have; None where the column does not say.
-
-    """
-
-    type: str
-    schema: str
-    dimension: int | None
 
 
 @dataclass(frozen=True, slots=True)

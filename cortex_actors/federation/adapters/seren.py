@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.hit import Hit
     from cortex_actors.endpoint.connection import Line
-    from cortex_actors.federation.remote import Asked
+    from cortex_actors.federation.answers import Asked
     from cortex_actors.federation.store import Answer, StoreSpec
 
 

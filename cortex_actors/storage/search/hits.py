@@ -35,9 +35,10 @@ from cortex_actors.storage import (
     insights,
     memory_records,
     principles,
+    realms,
     similar_memories,
 )
-from cortex_actors.storage.memory_records import readable, shared
+from cortex_actors.storage.realms import readable, shared
 from cortex_actors.storage.schema import beliefs, memories, memory_tags
 from cortex_actors.storage.schema import memories as rows
 from cortex_actors.storage.search import scans
@@ -147,9 +148,9 @@ def _readable(connection: Connection, ids: Iterable[str], where: Where) -> set[s
     wanted = sorted(set(ids))
     if not wanted:
         return set()
-    query = select(rows.c.id).where(rows.c.id.in_(wanted), memory_records.readable(where.reader))
+    query = select(rows.c.id).where(rows.c.id.in_(wanted), realms.readable(where.reader))
     if where.outward:
-        query = query.where(memory_records.shared())
+        query = query.where(realms.shared())
     return set(connection.execute(query).scalars())
 
 

@@ -42,6 +42,7 @@ from cortex_actors.storage import (
     insight_records,
     memory_records,
     principles,
+    realms,
 )
 from cortex_actors.storage.schema import crumbs as crumb_rows
 from cortex_actors.storage.schema import (
@@ -260,9 +261,9 @@ def memory_conditions(
         (rows.thread, where.thread),
     )
     found = [column == value for column, value in asked if value is not None]
-    found.append(memory_records.readable(where.reader))
+    found.append(realms.readable(where.reader))
     if where.outward:
-        found.append(memory_records.shared())
+        found.append(realms.shared())
     if where.layers:
         found.append(rows.layer.in_(where.layers))
     if where.types:

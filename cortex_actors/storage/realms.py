@@ -1,0 +1,82 @@
+"""Who may read a memory: conditions on rows, and checks of ids."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import ColumnElement, Connection, and_, exists, or_, select
+
+from cortex_actors.domain.agent import shown
+from cortex_actors.domain.memory import PROBE, Realm
+from cortex_actors.errors import NotFound, NotYours
+from cortex_actors.storage.schema import memories, memory_agents
+from cortex_actors.storage.tables.columns import chunks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from cortex_actors.domain.agent import Caller
+
+
+def readable(reader: str | None) -> ColumnElement[bool]:
+    """Return the condition on a row of `memories` that an agent may read it; None is the owner.
+
+    The owner reads everything but what the daemon tries itself with.
+    """
+    if reader is None:
+        return memories.c.agent_id != PROBE
+    named = exists().where(
+        memory_agents.c.memory_id == memories.c.id, memory_agents.c.agent_id == reader
+    )
+    return or_(
+        memories.c.realm == Realm.VILLAGE,
+        memories.c.agent_id == reader,
+        and_(memories.c.realm == Realm.BRIDGE, named),
+    )
+
+
+def shared() -> ColumnElement[bool]:
+    """Return the condition on a row of `memories` that every agent may read it."""
+    return and_(memories.c.realm == Realm.VILLAGE, memories.c.agent_id != PROBE)
+
+
+def readers_part(connection: Connection, ids: Iterable[str], reader: str | None) -> set[str]:
+    """Return those of the memories, of whatever status, that somebody may read; None: the owner."""
+    query = select(memories.c.id).where(readable(reader))
+    return {
+        found
+        for some in chunks(list(dict.fromkeys(ids)))
+        for found in connection.execute(query.where(memories.c.id.in_(some))).scalars()
+    }
+
+
+def require_readable(connection: Connection, ids: Sequence[str], reader: str | None) -> None:
+    """Raise `NotFound` unless all of the memories are there for whoever reads; None: the owner."""
+    known = readers_part(connection, ids, reader) if ids else set()
+    for each in ids:
+        if each not in known:
+            raise unknown(each)
+
+
+def require_own(connection: Connection, ids: Sequence[str], caller: Caller) -> None:
+    """Raise `NotFound` as above, and `NotYours` for a memory that an agent reads and has not said.
+
+    The owner may change every memory.
+    """
+    require_readable(connection, ids, caller.reader())
+    if caller.agent is None:
+        return
+    query = select(memories.c.id, memories.c.agent_id).where(memories.c.agent_id != caller.agent)
+    for some in chunks(list(dict.fromkeys(ids))):
+        for row in connection.execute(query.where(memories.c.id.in_(some))):
+            message = (
+                f"{caller.agent} cannot change #{row.id}: {row.agent_id} said it; "
+                "ask the owner, or say something of your own"
+            )
+            raise NotYours(message)
+
+
+def unknown(name: str) -> NotFound:
+    """Return the error of an id that is no memory's, or none's that one may read."""
+    called = f"#{name}" if name.isascii() and name.isprintable() else shown(name)
+    return NotFound(f"no memory is called {called}; list them with: cortex memory list")
