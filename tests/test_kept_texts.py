@@ -162,7 +162,7 @@ class TestEveryField:
                 threads.append(threading.current_thread())
             return mask_secrets(text)
 
-        monkeypatch.setattr(credentials, "without_secrets", looked)
+        monkeypatch.setattr(credentials, "mask_secrets", looked)
         long = "the quay is swept " * LONG
         await tree.cortex.remember(long)
         await tree.cortex.post(long)

@@ -21,7 +21,7 @@ class TestChildren:
         """After kill -9 the children with the index and the model end, whatever they are at."""
         model = {"PROVIDER": "sentence-transformers", "COMPILE": "false"}
         life = Life(tmp_home, **{f"CORTEX_EMBEDDING__{key}": each for key, each in model.items()})
-        for module in ("vectors_child", "torch_child"):
+        for module in ("storage.index.child", "torch_child"):
             until(lambda name=module: any(name in each for each in life.left()), module)  # type: ignore[misc]
         began = time.monotonic()
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SCRIPT = """
 import os, signal, sys
 from pathlib import Path
-from cortex_actors.storage import connection, migrate
+from cortex_actors.storage.ledger import connection, migrate
 
 def killed(opened, upgrade=migrate._upgrade):
     upgrade(opened)

@@ -52,7 +52,7 @@ ENOUGH = 1_000
 
 
 class Ask(Protocol):
-    """Asks a child of vectors_child.py."""
+    """Asks a child that holds the index."""
 
     async def __call__(
         self, op: str, params: dict[str, Any], body: bytes = b""
