@@ -23,7 +23,7 @@ from cortex_actors.gateways.admission import (
     Visits,
     status_of,
 )
-from cortex_actors.gateways.server import Serving
+from cortex_actors.gateways.serving import Serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable

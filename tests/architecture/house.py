@@ -72,9 +72,9 @@ _DIALECT = re.compile(
 
 #: Today's count of what breaks a rule. A number may only fall; at the rule's goal its line goes.
 OPEN: dict[str, int] = {
-    "fragments": 22,
+    "fragments": 18,
     "annexes": 1,
-    "folders": 4,
+    "folders": 3,
     "namesakes": 133,
     "rings": 27,
     "folder rings": 6,
@@ -88,7 +88,7 @@ OPEN: dict[str, int] = {
 }
 
 #: What the product may have and need not use up. The next are 61,000 code lines in 320 modules.
-BOUNDS: dict[str, int] = {"code lines": 70_070, "modules": 327}
+BOUNDS: dict[str, int] = {"code lines": 70_128, "modules": 333}
 
 
 @dataclass(frozen=True)
