@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
-from cortex_actors.endpoint.client import Breaker, Position
+from cortex_actors.endpoint.client import Breaker
 from cortex_actors.errors import BadInput, CortexError, JudgeDown, JudgeMissing
 from cortex_actors.home import fingerprint, weights
 from cortex_actors.judging.layer import Kind, LayerInfo, State
@@ -375,10 +375,7 @@ class EntailmentLayer:
 
     def _reason(self) -> str:
         """Return why it cannot be asked now; empty when it can."""
-        rest = self._breaker.remaining(self._clock.monotonic())
-        if self._missing or not (rest or self._breaker.position is Position.HALF_OPEN):
-            return self._missing
-        return f"{self._breaker.reason}; next attempt in {rest:.0f} s"
+        return self._missing or self._breaker.refusal(self._clock.monotonic())
 
 
 def _both_ways(question: Question) -> list[tuple[str, str]]:
