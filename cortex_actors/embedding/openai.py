@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cortex_actors.embedding.provider import State, checked, refusal, require_texts
+from cortex_actors.embedding.provider import KeptProvider, State, checked, refusal, require_texts
 from cortex_actors.embedding.tokens import pooled, split_text
 from cortex_actors.endpoint.address import Use, host_of
 from cortex_actors.endpoint.client import LONGEST_CALL, LOOK_AGAIN, Breaker, Client, Position
@@ -131,7 +131,7 @@ TOKEN_BYTES = 3
 PROBE = "warm"
 
 
-class OpenAIProvider:
+class OpenAIProvider(KeptProvider):
     """A model behind HTTP, asked once at its start how long its vectors are.
 
     While it cannot be reached it is `down`, says why and when the next look is, and refuses at
@@ -150,21 +150,17 @@ class OpenAIProvider:
         dimension: int = 0,
         chance: Callable[[], float] = random.random,
     ) -> None:
+        super().__init__(clock)
         self.model_id = f"openai:{model}@{host_of(settings.base_url)}"
         self.dimension = dimension or settings.dimension
         self.max_tokens = settings.max_tokens or USUAL_TOKENS
         self.bulk = BULK
-        self.state = State.LOADING
         self._model = model
-        self._clock = clock
         self._settings = settings
         self._chance = chance
         self._breaker = Breaker(failures=settings.breaker_failures, pause=settings.breaker_pause_s)
         self._client: Client | None = None
-        self._keeper: asyncio.Task[None] | None = None
-        self._why = ""
         self._next_look = 0.0
-        self._settled = asyncio.Event()
         self._trouble = asyncio.Event()
         self._is_usable = True
         self._counts = {"requests": 0, "retries": 0, "tokens": 0, "split": 0}
@@ -192,17 +188,9 @@ class OpenAIProvider:
 
         Neither does anything happen where the settings themselves cannot work: that stays as it is.
         """
-        if not self._is_usable or self._keeper is not None:
-            return
-        self._client = self._client or self._connected()
-        self._become(State.LOADING)
-        self._keeper = asyncio.create_task(self._keep(), name="embedder-keeper")
-
-    async def settled(self) -> State:
-        """Return the state as soon as it is not `loading`."""
-        while self.state is State.LOADING:
-            await self._settled.wait()
-        return self.state
+        if self._is_usable:
+            self._client = self._client or self._connected()
+            self._begin(self._watch)
 
     async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
         """Return one unit row a text; `urgent` needs nothing: requests do not wait for each other.
@@ -232,11 +220,7 @@ class OpenAIProvider:
 
     async def close(self) -> None:
         """Close the connections; `start` begins again."""
-        keeper, self._keeper = self._keeper, None
-        if keeper is not None:
-            keeper.cancel()
-            await asyncio.wait({keeper})
-            self._become(State.LOADING)
+        await super().close()
         client, self._client = self._client, None
         if client is not None:
             await client.close()
@@ -312,7 +296,7 @@ class OpenAIProvider:
             self._stumble(State.MISSING, str(missing))
             raise missing from error
 
-    async def _keep(self) -> None:
+    async def _watch(self) -> None:
         """Look whether it works; then again after a while, or when somebody had trouble."""
         while True:
             self._trouble.clear()
@@ -353,15 +337,6 @@ class OpenAIProvider:
         self._become(state, reason)
         self._next_look = self._clock.monotonic() + self._pause()
         self._trouble.set()
-
-    def _become(self, state: State, reason: str = "") -> None:
-        if state in (State.DOWN, State.MISSING) and state is not self.state:
-            log.warning("the embedding model %s is %s: %s", self.model_id, state, reason)
-        self.state, self._why = state, reason
-        if state is State.LOADING:
-            self._settled.clear()
-        else:
-            self._settled.set()
 
 
 def _pieces(texts: Sequence[str], limit: int) -> list[list[str]]:
