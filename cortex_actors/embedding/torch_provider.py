@@ -17,7 +17,7 @@ from cortex_actors.errors import (
     EmbedderDown,
     ModelMissing,
 )
-from cortex_actors.runtime.child import ChildError, ChildProcess
+from cortex_actors.runtime.child import LOAD_TIMEOUT, ChildError, ChildProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 #: What is run to hold the model.
 CHILD = "cortex_actors.embedding.torch_child"
 
-#: Seconds loading may take: 6 on a quiet machine, many times that on a cold, slow or busy one.
-LOAD_TIMEOUT = 300.0
-
 #: Texts of one patient request: the process serves one request after another, so a question waits
 #: for at most one of these, which is under a second for sections of instruction files.
 BULK = 20
@@ -40,14 +37,8 @@ BULK = 20
 #: a megabyte takes a minute.
 LONG = 50_000
 
-#: Seconds the process has to end once its socket is closed.
-STOP_TIMEOUT = 2.0
-
 #: Exceptions of the process that are a text's fault; any other says that the model is in trouble.
 BLAMES_TEXT = {"BadInput", "IndexError", "TypeError", "UnicodeEncodeError", "ValueError"}
-
-#: Exceptions that mean that the library is not installed.
-NOT_INSTALLED = {"ImportError", "ModuleNotFoundError"}
 
 
 class SentenceProvider(KeptProvider):
@@ -139,14 +130,14 @@ class SentenceProvider(KeptProvider):
             return "its process ended"
         finally:
             self._child = None
-            await child.stop(STOP_TIMEOUT)
+            await child.stop()
 
     async def _load(self, child: ChildProcess, model: Model) -> None:
         """Have the model loaded; raises `ModelMissing` when no further attempt can help."""
         try:
             answer, _ = await child.request("load", deadline=LOAD_TIMEOUT)
         except ChildError as error:
-            if error.kind in NOT_INSTALLED:
+            if error.is_not_installed:
                 raise ModelMissing(
                     f"the embedding model {self.model_id} needs sentence-transformers, which "
                     f"cannot be imported ({error}); `pip install sentence-transformers`, then "

@@ -46,7 +46,7 @@ class TestImport:
     def test_light(self) -> None:
         """A child that imports the frames has imported the standard library and our errors."""
         program = (
-            "import sys; from cortex_actors.runtime import frames; "
+            "import sys; from cortex_actors.runtime import child; "
             "print(*{name.partition('.')[0] for name in sys.modules} - sys.stdlib_module_names)"
         )
         run = subprocess.run(
