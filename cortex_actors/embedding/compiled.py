@@ -30,9 +30,9 @@ import numpy as np
 
 from cortex_actors.embedding import manifest as manifests
 from cortex_actors.embedding.manifest import ONNX, OUTPUT, TOKENIZER
-from cortex_actors.embedding.provider import State, checked, refusal, require_texts
+from cortex_actors.embedding.provider import KeptProvider, State, checked, refusal, require_texts
 from cortex_actors.embedding.tokens import Tokens, micro_batches, padding, pooled
-from cortex_actors.errors import BadInput, CortexError, EmbedderDown, ModelMissing
+from cortex_actors.errors import BadInput, EmbedderDown, ModelMissing
 from cortex_actors.runtime.child import cores
 
 if TYPE_CHECKING:
@@ -430,14 +430,11 @@ def _percentile(waits: list[float], part: float) -> int:
 #: Texts of one patient request: enough to fill the threads with texts of like length.
 BULK = 64
 
-#: Seconds until loading is tried again after its first, second ... failure.
-PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)
-
 #: Seconds the threads have to end: a micro-batch is 28 ms of CPU, and the machine may be busy.
 CLOSE_DEADLINE = 10.0
 
 
-class CompiledProvider:
+class CompiledProvider(KeptProvider):
     """A folder that `embedding.manifest` vouches for, behind the port.
 
     A request is cut into micro-batches, which the threads take in turn: a person's question waits
@@ -465,18 +462,15 @@ class CompiledProvider:
         threads: int = 0,
         batch_tokens: int = BATCH_TOKENS,
     ) -> None:
-        self._folder, self._manifest, self._clock = folder, manifest, clock
+        super().__init__(clock)
+        self._folder, self._manifest = folder, manifest
         self._limit = threads or cores()
         self._budget = batch_tokens
         self._lanes: Lanes | None = None
         self._runner: Runner | None = None
-        self._keeper: asyncio.Task[None] | None = None
-        self._settled = asyncio.Event()
         self._meter = Meter(clock)
-        self._restarts = 0
         self.model_id, self.dimension = manifest.model_id, manifest.dimension
         self.max_tokens, self.bulk = manifest.max_tokens, BULK
-        self.state, self.reason = State.LOADING, ""
 
     @property
     def counters(self) -> Mapping[str, int]:
@@ -495,17 +489,9 @@ class CompiledProvider:
 
         One that is `missing` looks again.
         """
-        if self._keeper is None or (self._keeper.done() and self.state is State.MISSING):
-            self._become(State.LOADING)
-            if self._lanes is None:
-                self._lanes = Lanes("embedder", self._limit, clock=self._clock)
-            self._keeper = asyncio.create_task(self._keep(self._lanes), name="embedder-keeper")
-
-    async def settled(self) -> State:
-        """Return the state as soon as it is not `loading`."""
-        while self.state is State.LOADING:
-            await self._settled.wait()
-        return self.state
+        if self._lanes is None:
+            self._lanes = Lanes("embedder", self._limit, clock=self._clock)
+        self._begin(partial(self._load, self._lanes))
 
     async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
         """Return one unit row a text; raises what the port says, and never waits for loading.
@@ -527,12 +513,8 @@ class CompiledProvider:
         Raises nothing when a thread does not end in time: it is said in the log, and the thread
         ends with the micro-batch that it computes.
         """
-        keeper, self._keeper = self._keeper, None
         lanes, self._lanes = self._lanes, None
-        if keeper is not None:
-            keeper.cancel()
-            await asyncio.wait({keeper})
-        self._become(State.LOADING)
+        await super().close()
         if lanes is not None:
             await lanes.close(CLOSE_DEADLINE)
         self._runner = None
@@ -552,24 +534,10 @@ class CompiledProvider:
         self._meter.embedded(begun)
         return rows
 
-    async def _keep(self, lanes: Lanes) -> None:
-        """Load the model, again and again if need be, until it is there or known to be missing."""
-        for attempt in count():
-            try:
-                [self._runner] = await lanes.run([self._loaded], urgent=True)
-            except ModelMissing as error:
-                self._become(State.MISSING, str(error))
-                return
-            except (CortexError, OSError, MemoryError) as error:
-                pause = PAUSES[min(attempt, len(PAUSES) - 1)]
-                log.warning("the model %s is away: %s", self.model_id, error)
-                self._become(State.DOWN, f"{error}; next attempt in {pause:g} s")
-                await self._clock.sleep(pause)
-                self._restarts += 1
-                self._become(State.LOADING)
-            else:
-                self._become(State.READY)
-                return
+    async def _load(self, lanes: Lanes) -> None:
+        """Load the model; there is no more to do then."""
+        [self._runner] = await lanes.run([self._loaded], urgent=True)
+        self._become(State.READY)
 
     def _loaded(self) -> Runner:
         """Check the files, load them and embed a word, so that the first text is quick."""
@@ -582,13 +550,6 @@ class CompiledProvider:
         runner = Runner(self._folder, found)
         runner.rows(["warm"])
         return runner
-
-    def _become(self, state: State, reason: str = "") -> None:
-        self.state, self.reason = state, reason
-        if state is State.LOADING:
-            self._settled.clear()
-        else:
-            self._settled.set()
 
 
 def _begin(

@@ -53,9 +53,6 @@ TIMEOUT = 1_800.0
 #: Seconds between two looks whether another process has finished compiling.
 POLL = 0.5
 
-#: Seconds the child has to end once its socket is closed; it is killed then.
-STOP_TIMEOUT = 2.0
-
 #: The file in the folder of models that is locked while one is made.
 LOCK = ".lock"
 
@@ -157,7 +154,7 @@ async def _built(
             "cortex model prepare"
         ) from error
     finally:
-        await _to_the_end(process.stop(STOP_TIMEOUT))
+        await _to_the_end(process.stop())
     return facts
 
 

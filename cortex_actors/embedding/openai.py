@@ -15,15 +15,15 @@ import random
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cortex_actors.embedding.provider import State, checked, refusal, require_texts
+from cortex_actors.embedding.provider import KeptProvider, State, checked, refusal, require_texts
 from cortex_actors.embedding.tokens import pooled, split_text
-from cortex_actors.endpoint.address import Use, endpoint, host_of
-from cortex_actors.endpoint.client import Breaker, Client, Position
-from cortex_actors.endpoint.replies import document_of, said, tokens_of
+from cortex_actors.endpoint.address import Use, host_of
+from cortex_actors.endpoint.client import LONGEST_CALL, LOOK_AGAIN, Breaker, Client, Position
+from cortex_actors.endpoint.replies import document_of, tokens_of
 from cortex_actors.errors import (
     BadInput,
     CortexError,
@@ -59,14 +59,19 @@ def rows_of(answer: Answer, *, texts: int, endpoint: Endpoint) -> Embedded:
     check, because they are one text's and not the answer's.
     """
     where = f"{endpoint.named} answered {texts} texts"
-    document = document_of(answer, endpoint, where=where)
-    if "data" not in document and "error" in document:
-        raise EndpointDown(f"{where} with an error{said(answer.body, endpoint.key)}")
+    document = document_of(answer, endpoint, where=where, key="data")
     found = document.get("data")
     if not isinstance(found, list) or len(found) != texts:
         count = f"{len(found)} vectors" if isinstance(found, list) else "no list of vectors"
         raise EndpointDown(f"{where} with {count}; nothing of it is used")
-    by_number = {_number(each): each["embedding"] for each in found if _is_item(each)}
+    by_number = {
+        each["index"]: each["embedding"]
+        for each in found
+        # True is an int in Python.
+        if isinstance(each, dict)
+        and type(each.get("index")) is int
+        and isinstance(each.get("embedding"), list)
+    }
     if set(by_number) != set(range(texts)):
         raise EndpointDown(
             f"{where} without saying which vector is whose: it must number them from 0 to "
@@ -74,17 +79,6 @@ def rows_of(answer: Answer, *, texts: int, endpoint: Endpoint) -> Embedded:
         )
     rows = _matrix([by_number[number] for number in range(texts)], where)
     return Embedded(rows, tokens_of(document))
-
-
-def _is_item(item: object) -> bool:
-    """Return whether an item is numbered and has a list of numbers."""
-    return isinstance(item, dict) and isinstance(item.get("embedding"), list)
-
-
-def _number(item: Mapping[str, Any]) -> object:
-    """Return an item's number; None for what is none (True is an int in Python)."""
-    number = item.get("index")
-    return number if type(number) is int else None
 
 
 def _matrix(rows: list[list[Any]], where: str) -> Vectors:
@@ -101,72 +95,12 @@ def _matrix(rows: list[list[Any]], where: str) -> Vectors:
     return matrix
 
 
-T = TypeVar("T")
-
 #: What the endpoint is asked for.
 EMBEDDING = Use("embedding", "embedding", "embeddings", "an embeddings API")
 
 #: Bytes an answer may have, for each text and beside them: vectors of 8,192 numbers, 24 characters
 #: each, fit in.
 ROW_BYTES, MORE_BYTES = 200_000, 65_536
-
-
-def embeddings_at(base_url: str, key: str, *, system_store: bool = False) -> Endpoint:
-    """Return the endpoint of the settings; raises `ModelMissing` for one that cannot be used."""
-    with _as_embedder():
-        return endpoint(base_url, key, use=EMBEDDING, system_store=system_store)
-
-
-class Remote:
-    """Asks an endpoint for the vectors of texts; see `Client`."""
-
-    def __init__(
-        self,
-        model: str,
-        clock: Clock,
-        *,
-        endpoint: Endpoint,
-        breaker: Breaker,
-        retries: int,
-        timeout: float,
-        chance: Callable[[], float],
-    ) -> None:
-        self._model = model
-        self._endpoint = endpoint
-        self._client = Client(
-            endpoint, clock, breaker=breaker, retries=retries, timeout=timeout, chance=chance
-        )
-
-    @property
-    def requests(self) -> int:
-        """Requests so far, repetitions included."""
-        return self._client.requests
-
-    @property
-    def retried(self) -> int:
-        """Repetitions so far."""
-        return self._client.retried
-
-    async def ask(self, texts: Sequence[str], *, until: float) -> Embedded:
-        """Return one row a text, not yet judged; by the monotonic time `until` in any case.
-
-        Raises `BadInput` when the server refuses the texts, `ModelMissing` when somebody has to
-        mend something, and `EmbedderDown` when it cannot be asked now.
-        """
-        document = {"model": self._model, "input": list(texts), "encoding_format": "float"}
-        read = partial(rows_of, texts=len(texts), endpoint=self._endpoint)
-        most = MORE_BYTES + len(texts) * ROW_BYTES
-        with _as_embedder():
-            return await self._client.ask(document, read, most=most, until=until)
-
-    async def run(self, call: Callable[[], T]) -> T:
-        """Run a calculation on a thread; raises `EmbedderDown` when closed before its turn."""
-        with _as_embedder():
-            return await self._client.run(call)
-
-    async def close(self) -> None:
-        """Close the connections; who waits for an answer gets `EmbedderDown`."""
-        await self._client.close()
 
 
 @contextmanager
@@ -193,18 +127,11 @@ USUAL_TOKENS = 512
 #: than four to a token, and writings of three bytes a letter have about one letter to a token.
 TOKEN_BYTES = 3
 
-#: Seconds one call may take, with all its requests and repetitions: half of what the watchdog
-#: allows the pool.
-LONGEST_CALL = 300.0
-
-#: Seconds between two looks at an endpoint that somebody has to mend.
-LOOK_AGAIN = 60.0
-
 #: What is embedded to see whether an endpoint works.
 PROBE = "warm"
 
 
-class OpenAIProvider:
+class OpenAIProvider(KeptProvider):
     """A model behind HTTP, asked once at its start how long its vectors are.
 
     While it cannot be reached it is `down`, says why and when the next look is, and refuses at
@@ -223,28 +150,24 @@ class OpenAIProvider:
         dimension: int = 0,
         chance: Callable[[], float] = random.random,
     ) -> None:
+        super().__init__(clock)
         self.model_id = f"openai:{model}@{host_of(settings.base_url)}"
         self.dimension = dimension or settings.dimension
         self.max_tokens = settings.max_tokens or USUAL_TOKENS
         self.bulk = BULK
-        self.state = State.LOADING
         self._model = model
-        self._clock = clock
         self._settings = settings
         self._chance = chance
         self._breaker = Breaker(failures=settings.breaker_failures, pause=settings.breaker_pause_s)
-        self._endpoint: Endpoint | None = None
-        self._remote: Remote | None = None
-        self._keeper: asyncio.Task[None] | None = None
-        self._why = ""
+        self._client: Client | None = None
         self._next_look = 0.0
-        self._settled = asyncio.Event()
         self._trouble = asyncio.Event()
+        self._is_usable = True
         self._counts = {"requests": 0, "retries": 0, "tokens": 0, "split": 0}
         try:
-            key, trusts = settings.api_key.get_secret_value(), settings.trust_system_store
-            self._endpoint = embeddings_at(settings.base_url, key, system_store=trusts)
-        except ModelMissing as error:
+            self._client = self._connected()
+        except EndpointUnusable as error:
+            self._is_usable = False
             self._become(State.MISSING, str(error))
 
     @property
@@ -265,26 +188,9 @@ class OpenAIProvider:
 
         Neither does anything happen where the settings themselves cannot work: that stays as it is.
         """
-        if self._endpoint is None or self._keeper is not None:
-            return
-        settings = self._settings
-        self._remote = Remote(
-            self._model,
-            self._clock,
-            endpoint=self._endpoint,
-            breaker=self._breaker,
-            retries=settings.retries,
-            timeout=settings.request_timeout_s,
-            chance=self._chance,
-        )
-        self._become(State.LOADING)
-        self._keeper = asyncio.create_task(self._keep(), name="embedder-keeper")
-
-    async def settled(self) -> State:
-        """Return the state as soon as it is not `loading`."""
-        while self.state is State.LOADING:
-            await self._settled.wait()
-        return self.state
+        if self._is_usable:
+            self._client = self._client or self._connected()
+            self._begin(self._watch)
 
     async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
         """Return one unit row a text; `urgent` needs nothing: requests do not wait for each other.
@@ -314,14 +220,10 @@ class OpenAIProvider:
 
     async def close(self) -> None:
         """Close the connections; `start` begins again."""
-        keeper, self._keeper = self._keeper, None
-        if keeper is not None:
-            keeper.cancel()
-            await asyncio.wait({keeper})
-            self._become(State.LOADING)
-        remote, self._remote = self._remote, None
-        if remote is not None:
-            await remote.close()
+        await super().close()
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
 
     async def _embedded(self, texts: Sequence[str]) -> Vectors:
         """Embed texts piece by piece, as many pieces in one request as any server takes."""
@@ -343,21 +245,32 @@ class OpenAIProvider:
         """Return the pieces of each text; cutting up a long one takes a thread some 0.3 s."""
         if all(_tokens(text) <= self.max_tokens for text in texts):
             return [[text] for text in texts]
-        return await self._required().run(partial(_pieces, texts, self.max_tokens))
+        with _as_embedder():
+            return await self._required().run(partial(_pieces, texts, self.max_tokens))
 
-    def _required(self) -> Remote:
+    def _connected(self) -> Client:
+        """Return what asks the endpoint; raises `EndpointUnusable`."""
+        return Client(
+            EMBEDDING, self._settings, clock=self._clock, breaker=self._breaker, chance=self._chance
+        )
+
+    def _required(self) -> Client:
         """Return what asks the endpoint, unless it was let go of."""
-        if self._remote is None:
+        if self._client is None:
             raise EmbedderDown(f"the embedding model {self.model_id} was let go of; ask again")
-        return self._remote
+        return self._client
 
     async def _asked(self, pieces: Sequence[str], until: float) -> Vectors:
         """Return the checked rows of one request."""
-        remote = self._required()
+        client = self._required()
+        document = {"model": self._model, "input": list(pieces), "encoding_format": "float"}
+        read = partial(rows_of, texts=len(pieces), endpoint=client.endpoint)
+        most = MORE_BYTES + len(pieces) * ROW_BYTES
         try:
-            found = await remote.ask(pieces, until=until)
+            with _as_embedder():
+                found = await client.ask(document, read, most=most, until=until)
         finally:
-            self._counts |= {"requests": remote.requests, "retries": remote.retried}
+            self._counts |= {"requests": client.requests, "retries": client.retried}
         self._counts["tokens"] += found.tokens or sum(map(_tokens, pieces))
         self._require_dimension(found.rows.shape[1])
         return checked(found.rows, len(pieces), dimension=self.dimension)
@@ -383,7 +296,7 @@ class OpenAIProvider:
             self._stumble(State.MISSING, str(missing))
             raise missing from error
 
-    async def _keep(self) -> None:
+    async def _watch(self) -> None:
         """Look whether it works; then again after a while, or when somebody had trouble."""
         while True:
             self._trouble.clear()
@@ -424,15 +337,6 @@ class OpenAIProvider:
         self._become(state, reason)
         self._next_look = self._clock.monotonic() + self._pause()
         self._trouble.set()
-
-    def _become(self, state: State, reason: str = "") -> None:
-        if state in (State.DOWN, State.MISSING) and state is not self.state:
-            log.warning("the embedding model %s is %s: %s", self.model_id, state, reason)
-        self.state, self._why = state, reason
-        if state is State.LOADING:
-            self._settled.clear()
-        else:
-            self._settled.set()
 
 
 def _pieces(texts: Sequence[str], limit: int) -> list[list[str]]:

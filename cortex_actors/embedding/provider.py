@@ -1,5 +1,7 @@
 """What turns texts into vectors: the port, its states, and the check of what comes out of it.
 
+How a provider that loads in the background is kept running.
+
 What may be embedded at all, and the name a text has in a cache.
 
 What became of each text of a request: a vector, or why there is none.
@@ -7,6 +9,8 @@ What became of each text of a request: a vector, or why there is none.
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from enum import StrEnum
 from hashlib import sha256
 from typing import TYPE_CHECKING, Protocol, TypeAlias
@@ -25,8 +29,15 @@ from cortex_actors.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
+    from cortex_actors.clock import Clock
+
+log = logging.getLogger("cortex.embedder")
+
+#: Seconds until the next life after the first, second ... failure in a row; the last one is also
+#: how long a life must have lasted for earlier failures to be forgotten.
+PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)
 
 #: One row a text, `dimension` columns, every row of length 1.
 Vectors: TypeAlias = NDArray[np.float32]
@@ -99,6 +110,85 @@ class Provider(Protocol):
 
     async def close(self) -> None:
         """Let go of the model; `start` may be called again."""
+
+
+class KeptProvider:
+    """Keeps a model running in the background: one life after another, until `close`.
+
+    A life that fails makes it `down`; the next one begins after a pause that grows from 1 to 60
+    seconds. A model that is `missing` is looked for again only by `start`.
+    """
+
+    model_id: str
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._keeper: asyncio.Task[None] | None = None
+        self._settled = asyncio.Event()
+        self._restarts = 0
+        self.state, self._why = State.LOADING, ""
+
+    @property
+    def reason(self) -> str:
+        """Why it is not ready; empty when it is."""
+        return self._why
+
+    async def settled(self) -> State:
+        """Return the state as soon as it is not `loading`."""
+        while self.state is State.LOADING:
+            await self._settled.wait()
+        return self.state
+
+    async def close(self) -> None:
+        """End the life and wait until it has ended; `start` begins another."""
+        keeper, self._keeper = self._keeper, None
+        if keeper is not None:
+            keeper.cancel()
+            await asyncio.wait({keeper})
+            self._become(State.LOADING)
+
+    def _begin(self, live: Callable[[], Awaitable[str | None]]) -> None:
+        """Have `live` called in the background, unless that has been done.
+
+        It returns why a life ended, None when there is no more to do, or raises: `ModelMissing`
+        where no further life can help.
+        """
+        keeper = self._keeper
+        if keeper is None or (keeper.done() and self.state is not State.READY):
+            self._become(State.LOADING)
+            self._keeper = asyncio.create_task(self._keep(live), name="embedder-keeper")
+
+    async def _keep(self, live: Callable[[], Awaitable[str | None]]) -> None:
+        """Run one life after another."""
+        failures = 0
+        while True:
+            begun = self._clock.monotonic()
+            try:
+                reason = await live()
+            except ModelMissing as error:
+                self._become(State.MISSING, str(error))
+                return
+            except (CortexError, OSError, MemoryError) as error:
+                reason = str(error)
+            if reason is None:
+                return
+            if self._clock.monotonic() - begun > PAUSES[-1]:
+                failures = 0
+            pause = PAUSES[min(failures, len(PAUSES) - 1)]
+            failures += 1
+            self._become(State.DOWN, f"{reason}; next attempt in {pause:g} s")
+            await self._clock.sleep(pause)
+            self._restarts += 1
+            self._become(State.LOADING)
+
+    def _become(self, state: State, reason: str = "") -> None:
+        if state in (State.DOWN, State.MISSING) and state is not self.state:
+            log.warning("the embedding model %s is %s: %s", self.model_id, state, reason)
+        self.state, self._why = state, reason
+        if state is State.LOADING:
+            self._settled.clear()
+        else:
+            self._settled.set()
 
 
 def unit(rows: NDArray[np.floating]) -> Vectors:

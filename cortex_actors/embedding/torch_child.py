@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from argparse import ArgumentParser
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import BadInput
 from cortex_actors.runtime import child
-from cortex_actors.runtime.child import NICENESS, cores, prepare
+from cortex_actors.runtime.child import NICENESS, cores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,14 +129,8 @@ class Embedder:
 
 def main(arguments: Sequence[str], *, niceness: int = NICENESS) -> None:
     """Serve until the daemon's end of the socket closes, and yield so much to others."""
-    rest = list(arguments)
-    sock = child.inherited(rest)
-    parser = ArgumentParser(prog="torch_child")
-    parser.add_argument("--model", required=True)
-    embedder = Embedder(parser.parse_args(rest).model)
-    prepare(niceness)
-    ops = {"load": embedder.load, "embed": embedder.embed, "compile": embedder.compile}
-    child.serve(ops, sock)
+    ops = ("load", "embed", "compile")
+    child.serve_model(Embedder, ops, arguments=arguments, niceness=niceness)
 
 
 def _say(step: str) -> None:

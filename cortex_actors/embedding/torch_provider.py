@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cortex_actors.embedding.models import locate
-from cortex_actors.embedding.provider import State, checked, refusal, require_texts
+from cortex_actors.embedding.provider import KeptProvider, State, checked, refusal, require_texts
 from cortex_actors.errors import (
     BadInput,
     ChildProcessDown,
-    CortexError,
     DeadlineExceeded,
     EmbedderDown,
     ModelMissing,
 )
-from cortex_actors.runtime.child import ChildError, ChildProcess
+from cortex_actors.runtime.child import LOAD_TIMEOUT, ChildError, ChildProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -28,17 +26,8 @@ if TYPE_CHECKING:
     from cortex_actors.embedding.models import Model
     from cortex_actors.embedding.provider import Vectors
 
-log = logging.getLogger("cortex.embedder")
-
 #: What is run to hold the model.
 CHILD = "cortex_actors.embedding.torch_child"
-
-#: Seconds until a dead process is started again, after its first, second ... death; the last one
-#: is also how long a process must have been ready for its deaths to be forgotten.
-PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)
-
-#: Seconds loading may take: 6 on a quiet machine, many times that on a cold, slow or busy one.
-LOAD_TIMEOUT = 300.0
 
 #: Texts of one patient request: the process serves one request after another, so a question waits
 #: for at most one of these, which is under a second for sections of instruction files.
@@ -48,23 +37,17 @@ BULK = 20
 #: a megabyte takes a minute.
 LONG = 50_000
 
-#: Seconds the process has to end once its socket is closed.
-STOP_TIMEOUT = 2.0
-
 #: Exceptions of the process that are a text's fault; any other says that the model is in trouble.
 BLAMES_TEXT = {"BadInput", "IndexError", "TypeError", "UnicodeEncodeError", "ValueError"}
 
-#: Exceptions that mean that the library is not installed.
-NOT_INSTALLED = {"ImportError", "ModuleNotFoundError"}
 
-
-class SentenceProvider:
+class SentenceProvider(KeptProvider):
     """Any sentence-transformers model on this machine, in a process of its own.
 
     A death of the process, a hang past `timeout` seconds (for each `LONG` bytes) or a failure to
-    load makes it `down`; it is started again after a pause that grows from 1 to 60 seconds. A model
-    or library that is not installed makes it `missing`, which only a person can change. `split`
-    counts texts longer than the model reads at once: they are the mean of their windows.
+    load makes it `down`, and the process is started again. A model or library that is not installed
+    makes it `missing`, which only a person can change. `split` counts texts longer than the model
+    reads at once: they are the mean of their windows.
     """
 
     def __init__(
@@ -76,17 +59,14 @@ class SentenceProvider:
         on_line: Callable[[str], None] | None = None,
         child: str | Sequence[str] = CHILD,
     ) -> None:
-        self._clock = clock
+        super().__init__(clock)
         self._timeout = timeout
         self._on_line = on_line
         self._module = child
         self._child: ChildProcess | None = None
-        self._keeper: asyncio.Task[None] | None = None
-        self._settled = asyncio.Event()
-        self._restarts = self._tokens = self._split = 0
+        self._tokens = self._split = 0
         self.model_id, self.dimension, self.max_tokens = model, 0, 0
         self.bulk = BULK
-        self.state, self.reason = State.LOADING, ""
         self._model = self._located(model)
 
     @property
@@ -101,15 +81,8 @@ class SentenceProvider:
 
     async def start(self) -> None:
         """Begin to load and return at once; nothing happens if it has begun or cannot."""
-        if self._model is not None and (self._keeper is None or self._keeper.done()):
-            self._become(State.LOADING)
-            self._keeper = asyncio.create_task(self._keep(self._model), name="embedder-keeper")
-
-    async def settled(self) -> State:
-        """Return the state as soon as it is not `loading`."""
-        while self.state is State.LOADING:
-            await self._settled.wait()
-        return self.state
+        if self._model is not None:
+            self._begin(partial(self._one_life, self._model))
 
     async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
         """Return one unit row a text; raises what the port says, and never waits for loading.
@@ -121,19 +94,12 @@ class SentenceProvider:
         error = refusal(self)
         if error is not None or self._child is None:
             raise error or EmbedderDown(f"the embedding model {self.model_id} was let go of")
-        answer, rows = await self._request(self._child, _packed(texts))
+        body = json.dumps(list(texts), ensure_ascii=False).encode()
+        answer, rows = await self._request(self._child, body)
         self._tokens += int(answer["tokens"])
         self._split += int(answer["split"])
         matrix = np.frombuffer(rows, dtype="<f4").reshape(-1, int(answer["dimension"]))
         return checked(matrix, len(texts), dimension=self.dimension)
-
-    async def close(self) -> None:
-        """End the process and wait until it has ended; `start` loads it again."""
-        keeper, self._keeper = self._keeper, None
-        if keeper is not None:
-            keeper.cancel()
-            await asyncio.wait({keeper})
-            self._become(State.LOADING)
 
     async def _request(self, child: ChildProcess, body: bytes) -> tuple[dict[str, Any], bytes]:
         deadline = self._timeout * (1 + len(body) // LONG)
@@ -151,57 +117,27 @@ class SentenceProvider:
             kind = BadInput if error.kind in BLAMES_TEXT else EmbedderDown
             raise kind(f"the embedding model {self.model_id} failed: {error}") from error
 
-    async def _keep(self, model: Model) -> None:
-        """Keep a process alive, until cancelled or the model turns out to be missing."""
-        deaths = 0
-        while True:
-            begun = self._clock.monotonic()
-            try:
-                reason = await self._one_life(model)
-            except ModelMissing as error:
-                self._become(State.MISSING, str(error))
-                return
-            if self._clock.monotonic() - begun > PAUSES[-1]:
-                deaths = 0
-            pause = PAUSES[min(deaths, len(PAUSES) - 1)]
-            deaths += 1
-            log.warning("the model %s is away: %s", self.model_id, reason)
-            self._become(State.DOWN, f"{reason}; next attempt in {pause:g} s")
-            await self._clock.sleep(pause)
-            self._restarts += 1
-            self._become(State.LOADING)
-
     async def _one_life(self, model: Model) -> str:
         """Run one process from its start to its end, and return why it ended."""
-        spawning = asyncio.ensure_future(
-            ChildProcess.spawn(
-                self._module, ["--model", str(model.folder)], name="embedder", on_line=self._on_line
-            )
+        child = await ChildProcess.spawn(
+            self._module, ["--model", str(model.folder)], name="embedder", on_line=self._on_line
         )
         try:
-            # Not cancelled with us: nobody would wait for the end of a half-started process.
-            child = await asyncio.shield(spawning)
             await self._load(child, model)
             self._child = child
             self._become(State.READY)
             await child.exited()
             return "its process ended"
-        except ModelMissing:
-            raise
-        except (CortexError, OSError) as error:
-            return str(error)
         finally:
             self._child = None
-            await asyncio.wait({spawning})
-            if spawning.exception() is None:
-                await spawning.result().stop(STOP_TIMEOUT)
+            await child.stop()
 
     async def _load(self, child: ChildProcess, model: Model) -> None:
         """Have the model loaded; raises `ModelMissing` when no further attempt can help."""
         try:
             answer, _ = await child.request("load", deadline=LOAD_TIMEOUT)
         except ChildError as error:
-            if error.kind in NOT_INSTALLED:
+            if error.is_not_installed:
                 raise ModelMissing(
                     f"the embedding model {self.model_id} needs sentence-transformers, which "
                     f"cannot be imported ({error}); `pip install sentence-transformers`, then "
@@ -225,14 +161,3 @@ class SentenceProvider:
         self.model_id, self.dimension = model.model_id, model.dimension
         self.max_tokens = model.max_tokens
         return model
-
-    def _become(self, state: State, reason: str = "") -> None:
-        self.state, self.reason = state, reason
-        if state is State.LOADING:
-            self._settled.clear()
-        else:
-            self._settled.set()
-
-
-def _packed(texts: Sequence[str]) -> bytes:
-    return json.dumps(list(texts), ensure_ascii=False).encode()

@@ -17,6 +17,7 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from cortex_actors.endpoint.address import endpoint
 from cortex_actors.endpoint.connection import Wire, pause
 from cortex_actors.endpoint.replies import Answer, Passing, QuestionRefused, verdict
 from cortex_actors.errors import BadInput, EndpointDown, EndpointUnusable, StoreDown, StoreTimeout
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
 
     from cortex_actors.clock import Clock
-    from cortex_actors.endpoint.address import Endpoint
+    from cortex_actors.endpoint.address import Use
+    from cortex_actors.sections import EmbeddingSettings, JudgingSettings
 
 
 class Position(StrEnum):
@@ -67,6 +69,13 @@ class Breaker:
     def remaining(self, at: float) -> float:
         """Return the seconds until an attempt may be let through; 0 when one may now."""
         return max(0.0, self._until - at) if self._position is Position.OPEN else 0.0
+
+    def refusal(self, at: float) -> str:
+        """Return why no attempt is let through, and when the next one is; "" when one is."""
+        rest = self.remaining(at)
+        if rest or self._position is Position.HALF_OPEN:
+            return f"{self.reason}; next attempt in {rest:.0f} s"
+        return ""
 
     def admits(self, at: float) -> bool:
         """Return whether an attempt may be made now; with True it is under way."""
@@ -114,32 +123,46 @@ T = TypeVar("T")
 #: opens, so that everybody is told at once instead of waiting.
 LONGEST_WAIT = 20.0
 
+#: Seconds one call may take, with all its requests and repetitions: half of what the watchdog
+#: allows the pool of embeddings.
+LONGEST_CALL = 300.0
+
+#: Seconds between two looks at an endpoint that somebody has to mend.
+LOOK_AGAIN = 60.0
+
 
 class Client:
-    """Sends requests to an endpoint: up to `retries` more times when a failure may pass.
+    """Asks an endpoint that speaks OpenAI's protocol, as a section of the settings says.
 
-    Pauses between attempts grow, and last as long as the server asks for with `Retry-After`.
-    Failures in a row, of whatever request, open the breaker; then everybody is refused at once.
+    A request is sent up to `retries` more times when a failure may pass. Pauses between attempts
+    grow, and last as long as the server asks for with `Retry-After`. Failures in a row, of whatever
+    request, open the breaker; then everybody is refused at once.
     """
 
     def __init__(
         self,
-        endpoint: Endpoint,
-        clock: Clock,
+        use: Use,
+        settings: EmbeddingSettings | JudgingSettings,
         *,
+        clock: Clock,
         breaker: Breaker,
-        retries: int,
-        timeout: float,
         chance: Callable[[], float],
     ) -> None:
-        self._endpoint = endpoint
+        """Check the address; raises `EndpointUnusable`. Nothing is sent yet."""
+        self.endpoint = endpoint(
+            settings.base_url,
+            settings.api_key.get_secret_value(),
+            use=use,
+            system_store=settings.trust_system_store,
+        )
         self._clock = clock
         self._breaker = breaker
-        self._retries = retries
-        self._timeout = timeout
+        self._retries = settings.retries
+        self._timeout = settings.request_timeout_s
         self._chance = chance
-        self._wire = Wire(endpoint, clock)
+        self._wire = Wire(self.endpoint, clock)
         self._closing = asyncio.Event()
+        #: Requests so far, repetitions included, and the repetitions.
         self.requests = self.retried = 0
 
     async def ask(
@@ -159,7 +182,7 @@ class Client:
         """
         if self._clock.monotonic() >= until:
             raise EndpointDown(
-                f"{self._endpoint.named} is too slow for all of these texts; ask for fewer at once"
+                f"{self.endpoint.named} is too slow for all of these texts; ask for fewer at once"
             )
         body = json.dumps(document).encode()
         attempt = 0
@@ -173,7 +196,7 @@ class Client:
             attempt += 1
             self.retried += 1
             if await within(self._clock, wait, self._closing.wait()):
-                raise EndpointDown(f"{self._endpoint.named} was let go of")
+                raise EndpointDown(f"{self.endpoint.named} was let go of")
 
     async def run(self, call: Callable[[], T]) -> T:
         """Run a calculation on a thread; raises `EndpointDown` when closed before its turn."""
@@ -221,7 +244,7 @@ class Client:
         """Send one request and read its answer."""
         self.requests += 1
         answer = await self._wire.post(body, most=most, seconds=seconds)
-        failure = verdict(answer, self._endpoint)
+        failure = verdict(answer, self.endpoint)
         if failure is not None:
             raise failure
         # A megabyte of numbers takes long enough to read to hold up everybody else.
@@ -237,7 +260,7 @@ class Client:
     def _left_alone(self, at: float) -> str:
         """Return why nobody may ask now."""
         return (
-            f"{self._endpoint.named} is left alone for {self._breaker.remaining(at):.0f} s more, "
+            f"{self.endpoint.named} is left alone for {self._breaker.remaining(at):.0f} s more, "
             f"because {self._breaker.reason}; ask again after that"
         )
 

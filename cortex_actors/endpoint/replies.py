@@ -97,10 +97,10 @@ def verdict(answer: Answer, endpoint: Endpoint) -> CortexError | None:
     return EndpointUnusable(f"{where}{words}; see that {base_url} is {endpoint.use.api}")
 
 
-def document_of(answer: Answer, endpoint: Endpoint, *, where: str) -> dict[str, Any]:
+def document_of(answer: Answer, endpoint: Endpoint, *, where: str, key: str) -> dict[str, Any]:
     """Return the object an answer consists of; raises `EndpointDown` for anything else.
 
-    `where` is how an error begins: who answered what.
+    `where` is how an error begins: who answered what. An object without `key` may be an error.
     """
     try:
         document = json.loads(answer.body)
@@ -113,6 +113,8 @@ def document_of(answer: Answer, endpoint: Endpoint, *, where: str) -> dict[str, 
             f"{endpoint.use.api}, mostly ending in /v1, and that no login page or proxy answers in "
             "its place"
         )
+    if key not in document and "error" in document:
+        raise EndpointDown(f"{where} with an error{said(answer.body, endpoint.key)}")
     return document
 
 

@@ -16,9 +16,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.domain.insight import Decider
-from cortex_actors.endpoint.address import Use, endpoint, host_of
-from cortex_actors.endpoint.client import Breaker, Client, Position
-from cortex_actors.endpoint.replies import document_of, said, tokens_of
+from cortex_actors.endpoint.address import Use, host_of
+from cortex_actors.endpoint.client import LONGEST_CALL, LOOK_AGAIN, Breaker, Client, Position
+from cortex_actors.endpoint.replies import document_of, tokens_of
 from cortex_actors.errors import (
     BadInput,
     CortexError,
@@ -90,9 +90,7 @@ def completed(reply: Reply, *, kind: Kind, endpoint: Endpoint) -> Completed:
     `BadInput` where the model would not answer.
     """
     where = f"{endpoint.named} answered"
-    document = document_of(reply, endpoint, where=where)
-    if "choices" not in document and "error" in document:
-        raise EndpointDown(f"{where} with an error{said(reply.body, endpoint.key)}")
+    document = document_of(reply, endpoint, where=where, key="choices")
     try:
         choice = document["choices"][0]
         message = choice["message"]
@@ -122,12 +120,6 @@ CHAT = Use("judging", "judging", "chat/completions", "a chat completions API")
 
 #: Bytes an answer may have: a thousand tokens are some 5,000, thoughts and envelope included.
 MOST = 262_144
-
-#: Seconds one question may take, with all its repetitions.
-LONGEST = 300.0
-
-#: Seconds between two looks at an endpoint that somebody has to mend.
-LOOK_AGAIN = 60.0
 
 
 class LanguageLayer:
@@ -161,24 +153,11 @@ class LanguageLayer:
         self._why, self._until = "", 0.0
         self._counts = dict.fromkeys(("read", "written", "unusable", "held_back"), 0)
         self._has_answered = False
-        self._endpoint: Endpoint | None = None
         self._client: Client | None = None
         try:
-            key = settings.api_key.get_secret_value()
-            self._endpoint = endpoint(
-                settings.base_url, key, use=CHAT, system_store=settings.trust_system_store
-            )
+            self._client = Client(CHAT, settings, clock=clock, breaker=self._breaker, chance=chance)
         except EndpointUnusable as error:
             self._why = str(error)
-            return
-        self._client = Client(
-            self._endpoint,
-            clock,
-            breaker=self._breaker,
-            retries=settings.retries,
-            timeout=settings.request_timeout_s,
-            chance=chance,
-        )
 
     @property
     def model_id(self) -> str:
@@ -270,32 +249,24 @@ class LanguageLayer:
         """Send one request."""
         settings = self._settings
         document = request(settings.model, kind, content, form=form, tokens=settings.answer_tokens)
-        assert self._endpoint is not None  # noqa: S101 - there is a client
-        read = partial(completed, kind=kind, endpoint=self._endpoint)
-        until = self._clock.monotonic() + LONGEST
+        read = partial(completed, kind=kind, endpoint=client.endpoint)
+        until = self._clock.monotonic() + LONGEST_CALL
         return await client.ask(document, read, most=MOST, until=until)
 
-    def _rest(self) -> float:
-        """Return the seconds for which nobody is to ask."""
-        return self._breaker.remaining(self._clock.monotonic())
-
     def _state(self) -> State:
-        if self._client is None or self._clock.monotonic() < self._until:
+        now = self._clock.monotonic()
+        if self._client is None or now < self._until:
             return State.MISSING
-        if self._breaker.position is Position.HALF_OPEN or self._rest() > 0:
+        if self._breaker.refusal(now):
             return State.DOWN
         is_closed = self._breaker.position is Position.CLOSED
         return State.READY if is_closed and self._has_answered else State.IDLE
 
     def _reason(self) -> str:
         """Return why it cannot be asked now; empty when it can."""
-        match self._state():
-            case State.MISSING:
-                return self._why
-            case State.DOWN:
-                return f"{self._breaker.reason}; next attempt in {self._rest():.0f} s"
-            case _:
-                return ""
+        if self._state() is State.MISSING:
+            return self._why
+        return self._breaker.refusal(self._clock.monotonic())
 
 
 def _fitting(question: Question, answer: Answer) -> Answer | None:

@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
-from cortex_actors.endpoint.client import Breaker, Position
+from cortex_actors.endpoint.client import Breaker
 from cortex_actors.errors import BadInput, CortexError, JudgeDown, JudgeMissing
 from cortex_actors.home import fingerprint, weights
 from cortex_actors.judging.layer import Kind, LayerInfo, State
-from cortex_actors.runtime.child import ChildError, ChildProcess
+from cortex_actors.runtime.child import LOAD_TIMEOUT, ChildError, ChildProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -183,15 +183,6 @@ CHILD = "cortex_actors.judging.nli_child"
 #: Pairs of one request: some seconds of a small model on one core.
 BULK = 16
 
-#: Seconds loading may take: 6 on a quiet machine, many times that on a cold, slow or busy one.
-LOAD_TIMEOUT = 300.0
-
-#: Seconds the process has to end once its socket is closed.
-STOP_TIMEOUT = 2.0
-
-#: Exceptions of the process that mean that the library is not installed.
-NOT_INSTALLED = frozenset({"ImportError", "ModuleNotFoundError"})
-
 
 class EntailmentLayer:
     """A CrossEncoder in a process of its own, loaded at the first question and let go when idle.
@@ -337,7 +328,7 @@ class EntailmentLayer:
         name = self._settings.cross_encoder
         if isinstance(error, JudgeMissing):
             self._missing = str(error)
-        elif isinstance(error, ChildError) and error.kind in NOT_INSTALLED:
+        elif isinstance(error, ChildError) and error.is_not_installed:
             self._missing = (
                 f"the entailment model {name} needs sentence-transformers, which cannot be "
                 f"imported ({error}); `pip install sentence-transformers`, then `cortex restart`"
@@ -354,7 +345,7 @@ class EntailmentLayer:
         self._is_loaded = False
         self._begun.clear()
         if child is not None:
-            await child.stop(STOP_TIMEOUT)
+            await child.stop()
 
     def _too_long(self) -> BadInput:
         """Return what becomes of a pair of which the model would have read a part."""
@@ -375,10 +366,7 @@ class EntailmentLayer:
 
     def _reason(self) -> str:
         """Return why it cannot be asked now; empty when it can."""
-        rest = self._breaker.remaining(self._clock.monotonic())
-        if self._missing or not (rest or self._breaker.position is Position.HALF_OPEN):
-            return self._missing
-        return f"{self._breaker.reason}; next attempt in {rest:.0f} s"
+        return self._missing or self._breaker.refusal(self._clock.monotonic())
 
 
 def _both_ways(question: Question) -> list[tuple[str, str]]:

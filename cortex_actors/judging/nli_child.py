@@ -15,13 +15,12 @@ from __future__ import annotations
 
 import json
 import sys
-from argparse import ArgumentParser
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import BadInput
 from cortex_actors.runtime import child
-from cortex_actors.runtime.child import NICENESS, cores, prepare
+from cortex_actors.runtime.child import NICENESS, cores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,13 +89,7 @@ class Scorer:
 
 def main(arguments: Sequence[str], *, niceness: int = NICENESS) -> None:
     """Serve until the daemon's end of the socket closes, and yield so much to others."""
-    rest = list(arguments)
-    sock = child.inherited(rest)
-    parser = ArgumentParser(prog="nli_child")
-    parser.add_argument("--model", required=True)
-    scorer = Scorer(parser.parse_args(rest).model)
-    prepare(niceness)
-    child.serve({"load": scorer.load, "score": scorer.score}, sock)
+    child.serve_model(Scorer, ("load", "score"), arguments=arguments, niceness=niceness)
 
 
 if __name__ == "__main__":

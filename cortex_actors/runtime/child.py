@@ -33,7 +33,6 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeAlias
 
@@ -70,6 +69,24 @@ def lengths(prefix: bytes) -> tuple[int, int]:
     header, body = LENGTHS.unpack(prefix)
     _check(header, body)
     return header, body
+
+
+def serve_model(
+    holder: Callable[[str], object],
+    ops: Sequence[str],
+    *,
+    arguments: Sequence[str],
+    niceness: int,
+) -> NoReturn:
+    """Serve as the process that holds the model in the folder `--model`, and yield to others.
+
+    `holder` makes what has a method for each op; it imports nothing heavy before the first one.
+    """
+    rest = list(arguments)
+    sock = inherited(rest)
+    prepare(niceness)
+    held = holder(rest[rest.index("--model") + 1])
+    serve({op: getattr(held, op) for op in ops}, sock)
 
 
 def inherited(arguments: list[str]) -> socket.socket:
@@ -168,16 +185,10 @@ LINE_LIMIT = 16 * 1024
 CHUNK = 64 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
-    """A pipe that is read: the end to write to (the caller closes it), and the reading task."""
-
-    sink: int
-    task: asyncio.Task[None]
-
-
-async def relay(on_line: Callable[[str], None], name: str) -> Output:
+async def relay(on_line: Callable[[str], None], name: str) -> tuple[int, asyncio.Task[None]]:
     """Make a pipe and give each line written to it to a callback.
+
+    Returns the end to write to, which the caller closes, and the task that reads.
 
     A callback that raises is reported to the loop's exception handler, and the pipe read on: a
     full pipe would stop the child.
@@ -188,7 +199,7 @@ async def relay(on_line: Callable[[str], None], name: str) -> Output:
     pipe = os.fdopen(source, "rb", buffering=0)
     transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
     task = asyncio.create_task(_read_lines(reader, transport, on_line), name=f"output of {name}")
-    return Output(sink, task)
+    return sink, task
 
 
 async def _read_lines(
@@ -221,6 +232,13 @@ def _pass_on(line: bytes, on_line: Callable[[str], None]) -> None:
             asyncio.get_running_loop().call_exception_handler(report)
 
 
+#: Seconds loading a model may take: 6 on a quiet machine, many times that on a cold, slow or busy
+#: one.
+LOAD_TIMEOUT = 300.0
+
+#: Seconds a child has to end once its socket is closed.
+STOP_TIMEOUT = 2.0
+
 #: Seconds in which a child that has hung up must be gone, and its last words be read.
 GRACE = 1.0
 
@@ -234,6 +252,11 @@ class ChildError(CortexError):
     def __init__(self, message: str, kind: str) -> None:
         super().__init__(message)
         self.kind = kind
+
+    @property
+    def is_not_installed(self) -> bool:
+        """Whether a library is missing."""
+        return self.kind in {"ImportError", "ModuleNotFoundError"}
 
 
 class ChildProcess:
@@ -299,22 +322,32 @@ class ChildProcess:
         env: Mapping[str, str] | None,
         on_line: Callable[[str], None] | None,
     ) -> Self:
-        """Start the process and connect to it."""
-        how = ("-m", module) if isinstance(module, str) else tuple(module)
+        """Start the interpreter (unbuffered, a stack on stderr for a crash), and connect to it."""
+        how = ("-m", module) if isinstance(module, str) else module
         with ExitStack() as on_failure:
             ours, theirs = socket.socketpair()
             on_failure.callback(ours.close)
-            output = await relay(on_line, name) if on_line else None
-            if output is not None:
-                on_failure.callback(output.task.cancel)
-            with theirs:
-                process = await _start(
-                    how, theirs.fileno(), args, env, output.sink if output else None
+            with theirs, ExitStack() as once_started:
+                sink = output = None
+                if on_line:
+                    sink, output = await relay(on_line, name)
+                    on_failure.callback(output.cancel)
+                    once_started.callback(os.close, sink)
+                process = await asyncio.create_subprocess_exec(
+                    sys.executable,
+                    *("-u", "-X", "faulthandler", *how, "--fd", str(theirs.fileno()), *args),
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=sink,
+                    stderr=sink,
+                    pass_fds=(theirs.fileno(),),
+                    # A group of its own, so that Ctrl-C does not reach it before it can ignore it.
+                    process_group=0,
+                    env={**os.environ, **(env or {})},
                 )
             on_failure.callback(_end, process)
             streams = await asyncio.open_connection(sock=ours, limit=READ_AHEAD)
             on_failure.pop_all()
-        return cls(name, process, streams, output.task if output else None)
+        return cls(name, process, streams, output)
 
     @property
     def pid(self) -> int:
@@ -359,7 +392,7 @@ class ChildProcess:
         finally:
             self._waiting.pop(number, None)
 
-    async def stop(self, timeout: float | None) -> None:
+    async def stop(self, timeout: float | None = STOP_TIMEOUT) -> None:
         """Close our end, which ends the child, and wait until it has; kill it after `timeout` s."""
         with suppress(OSError):
             if not self._writer.is_closing():
@@ -402,7 +435,7 @@ class ChildProcess:
             _end(self._process)
             self._reason = self._why()
             self._fail_waiting()
-            for task in filter(None, (reading, ending)):
+            for task in (reading, ending):
                 task.cancel()
             self._writer.close()
         await self._close()
@@ -456,31 +489,6 @@ class ChildProcess:
         return ChildProcessDown(
             f"{self.name} (process {self.pid}) ended {how}; ask again once it has been restarted"
         )
-
-
-async def _start(
-    how: Sequence[str],
-    fd: int,
-    args: Sequence[str],
-    env: Mapping[str, str] | None,
-    sink: int | None,
-) -> Process:
-    """Start the interpreter: unbuffered, with a stack on stderr for a crash, no terminal."""
-    try:
-        return await asyncio.create_subprocess_exec(
-            sys.executable,
-            *("-u", "-X", "faulthandler", *how, "--fd", str(fd), *args),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=sink,
-            stderr=sink,
-            pass_fds=(fd,),
-            # A group of its own, so that Ctrl-C does not reach it before it can ignore it.
-            process_group=0,
-            env={**os.environ, **(env or {})},
-        )
-    finally:
-        if sink is not None:
-            os.close(sink)
 
 
 def _end(process: Process) -> None:

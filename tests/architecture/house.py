@@ -83,12 +83,12 @@ OPEN: dict[str, int] = {
     "lone protocols": 13,
     "wrapped functions": 6,
     "re-exports": 1,
-    "positional": 803,
+    "positional": 802,
     "field": 13,
 }
 
 #: What the product may have and need not use up. The next are 61,000 code lines in 320 modules.
-BOUNDS: dict[str, int] = {"code lines": 70_128, "modules": 333}
+BOUNDS: dict[str, int] = {"code lines": 70_007, "modules": 333}
 
 
 @dataclass(frozen=True)

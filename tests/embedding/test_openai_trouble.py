@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from cortex_actors.embedding.openai import LOOK_AGAIN
 from cortex_actors.embedding.provider import State
+from cortex_actors.endpoint.client import LOOK_AGAIN
 from cortex_actors.errors import EmbedderDown, ModelMissing
 from cortex_actors.testing import eventually
 from tests.embedding.endpoint import (

@@ -9,8 +9,8 @@ import pytest
 
 from cortex_actors.embedding.factory import provider_for
 from cortex_actors.embedding.hashing import HashingProvider
-from cortex_actors.embedding.provider import State
-from cortex_actors.embedding.torch_provider import PAUSES, SentenceProvider
+from cortex_actors.embedding.provider import PAUSES, State
+from cortex_actors.embedding.torch_provider import SentenceProvider
 from cortex_actors.errors import BadInput, EmbedderDown, EmbedderLoading, ModelMissing
 from cortex_actors.sections import EmbeddingSettings
 from tests.embedding.support import is_provider

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.domain.insight import Claim, Decider, Relation
+from cortex_actors.endpoint.client import LOOK_AGAIN
 from cortex_actors.errors import BadInput, CortexError, JudgeDown, JudgeMissing, Refused
-from cortex_actors.judging.chat import LOOK_AGAIN, LanguageLayer
 from cortex_actors.judging.layer import Kind, Question, State
 from cortex_actors.testing import eventually
 from tests.endpoint.server import Reply, document, error
 from tests.judging.support import SAME, FakeChat, layer_at, quotes, says
 
 if TYPE_CHECKING:
+    from cortex_actors.judging.chat import LanguageLayer
     from cortex_actors.judging.layer import Told
     from tests.embedding.support import ManualClock
 
