@@ -134,6 +134,10 @@ class StoreTooNew(ConfigurationError):
     """The ledger was written by a newer version than this one."""
 
 
+class StoreTooOld(ConfigurationError):
+    """The ledger has a schema from before the oldest one that this version can migrate."""
+
+
 class InternalError(CortexError):
     """A fault of this program; the log holds the traceback."""
 

@@ -78,7 +78,7 @@ OPEN: dict[str, int] = {
     "namesakes": 133,
     "rings": 27,
     "folder rings": 6,
-    "sqlite": 39,
+    "sqlite": 38,
     "mixins": 30,
     "lone protocols": 13,
     "wrapped functions": 6,
@@ -88,7 +88,7 @@ OPEN: dict[str, int] = {
 }
 
 #: What the product may have and need not use up. The next are 61,000 code lines in 320 modules.
-BOUNDS: dict[str, int] = {"code lines": 70_007, "modules": 333}
+BOUNDS: dict[str, int] = {"code lines": 69_708, "modules": 327}
 
 
 @dataclass(frozen=True)

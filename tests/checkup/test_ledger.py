@@ -12,8 +12,9 @@ from cortex_actors.clock import SECOND
 from cortex_actors.doctor import checks
 from cortex_actors.doctor.context import Patient
 from cortex_actors.errors import LedgerDown
+from cortex_actors.storage.health import file
 from cortex_actors.storage.ledger import backups, faults
-from cortex_actors.storage.ledger.files import Halt
+from cortex_actors.storage.ledger.files import SCHEMA_VERSION, Halt
 
 if TYPE_CHECKING:
     from tests.checkup.support import Case
@@ -164,13 +165,21 @@ class TestVectors:
 
 
 class TestLedger:
-    def test_version(self, case: Case) -> None:
+    def test_version(self, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
         """A ledger of an older version is a note, and nothing else of it is looked at."""
-        case.run("PRAGMA user_version = 2")
+        monkeypatch.setattr(file, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
         checks = [each.check for each in case.look().diagnoses]
 
         assert ("ledger", "lock") == (checks[0], checks[1])
         assert {} == case.ill()
+
+    def test_older_than_the_baseline(self, case: Case) -> None:
+        """A ledger from before the baseline is an error, with the way to upgrade."""
+        case.run("PRAGMA user_version = 2")
+        found = case.ill()["ledger"]
+
+        assert "schema version 2" in found.found
+        assert "start it once with the last version that reads it" in found.mend
 
     def test_newer(self, case: Case) -> None:
         """A ledger of a newer version is an error."""

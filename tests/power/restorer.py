@@ -1,8 +1,8 @@
 """The program whose power is cut while the ledger's file is copied, migrated and exchanged.
 
-`python restorer.py HOME`: a ledger of version 1 takes units of work, is migrated, takes more, is
-backed up, takes more still, and the backup takes its place. Each step is said on standard output
-when it is done.
+`python restorer.py HOME FOLDER`: a ledger takes units of work, is migrated to a later version
+(whose migrations lie in FOLDER), takes more, is backed up, takes more still, and the backup takes
+its place. Each step is said on standard output when it is done.
 """
 
 from __future__ import annotations
@@ -12,14 +12,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from alembic import command
-from alembic.config import Config
-
 from cortex_actors.home import Home
-from cortex_actors.storage import migrations
 from cortex_actors.storage.ledger import backups, connection, offline
 from cortex_actors.storage.ledger.migrate import migrate
 from tests.power import workload
+from tests.storage.later import become_later
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -31,13 +28,14 @@ AT = 1_790_000_000_000_000
 OLD, SAVED, LAST = 4, 8, 12
 
 
-def main(home: Home) -> None:
+def main(home: Home, folder: Path) -> None:
     """Do everything once."""
     home.create()
     engine = connection.writing(home.ledger)
     home.ledger.touch(mode=0o600)
-    _first_version(engine)
+    migrate(engine, home.ledger)
     _store(engine, range(OLD))
+    become_later(folder)
     migrate(engine, home.ledger)
     _tell("migrated")
     _store(engine, range(OLD, SAVED))
@@ -47,17 +45,6 @@ def main(home: Home) -> None:
     engine.dispose()
     offline.restore(home, offline.choose(home, saved.path.name), at=AT)
     _tell("restored")
-
-
-def _first_version(engine: Engine) -> None:
-    """Make the tables that the first version of the program made."""
-    config = Config()
-    config.set_main_option("script_location", migrations.__path__[0])
-    config.set_main_option("path_separator", "os")
-    with engine.begin() as opened:
-        config.attributes["connection"] = opened
-        command.upgrade(config, "0001")
-        opened.exec_driver_sql("PRAGMA user_version = 1")
 
 
 def _store(engine: Engine, numbers: range) -> None:
@@ -73,4 +60,4 @@ def _tell(what: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Home(Path(sys.argv[1])))
+    main(Home(Path(sys.argv[1])), Path(sys.argv[2]))

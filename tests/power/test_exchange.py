@@ -18,7 +18,6 @@ from cortex_actors.clock import SystemClock
 from cortex_actors.home import Home
 from cortex_actors.storage.ledger import backups, recovery
 from cortex_actors.storage.ledger.backups import problem
-from cortex_actors.storage.ledger.files import SCHEMA_VERSION
 from tests.power import workload
 from tests.power.disk import Named, Synced
 from tests.power.images import HOME, Cut, images
@@ -26,6 +25,7 @@ from tests.power.recording import Recorder
 from tests.power.reopening import Reopened, unsound
 from tests.power.restorer import SAVED
 from tests.power.strace import need_strace, scratch
+from tests.storage.later import NEW, become_later
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,8 +58,14 @@ def operations(folder: Path) -> list[Operation]:
     """Give what the program asked of the disk."""
     (root := folder / "recorded").mkdir()
     recorder = Recorder(root)
-    recorder.run(_RESTORER, str(root / HOME), env={})
+    recorder.run(_RESTORER, str(root / HOME), str(folder / "later"), env={})
     return recorder.operations
+
+
+@pytest.fixture(autouse=True)
+def later(folder: Path, operations: list[Operation], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Be the version to which that program migrated."""
+    become_later(folder / "later", monkeypatch.setattr)
 
 
 def _found(folder: Path, operations: list[Operation], count: int) -> list[str]:
@@ -82,7 +88,7 @@ def _problems(cut: Cut, ledger: Reopened) -> Iterator[str]:
     home = Home(cut.home)
     if report := recovery.ready(home, SystemClock()):
         yield f"it looked damaged: {report.reason}"
-    migrated = _version(home.ledger) == SCHEMA_VERSION
+    migrated = _version(home.ledger) == NEW
     if "migrated" in cut.told and not migrated:
         yield "the migration is undone"
     copies = backups.listed(home.backups)

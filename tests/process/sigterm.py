@@ -10,7 +10,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from cortex_actors.client.connection import Client
@@ -18,8 +17,8 @@ from cortex_actors.errors import CortexError
 from cortex_actors.home import Home
 from cortex_actors.process import lock
 from cortex_actors.process.lock import State
-from cortex_actors.storage.migrations.versions.v0001 import STATEMENTS
-from tests.process.commands import Commands, until
+from tests.process.commands import ROOT, Commands, until
+from tests.storage.ledgers import template
 
 if TYPE_CHECKING:
     import subprocess
@@ -37,12 +36,8 @@ AT_ONCE = 3
 #: Connections that publish at once while a daemon is flooded.
 PUBLISHERS = 8
 
-#: What Alembic leaves in a ledger of version 1.
-_STAMP = (
-    "CREATE TABLE alembic_version (version_num VARCHAR(32) PRIMARY KEY)",
-    "INSERT INTO alembic_version VALUES ('0001')",
-    "PRAGMA user_version = 1",
-)
+#: A daemon that has something to migrate.
+_LATER = str(ROOT / "tests/process/later_daemon.py")
 
 
 @dataclass(slots=True)
@@ -88,8 +83,10 @@ class Stops:
         home.create()
         commands = Commands(home.root)
         if kind == "migrating":
-            _old_ledger(home)
-        daemon = commands.spawn("run")
+            home.ledger.write_bytes(template())
+            daemon = commands.spawn(str(self._folder / f"later{number}"), "run", program=_LATER)
+        else:
+            daemon = commands.spawn("run")
         try:
             acknowledged, took = _stopped(home, daemon, kind, chance=chance)
             with self._guard:
@@ -156,16 +153,6 @@ def _publish(home: Home, acknowledged: list[str]) -> None:
             topic = ("custom:noise", "scan:requested")[len(acknowledged) % 2]
             said = payload if topic == "custom:noise" else {}
             acknowledged.append(client.call("publish", topic=topic, payload=said)["id"])
-
-
-def _old_ledger(home: Home) -> None:
-    """Leave a ledger of the first version, which has to be migrated."""
-    with closing(sqlite3.connect(home.ledger, isolation_level=None)) as ledger:
-        ledger.execute("PRAGMA journal_mode = WAL")
-        ledger.execute("BEGIN")
-        for statement in chain(STATEMENTS, _STAMP):
-            ledger.execute(statement)
-        ledger.execute("COMMIT")
 
 
 def _events(home: Home) -> set[str]:

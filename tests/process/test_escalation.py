@@ -69,3 +69,18 @@ class TestStart:
         assert done.stderr.startswith("cortex: the daemon did not start: ")
         assert "cortex.db" in done.stderr
         assert 0 != cortex.status()["code"]
+
+    def test_older_ledger(self, cortex: Commands) -> None:
+        """A ledger from before the baseline keeps the daemon from starting, with the way out."""
+        with closing(sqlite3.connect(cortex.home / "cortex.db")) as ledger:
+            ledger.execute("PRAGMA journal_mode = WAL")
+            ledger.execute("PRAGMA user_version = 3")
+            ledger.execute("CREATE TABLE anything (id)")
+        before = (cortex.home / "cortex.db").read_bytes()
+        done = cortex("start")
+        ran = cortex("run")
+
+        assert (78, 78) == (done.returncode, ran.returncode)
+        assert "cortex.db: it has schema version 3, this program reads 7 and newer" in done.stderr
+        assert "start it once with the last version that reads it" in done.stderr
+        assert before == (cortex.home / "cortex.db").read_bytes()

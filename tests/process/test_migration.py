@@ -14,8 +14,9 @@ import pytest
 from cortex_actors.storage.ledger import connection as opening
 from cortex_actors.storage.ledger.backups import problem
 from cortex_actors.storage.ledger.migrate import migrate
-from cortex_actors.storage.migrations.versions.v0001 import STATEMENTS
 from tests.process.commands import ROOT
+from tests.storage.later import OLD, become_later
+from tests.storage.ledgers import template
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,11 +26,13 @@ SCRIPT = """
 import os, signal, sys
 from pathlib import Path
 from cortex_actors.storage.ledger import connection, migrate
+from tests.storage.later import become_later
 
 def killed(opened, upgrade=migrate._upgrade):
     upgrade(opened)
     os.kill(os.getpid(), signal.SIGKILL)
 
+become_later(Path(sys.argv[2]))
 migrate._upgrade = killed
 path = Path(sys.argv[1])
 migrate.migrate(connection.writing(path), path)
@@ -38,31 +41,32 @@ migrate.migrate(connection.writing(path), path)
 
 class TestKilled:
     @pytest.mark.slow
-    def test_as_before(self, tmp_path: Path) -> None:
+    def test_as_before(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """The ledger is as it was, a copy of it is good, and the next start migrates it."""
-        path = tmp_path / "cortex.db"
+        path, later = tmp_path / "cortex.db", tmp_path / "later"
+        path.write_bytes(template())
         with closing(sqlite3.connect(path, isolation_level=None)) as opened:
-            opened.execute("PRAGMA journal_mode = WAL")
-            for statement in STATEMENTS:
-                opened.execute(statement)
-            opened.execute("INSERT INTO projects VALUES ('prj_1', 'atlas', '/atlas', 1, 1)")
-            opened.execute("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)")
-            opened.execute("INSERT INTO alembic_version VALUES ('0001')")
-            opened.execute("PRAGMA user_version = 1")
+            opened.execute(
+                "INSERT INTO projects (id, name, root, added_at) VALUES ('prj_1', 'a', '/a', 1)"
+            )
             before = list(opened.iterdump())
         ended = subprocess.run(
-            [sys.executable, "-c", SCRIPT, str(path)], cwd=ROOT, capture_output=True, check=False
+            [sys.executable, "-c", SCRIPT, str(path), str(later)],
+            cwd=ROOT,
+            capture_output=True,
+            check=False,
         )
         with closing(sqlite3.connect(path)) as opened:
             version = opened.execute("PRAGMA user_version").fetchone()
             left = list(opened.iterdump())
-        (copy,) = (tmp_path / "backups").glob("before-v1-*.db")
+        (copy,) = (tmp_path / "backups").glob(f"before-v{OLD}-*.db")
+        become_later(later, monkeypatch.setattr)
         engine = opening.writing(path)
         found = migrate(engine, path)
         engine.dispose()
 
         assert -signal.SIGKILL == ended.returncode, ended.stderr
-        assert ((1,), before) == (version, left)
+        assert ((OLD,), before) == (version, left)
         assert "" == problem(copy)
-        assert 1 == found
+        assert OLD == found
         assert "" == problem(path)

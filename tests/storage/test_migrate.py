@@ -6,11 +6,13 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
-from cortex_actors.errors import StoreTooNew
+from cortex_actors.errors import StoreTooNew, StoreTooOld
 from cortex_actors.storage.ledger import connection as opening
 from cortex_actors.storage.ledger import migrate as module
+from cortex_actors.storage.ledger.files import OLDEST_SCHEMA
 from cortex_actors.storage.ledger.migrate import migrate
 from cortex_actors.storage.schema import SCHEMA_VERSION, metadata
+from tests.storage.later import OLD, become_later
 from tests.storage.ledgers import statements
 
 if TYPE_CHECKING:
@@ -87,11 +89,12 @@ class TestMigrate:
 
         assert before == statements(engine)
 
-    @pytest.mark.parametrize("version", [0, SCHEMA_VERSION - 1])
+    @pytest.mark.parametrize("version", [0, OLD])
     def test_all_or_nothing(
         self, engine: Engine, path: Path, monkeypatch: pytest.MonkeyPatch, version: int
     ) -> None:
         """A migration that fails leaves the ledger as it was, and can be run again."""
+        become_later(path.parent / "later", monkeypatch.setattr)
         step = "_upgrade" if version else "_create"
         whole = getattr(module, step)
 
@@ -101,11 +104,11 @@ class TestMigrate:
 
         with engine.begin() as connection:
             connection.exec_driver_sql(f"PRAGMA user_version = {version}")
-        monkeypatch.setattr(module, step, fails)
-        with pytest.raises(OSError, match="power"):
-            migrate(engine, path)
+        with monkeypatch.context() as cut:
+            cut.setattr(module, step, fails)
+            with pytest.raises(OSError, match="power"):
+                migrate(engine, path)
         left = ask(engine, "SELECT name FROM sqlite_master"), ask(engine, "PRAGMA user_version")
-        monkeypatch.undo()
 
         assert ([], [version]) == left
         assert version == migrate(engine, path)
@@ -116,6 +119,19 @@ class TestMigrate:
             connection.exec_driver_sql("PRAGMA user_version = 99")
         with pytest.raises(StoreTooNew, match="install the newer cortex-actors"):
             migrate(engine, path)
+
+    @pytest.mark.parametrize("version", [1, OLDEST_SCHEMA - 1])
+    def test_older_than_the_baseline(self, engine: Engine, path: Path, version: int) -> None:
+        """A ledger from before the baseline is refused, with the way to upgrade, and not copied."""
+        with engine.begin() as connection:
+            connection.exec_driver_sql(f"PRAGMA user_version = {version}")
+        text = f"schema version {version}, this program reads {OLDEST_SCHEMA} and newer; start it"
+        with pytest.raises(StoreTooOld, match=text) as caught:
+            migrate(engine, path)
+
+        assert 78 == caught.value.exit_code
+        assert [version] == ask(engine, "PRAGMA user_version")
+        assert [] == list(path.parent.rglob("before-*"))
 
 
 class TestCopy:

@@ -17,11 +17,13 @@ from cortex_actors.errors import (
     DiskFault,
     LedgerBusy,
     StoreTooNew,
+    StoreTooOld,
 )
 from cortex_actors.storage.ledger import backups, connection, offline
-from cortex_actors.storage.ledger.files import SCHEMA_VERSION
+from cortex_actors.storage.ledger.files import OLDEST_SCHEMA, SCHEMA_VERSION
 from cortex_actors.storage.ledger.migrate import migrate
 from cortex_actors.testing import EPOCH
+from tests.storage.later import become_later
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -114,14 +116,23 @@ class TestRefused:
 
         assert not ledger.exists()
 
-    def test_older(self, ledger: Path) -> None:
+    def test_older(self, ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """A ledger of an older version is not migrated: a start does that."""
-        marked(ledger, SCHEMA_VERSION - 1)
+        become_later(ledger.with_name("later"), monkeypatch.setattr)
         with pytest.raises(ConfigurationError, match="cortex start") as caught:
             offline.commit(ledger, note)
 
         assert not isinstance(caught.value, StoreTooNew)
         assert 0 == notes(ledger)
+
+    def test_older_than_the_baseline(self, ledger: Path) -> None:
+        """A ledger from before the baseline is left alone: no start of this version migrates it."""
+        marked(ledger, OLDEST_SCHEMA - 1)
+        before = ledger.read_bytes()
+        with pytest.raises(StoreTooOld, match="start it once with the last version that reads it"):
+            offline.commit(ledger, note)
+
+        assert before == ledger.read_bytes()
 
     def test_newer(self, ledger: Path) -> None:
         """A ledger of a newer version is left alone."""

@@ -13,7 +13,7 @@ import pytest
 
 from cortex_actors.api.status import kept
 from cortex_actors.clock import SECOND
-from cortex_actors.errors import LedgerDown, StorageFull
+from cortex_actors.errors import LedgerDown, StorageFull, StoreTooOld
 from cortex_actors.home import Home
 from cortex_actors.process import lock
 from cortex_actors.rules.decay import BACKUP_HOUR
@@ -155,6 +155,22 @@ class TestGone:
 
         assert [] == filed.names("cortex.db*")
 
+    @pytest.mark.parametrize("damage", ["gone", "damaged"])
+    def test_older_than_the_baseline(self, filed: Filed, damage: str) -> None:
+        """An empty ledger does not take the place of one whose good backup is only too old."""
+        (copy,) = backups.listed(filed.home.backups)
+        with closing(sqlite3.connect(copy.path)) as opened:
+            opened.execute("PRAGMA user_version = 6")
+        if damage == "gone":
+            filed.path.unlink()
+        else:
+            filed.path.write_bytes(b"x" * PAGE)
+        before = filed.names("cortex.db*")
+        with pytest.raises(StoreTooOld, match=f"{copy.path.name}.*or move it away"):
+            recovery.ready(filed.home, filed.clock)
+
+        assert before == filed.names("cortex.db*")
+
     def test_unread_backups(self, filed: Filed, monkeypatch: pytest.MonkeyPatch) -> None:
         """Backups that cannot be listed are not taken for none."""
 
@@ -202,6 +218,13 @@ class TestNoDamage:
     def test_newer(self, filed: Filed) -> None:
         """A newer program's ledger is not damaged: it is refused later, and not touched."""
         filed.run("PRAGMA user_version = 99")
+
+        assert "" == faults.damage(filed.path)
+
+    def test_older(self, filed: Filed) -> None:
+        """A ledger from before the baseline is not damaged either, whatever tables it has."""
+        filed.run("PRAGMA user_version = 3")
+        filed.run("DROP TABLE owner")
 
         assert "" == faults.damage(filed.path)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.clock import SECOND
-from cortex_actors.errors import BadInput, LedgerDown, NotFound, StoreTooNew
+from cortex_actors.errors import BadInput, LedgerDown, NotFound, StoreTooNew, StoreTooOld
 from cortex_actors.storage.ledger import backups, offline
 from cortex_actors.storage.ledger.backups import problem
 from cortex_actors.testing import EPOCH
@@ -159,6 +159,13 @@ class TestChoose:
             offline.choose(filed.home, str(filed.path))
         with pytest.raises(StoreTooNew, match="install the newer"):
             offline.choose(filed.home, str(newer.path))
+
+    def test_older_than_the_baseline(self, filed: Filed, tmp_path: Path) -> None:
+        """A backup from before the baseline is not restored: this version could not open it."""
+        older = Filed(tmp_path / "older")
+        older.run("PRAGMA user_version = 3")
+        with pytest.raises(StoreTooOld, match="start it once with the last version that reads it"):
+            offline.choose(filed.home, str(older.path))
 
     def test_nothing(self, tmp_path: Path) -> None:
         """Without any backup the next step is to make one."""

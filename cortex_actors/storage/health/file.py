@@ -20,7 +20,7 @@ from sqlalchemy.exc import DBAPIError
 from cortex_actors.domain.hit import Diagnosis, Severity
 from cortex_actors.errors import DeadlineExceeded, LedgerDown
 from cortex_actors.storage.ledger import connection, faults
-from cortex_actors.storage.ledger.files import SCHEMA_VERSION
+from cortex_actors.storage.ledger.files import OLDEST_SCHEMA, SCHEMA_VERSION, UPGRADE, is_too_old
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -47,6 +47,13 @@ def version(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
             f"schema version {found}, this program knows {SCHEMA_VERSION}",
             Severity.ERROR,
             "install the newer cortex-actors, or use another home",
+        )
+    elif is_too_old(found):
+        yield Diagnosis(
+            "ledger",
+            f"schema version {found}, this program reads {OLDEST_SCHEMA} and newer",
+            Severity.ERROR,
+            UPGRADE,
         )
     else:
         yield Diagnosis(

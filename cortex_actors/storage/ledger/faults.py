@@ -50,6 +50,7 @@ from cortex_actors.storage.ledger.files import (
     Halt,
     beside,
     failure,
+    is_too_old,
     reader,
     settle,
     size,
@@ -344,9 +345,9 @@ def whole(path: Path, halt: Halt) -> None:
 def _looked_at(opened: sqlite3.Connection, path: Path) -> str:
     """Return what is wrong with a file that SQLite opens."""
     version = int(opened.execute("PRAGMA user_version").fetchone()[0])
-    if version > SCHEMA_VERSION:
-        # A newer program's: refused before anything is changed. Its list of tables is not looked
-        # at, because SQLite calls words that it does not know damage.
+    if version > SCHEMA_VERSION or is_too_old(version):
+        # Refused before anything is changed. A newer program's list of tables is not looked at,
+        # because SQLite calls words that it does not know damage.
         return ""
     tables = {row[0] for row in opened.execute("SELECT name FROM sqlite_schema")}
     if not version:

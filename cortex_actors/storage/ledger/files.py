@@ -18,7 +18,14 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from cortex_actors.clock import SECOND, iso
-from cortex_actors.errors import LedgerBusy, LedgerDown, StorageFull, StorageReadOnly
+from cortex_actors.errors import (
+    LedgerBusy,
+    LedgerDown,
+    StorageFull,
+    StorageReadOnly,
+    StoreTooNew,
+    StoreTooOld,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -164,3 +171,31 @@ def stamped(text: str) -> int | None:
 
 #: What `PRAGMA user_version` holds when this code and the ledger agree.
 SCHEMA_VERSION = 7
+
+#: The oldest schema that migrations lead from: the baseline.
+OLDEST_SCHEMA = 7
+
+#: What to do about an older one.
+UPGRADE = (
+    "start it once with the last version that reads it (docs/ledger.md says which), then with this "
+    "one"
+)
+
+
+def is_too_old(schema: int) -> bool:
+    """Tell whether a ledger is from before the baseline; one without a schema is not."""
+    return 0 < schema < OLDEST_SCHEMA
+
+
+def refuse_schema(schema: int, path: Path, *, doing: str, instead: str) -> None:
+    """Raise `StoreTooNew` or `StoreTooOld` for a schema that this program cannot bring to its own.
+
+    `doing` completes "cannot ...", `instead` says what else can be done than to install another
+    version.
+    """
+    cannot = f"cannot {doing} {path}: it has schema version {schema}, this program"
+    if schema > SCHEMA_VERSION:
+        what = f"knows {SCHEMA_VERSION}; install the newer cortex-actors or {instead}"
+        raise StoreTooNew(f"{cannot} {what}")
+    if is_too_old(schema):
+        raise StoreTooOld(f"{cannot} reads {OLDEST_SCHEMA} and newer; {UPGRADE}, or {instead}")

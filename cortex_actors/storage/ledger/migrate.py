@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cortex_actors.clock import SystemClock
-from cortex_actors.errors import StoreTooNew
 from cortex_actors.storage.ledger import backups
+from cortex_actors.storage.ledger.files import refuse_schema
 from cortex_actors.storage.schema import SCHEMA_VERSION, metadata
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
+
+#: Alembic's scripts.
+_SCRIPTS = Path(__file__).parents[1] / "migrations"
 
 #: What Alembic keeps its version in, by its own words: the next migration reads it.
 _VERSIONS = (
@@ -30,16 +33,12 @@ def migrate(engine: Engine, path: Path, *, keep: bool = True) -> int:
     A ledger with content is copied first, as `backups/before-v<N>-<time>.db`, unless it is a copy
     itself (`keep`). All migrations are one transaction: whatever goes wrong, or if the process is
     killed, the ledger is as it was. Raises `StoreTooNew` for a ledger that a newer program wrote:
-    opening it would damage it; `StorageFull` when there is no room for the copy.
+    opening it would damage it; `StoreTooOld` for one from before the baseline; `StorageFull` when
+    there is no room for the copy.
     """
     with engine.connect() as connection:
         found = int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
-    if found > SCHEMA_VERSION:
-        message = (
-            f"cannot open the ledger {path}: it has schema version {found}, this program knows "
-            f"{SCHEMA_VERSION}; install the newer cortex-actors or use another home"
-        )
-        raise StoreTooNew(message)
+    refuse_schema(found, path, doing="open the ledger", instead="use another home")
     if found < SCHEMA_VERSION:
         if found and keep:
             backups.before_migration(path, version=found, at=SystemClock().now())
@@ -66,7 +65,7 @@ def _upgrade(connection: Connection) -> None:
     from alembic.config import Config  # noqa: PLC0415
 
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parents[1] / "migrations"))
+    config.set_main_option("script_location", str(_SCRIPTS))
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
     command.upgrade(config, "head")

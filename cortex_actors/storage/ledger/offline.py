@@ -6,7 +6,8 @@ Both change much more than one event, and a start does them.
 A backup takes the place of the ledger because somebody asks for it; the daemon must be down.
 
 The present ledger is renamed aside with its WAL (`cortex.db.replaced-<time>`), never deleted. A
-backup of an older version is fine: the next start migrates it.
+backup of an older version is fine, if it is not from before the baseline: the next start migrates
+it.
 """
 
 from __future__ import annotations
@@ -25,11 +26,10 @@ from cortex_actors.errors import (
     DaemonDown,
     DiskFault,
     NotFound,
-    StoreTooNew,
 )
 from cortex_actors.storage.ledger import backups, connection, faults
 from cortex_actors.storage.ledger.backups import copy, problem, version
-from cortex_actors.storage.ledger.files import SCHEMA_VERSION, beside, reader, size
+from cortex_actors.storage.ledger.files import SCHEMA_VERSION, beside, reader, refuse_schema, size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -49,8 +49,8 @@ def commit(path: Path, unit: Callable[[Connection], T]) -> T:
     """Run a unit of work in one transaction; return its value after the commit.
 
     Whatever the unit raises undoes it. Raises `DaemonDown` where there is no ledger yet,
-    `ConfigurationError` for one that has to be migrated, `StoreTooNew`, `DiskFault` for a damaged
-    one, and `LedgerDown` when it cannot be written: then nothing was kept.
+    `ConfigurationError` for one that has to be migrated, `StoreTooNew`, `StoreTooOld`, `DiskFault`
+    for a damaged one, and `LedgerDown` when it cannot be written: then nothing was kept.
     """
     try:
         backups.finish(path)
@@ -99,12 +99,7 @@ def _refuse_version(opened: Connection, path: Path) -> None:
     found = int(opened.exec_driver_sql("PRAGMA user_version").scalar_one())
     if found == SCHEMA_VERSION:
         return
-    if found > SCHEMA_VERSION:
-        message = (
-            f"cannot write the ledger {path}: it has schema version {found}, this program knows "
-            f"{SCHEMA_VERSION}; install the newer cortex-actors or use another home"
-        )
-        raise StoreTooNew(message)
+    refuse_schema(found, path, doing="write the ledger", instead="use another home")
     message = (
         f"cannot write the ledger {path}: it has schema version {found}, this program writes "
         f"{SCHEMA_VERSION}; a start brings it up to date: cortex start"
@@ -179,7 +174,7 @@ def find(home: Home, wanted: str) -> Path:
 def choose(home: Home, wanted: str) -> Choice:
     """Return a backup that can be restored, and what it holds.
 
-    Raises `NotFound`, `BadInput` for one that is damaged, `StoreTooNew`.
+    Raises `NotFound`, `BadInput` for one that is damaged, `StoreTooNew`, `StoreTooOld`.
     """
     path = find(home, wanted)
     if any(size(each) for each in beside(path)):
@@ -188,12 +183,8 @@ def choose(home: Home, wanted: str) -> Choice:
     if wrong := problem(path):
         message = f"cannot restore {path}: it is damaged: {wrong}"
         raise BadInput(f"{message}; choose another one: cortex backup --list")
-    if (found := version(path)) > SCHEMA_VERSION:
-        message = (
-            f"cannot restore {path}: it has schema version {found}, this program knows "
-            f"{SCHEMA_VERSION}; install the newer cortex-actors"
-        )
-        raise StoreTooNew(message)
+    found = version(path)
+    refuse_schema(found, path, doing="restore", instead="choose another one: cortex backup --list")
     present = contents(home.ledger) if home.ledger.exists() else Contents({}, 0)
     return Choice(path, found, contents(path, still=True), present)
 

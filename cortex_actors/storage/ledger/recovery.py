@@ -33,6 +33,7 @@ from cortex_actors.storage.ledger.files import (
     SCHEMA_VERSION,
     beside,
     reader,
+    refuse_schema,
     settle,
     size,
     stamp,
@@ -256,7 +257,8 @@ def _newest_good(folder: Path) -> tuple[Backup | None, dict[str, str]]:
     """Return the newest backup that passes every check, and why newer ones did not.
 
     Each has two tries: a read that failed once says nothing. Raises `StorageReadOnly` for one that
-    we have no right to read, because an older one would come back in its place.
+    we have no right to read, because an older one would come back in its place; `StoreTooOld` where
+    the newest good one is from before the baseline, because an empty ledger would.
     """
     refused: dict[str, str] = {}
     for each in backups.listed(folder):
@@ -267,6 +269,8 @@ def _newest_good(folder: Path) -> tuple[Backup | None, dict[str, str]]:
         if not wrong and version(each.path) > SCHEMA_VERSION:
             wrong = "a newer version of the program made it"
         if not wrong:
+            doing = "recover the ledger from"
+            refuse_schema(version(each.path), each.path, doing=doing, instead="move it away")
             return each, refused
         refused[each.path.name] = wrong
     return None, refused

@@ -1,7 +1,7 @@
-"""The seventh schema: what a person approved to be written into files of other projects.
+"""The baseline: the seventh schema as a whole, of nothing; every later migration begins here.
 
-What it does lies beside it, in `v0007.sql`. What a person approved in a review, and what stands in
-files that are written only when a person asks for it, counts as approved.
+What it makes stands beside it, in `v0007.sql`. Ledgers of older schemas are refused before Alembic
+is asked (docs/ledger.md).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 from alembic import op
 
 revision = "0007"
-down_revision = "0006"
+down_revision = None
 branch_labels = None
 depends_on = None
 
