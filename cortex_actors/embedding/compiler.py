@@ -149,9 +149,9 @@ async def _built(
     except ChildError as error:
         raise await _refusal(error, model, bench.parent, clock) from error
     except ChildProcessDown as error:
+        how = str(error).partition("; ask again")[0]  # nobody starts this one again
         raise CompileFailed(
-            f"{model.model_id} was not compiled: {_end(error)}; try again with: "
-            "cortex model prepare"
+            f"{model.model_id} was not compiled: {how}; try again with: cortex model prepare"
         ) from error
     finally:
         await _to_the_end(process.stop())
@@ -175,11 +175,6 @@ async def _refusal(error: ChildError, model: Model, folder: Path, clock: Clock) 
         f"{model.model_id} has no compiled form: {said}. It is used in its float form, slower; "
         "`cortex model use NAME` chooses another model"
     )
-
-
-def _end(error: ChildProcessDown) -> str:
-    """Return how a child ended; nobody starts this one again."""
-    return str(error).partition("; ask again")[0]
 
 
 @asynccontextmanager

@@ -246,7 +246,9 @@ class OpenAIProvider(KeptProvider):
         if all(_tokens(text) <= self.max_tokens for text in texts):
             return [[text] for text in texts]
         with _as_embedder():
-            return await self._required().run(partial(_pieces, texts, self.max_tokens))
+            return await self._required().run(
+                lambda: [split_text(text, self.max_tokens, _tokens) for text in texts]
+            )
 
     def _connected(self) -> Client:
         """Return what asks the endpoint; raises `EndpointUnusable`."""
@@ -337,11 +339,6 @@ class OpenAIProvider(KeptProvider):
         self._become(state, reason)
         self._next_look = self._clock.monotonic() + self._pause()
         self._trouble.set()
-
-
-def _pieces(texts: Sequence[str], limit: int) -> list[list[str]]:
-    """Return each text in pieces of at most so many tokens."""
-    return [split_text(text, limit, _tokens) for text in texts]
 
 
 def _tokens(text: str) -> int:

@@ -98,7 +98,9 @@ class Line:
                 f"embedding.queue_limit = {self._limit}; wait until some are done, or send fewer"
             )
         for text in new if urgent else ():
-            self._forget(text)
+            # What has become urgent leaves the patient lane.
+            if self._patient.pop(text, None) is not None:
+                del self._request_of.pop(text)[text]
         lane.update(dict.fromkeys(new, at))
         if new and not urgent:
             request: Request = OrderedDict.fromkeys(new)
@@ -110,9 +112,9 @@ class Line:
         if self.due(at, urgent=urgent) != 0.0:
             return None
         lane = self._urgent if urgent else self._patient
-        cause = _cause(urgent=urgent, full=len(lane) >= self._items)
+        cause = Cause.ITEMS if len(lane) >= self._items else Cause.TIME
         if urgent:
-            texts = list(lane)[: self._items]
+            cause, texts = Cause.URGENT, list(lane)[: self._items]
         else:
             texts = [self._next_patient() for _ in range(min(self._bulk, len(lane)))]
         return Batch(texts, cause, [max(0.0, at - lane.pop(text)) for text in texts])
@@ -137,11 +139,6 @@ class Line:
         del self._request_of[text]
         return text
 
-    def _forget(self, text: str) -> None:
-        """Take a text that has become urgent out of the patient lane, if it is there."""
-        if self._patient.pop(text, None) is not None:
-            del self._request_of.pop(text)[text]
-
     def __contains__(self, text: object) -> bool:
         return text in self._urgent or text in self._patient
 
@@ -152,13 +149,6 @@ class Line:
 
     def __len__(self) -> int:
         return len(self._urgent) + len(self._patient)
-
-
-def _cause(*, urgent: bool, full: bool) -> Cause:
-    """Return why a lane's batch goes."""
-    if urgent:
-        return Cause.URGENT
-    return Cause.ITEMS if full else Cause.TIME
 
 
 #: Seconds for which a text is not tried again after its first refusal: a model that was confused
@@ -283,12 +273,8 @@ class Tally:
         The nearest rank, so that every figure is a wait that somebody had.
         """
         waits = sorted(self._waits[urgent])
-        return {f"p{share}": round(_nearest(waits, share) * _MS, 3) for share in _SHARES if waits}
-
-
-def _nearest(ordered: Sequence[float], percent: int) -> float:
-    """Return the value at a percentile of a sorted sequence (nearest rank)."""
-    return ordered[math.ceil(percent * len(ordered) / 100) - 1]
+        ranks = {share: math.ceil(share * len(waits) / 100) - 1 for share in _SHARES if waits}
+        return {f"p{share}": round(waits[rank] * _MS, 3) for share, rank in ranks.items()}
 
 
 #: States that end without anybody's help: the owner of a model that is down restarts it.

@@ -336,7 +336,8 @@ class Counter:
     def _read(self) -> None:
         """Read the shipped tokeniser, if there is one."""
         try:
-            self._tokens = Tokens.load(_shipped(), 0)
+            shipped = locate(next(iter(PACKAGED))).folder / _TOKENISER
+            self._tokens = Tokens.load(shipped, 0)
             self._special = self._tokens.count("")
         except (ImportError, OSError, ValueError, ModelMissing) as error:
             log.warning("tokens are estimated, %d characters each: %s", CHARACTERS, error)
@@ -346,8 +347,3 @@ def estimate(text: str) -> int:
     """Return about how many tokens a text has, where no tokeniser tells."""
     plain = sum(each.isascii() for each in text)
     return -(-plain // CHARACTERS) + len(text) - plain
-
-
-def _shipped() -> Path:
-    """Return where the tokeniser of the model is that comes with the program."""
-    return locate(next(iter(PACKAGED))).folder / _TOKENISER

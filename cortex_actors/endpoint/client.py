@@ -192,7 +192,8 @@ class Client:
             except Passing as failure:
                 wait = max(failure.rest or 0.0, pause(attempt, self._chance()))
                 if not self._worth_it(attempt, wait, until):
-                    raise EndpointDown(_given_up(failure, attempt)) from failure
+                    times = f" ({attempt + 1} attempts)" if attempt else ""
+                    raise EndpointDown(f"{failure}{times}; ask again in a moment") from failure
             attempt += 1
             self.retried += 1
             if await within(self._clock, wait, self._closing.wait()):
@@ -222,7 +223,11 @@ class Client:
         """Make one attempt and tell the breaker what came of it."""
         at = self._clock.monotonic()
         if not self._breaker.admits(at):
-            raise EndpointDown(self._left_alone(at))
+            rest, reason = self._breaker.remaining(at), self._breaker.reason
+            raise EndpointDown(
+                f"{self.endpoint.named} is left alone for {rest:.0f} s more, because {reason}; "
+                "ask again after that"
+            )
         try:
             seconds = min(self._timeout, max(0.0, until - at))
             found = await self._post(body, read, most=most, seconds=seconds)
@@ -256,19 +261,6 @@ class Client:
         self._breaker.failed(
             str(failure), self._clock.monotonic(), rest=rest if rest > LONGEST_WAIT else 0.0
         )
-
-    def _left_alone(self, at: float) -> str:
-        """Return why nobody may ask now."""
-        return (
-            f"{self.endpoint.named} is left alone for {self._breaker.remaining(at):.0f} s more, "
-            f"because {self._breaker.reason}; ask again after that"
-        )
-
-
-def _given_up(failure: Passing, attempt: int) -> str:
-    """Return what an asker is told after the last attempt."""
-    times = "" if attempt == 0 else f" ({attempt + 1} attempts)"
-    return f"{failure}{times}; ask again in a moment"
 
 
 #: Questions that may wait for each place: with more, the last ones only wait to be too late.

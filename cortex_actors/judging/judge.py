@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 
 N = TypeVar("N", int, float)
+T = TypeVar("T")
 
 #: Runs whose use is remembered: far more than are under way at once.
 RUNS = 64
@@ -185,7 +186,7 @@ class Judge(AsyncioActor):
     def summarise(self, text: str, *, most: int, run: str = "") -> asyncio.Task[str | None]:
         """Return a text in at most so many letters; None where nobody can."""
         question = Question(Kind.SUMMARISE, {"texts": [text], "most": most})
-        return self.spawn(self._text(question, run), name="summarise")
+        return self.spawn(self._first(question, run, read=prompts.text_of), name="summarise")
 
     def merged(
         self, texts: Sequence[str], *, prefer: str = "equal", run: str = ""
@@ -194,19 +195,20 @@ class Judge(AsyncioActor):
 
         `prefer` says whose words count where two say the same: "a", the first one's, or "b".
         """
-        return self.spawn(self._text(Question.merge(texts, prefer), run), name="merged")
+        question = Question.merge(texts, prefer)
+        return self.spawn(self._first(question, run, read=prompts.text_of), name="merged")
 
     def synthesise(self, texts: Sequence[str], *, run: str = "") -> asyncio.Task[str | None]:
         """Return the one principle behind several texts; None where nobody can."""
         question = Question.about(Kind.SYNTHESISE, texts)
-        return self.spawn(self._text(question, run), name="synthesise")
+        return self.spawn(self._first(question, run, read=prompts.text_of), name="synthesise")
 
     def distil(
         self, heading: str | None, text: str, *, run: str = ""
     ) -> asyncio.Task[list[Learning] | None]:
         """Return what is worth knowing in a section; None where nobody can say."""
         question = Question(Kind.DISTIL, {"texts": [text], "under": heading or ""})
-        return self.spawn(self._learnings(question, run), name="distil")
+        return self.spawn(self._first(question, run, read=prompts.learnings_of), name="distil")
 
     def describe(self) -> JudgeInfo:
         """Return how the layers are, and what became of the questions."""
@@ -225,23 +227,15 @@ class Judge(AsyncioActor):
                 judged[number] = found and _placed(found, *pairs[number][:2])
         return judged
 
-    async def _text(self, question: Question, run: str) -> str | None:
-        """Return the text of the first layer that answers."""
-        answer = await self._first(question, run)
-        return None if answer is None else prompts.text_of(answer)
-
-    async def _learnings(self, question: Question, run: str) -> list[Learning] | None:
-        """Return the learnings of the first layer that answers."""
-        answer = await self._first(question, run)
-        return None if answer is None else prompts.learnings_of(answer)
-
-    async def _first(self, question: Question, run: str) -> Answer | None:
-        """Return the answer of the first layer that has one."""
+    async def _first(
+        self, question: Question, run: str, *, read: Callable[[Answer], T]
+    ) -> T | None:
+        """Return what `read` makes of the answer of the first layer that has one."""
         until = self._budget.until(run, self._clock.monotonic())
         for layer in self._able(question.kind):
             (answer,) = await self._told(layer, [question], run, until=until)
             if answer is not None:
-                return answer
+                return read(answer)
         return None
 
     def _able(self, kind: Kind) -> Iterator[Layer]:

@@ -145,7 +145,7 @@ class Question:
     @classmethod
     def compare(cls, left: Claim, right: Claim) -> Self:
         """Return the question about two claims, the same one whichever comes first."""
-        one, other = sorted((_quoted(left), _quoted(right)), key=_order)
+        one, other = sorted((_quoted(left), _quoted(right)), key=_bytes)
         return cls(Kind.COMPARE, {"one": one, "other": other})
 
     @classmethod
@@ -178,10 +178,6 @@ def _quoted(claim: Claim) -> dict[str, str]:
     """Return what is quoted of a claim; what it does not have is left out."""
     found = {"text": claim.text, "under": claim.heading or "", "holds_in": claim.scope}
     return {name: text for name, text in found.items() if text}
-
-
-def _order(quoted: Mapping[str, str]) -> bytes:
-    return _bytes(quoted)
 
 
 def _bytes(value: object) -> bytes:

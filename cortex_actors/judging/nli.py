@@ -271,7 +271,8 @@ class EntailmentLayer:
             self._breaker.succeeded()
             self._pairs += len(questions)
             both_ways = enumerate(zip(rows[0::2], rows[1::2], strict=True))
-            return [self._too_long() if at in cut else _answer(*both) for at, both in both_ways]
+            too_long = f"two texts are longer together than {self.model_id} can read; say less"
+            return [BadInput(too_long) if at in cut else _answer(*both) for at, both in both_ways]
 
     def accepts(self, kind: Kind, answer: object) -> bool:
         """Return whether an answer holds a row of probabilities for each direction."""
@@ -346,10 +347,6 @@ class EntailmentLayer:
         self._begun.clear()
         if child is not None:
             await child.stop()
-
-    def _too_long(self) -> BadInput:
-        """Return what becomes of a pair of which the model would have read a part."""
-        return BadInput(f"two texts are longer together than {self.model_id} can read; say less")
 
     def _rest(self) -> float:
         """Return the seconds until nobody has asked for long enough."""

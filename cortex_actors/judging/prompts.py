@@ -320,7 +320,7 @@ def encoded(value: Any) -> str:  # noqa: ANN401 - any JSON
     """Return a value as JSON whose strings hold no secret, no bracket and nothing hidden."""
     if isinstance(value, str):
         plain = json.dumps(visible(mask_secrets(value).text), ensure_ascii=False)
-        return _MARKS.sub(_escaped, plain)
+        return _MARKS.sub(lambda mark: f"\\u{ord(mark[0]):04x}", plain)
     if isinstance(value, dict):
         return "{" + ", ".join(f"{encoded(k)}: {encoded(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list | tuple):
@@ -337,10 +337,6 @@ def _strings(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON
     elif isinstance(value, list | tuple):
         for each in value:
             yield from _strings(each)
-
-
-def _escaped(mark: re.Match[str]) -> str:
-    return f"\\u{ord(mark[0]):04x}"
 
 
 #: What must not be made up, and how errors name it.
@@ -361,10 +357,12 @@ def objection(question: Question, answer: Answer) -> str | None:
     """Return why an answer must not be used; None when nothing speaks against it."""
     sources = _sources(question)
     for text in _texts(answer):
-        if why := _unfit(text) or _made_up(text, sources):
+        if why := _unfit(text):
             return why
-    if question.kind is Kind.MERGE:
-        return _lost(str(answer["text"]), sources)
+        if missing := _missing(text, sources):
+            return f"it names {missing}, which no source has"
+    if question.kind is Kind.MERGE and (missing := _missing(sources, str(answer["text"]))):
+        return f"it leaves out {missing}"
     return None
 
 
@@ -411,18 +409,6 @@ def _unfit(text: str) -> str | None:
     if mask_secrets(text).secrets:
         return "it holds what looks like a secret"
     return suspicion(text)
-
-
-def _made_up(text: str, sources: str) -> str | None:
-    """Return what a text names that no source has."""
-    missing = _missing(text, sources)
-    return f"it names {missing}, which no source has" if missing else None
-
-
-def _lost(text: str, sources: str) -> str | None:
-    """Return what a text leaves out that a source names."""
-    missing = _missing(sources, text)
-    return f"it leaves out {missing}" if missing else None
 
 
 def _missing(text: str, there: str) -> str | None:

@@ -187,9 +187,11 @@ class RotatingFile:
         self._file.close()
 
     def _append(self, data: bytes) -> None:
-        """Write all of it, or raise: a full disk takes a part without complaint."""
+        """Write all of it, or nothing and raise: a full disk takes a part without complaint."""
         written = self._file.write(data)
         if written is not None and written < len(data):
+            # All of it is counted as lost, and must not be shown as well.
+            self._file.truncate(self._file.tell() - written)
             raise OSError(errno.ENOSPC, "the disk took only a part of it", str(self._path))
 
     def _open(self) -> FileIO:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from io import FileIO
+from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from cortex_actors.process import logfile
 from cortex_actors.process.logfile import LineWriter, RotatingFile, last_number, objects
@@ -11,8 +14,6 @@ from cortex_actors.process.logfile import LineWriter, RotatingFile, last_number,
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-
-    import pytest
 
 
 class Gate:
@@ -34,6 +35,13 @@ class Gate:
 
     def close(self) -> None:
         self.taken.append((["closed"], 0))
+
+
+class Full(FileIO):
+    """A file on a disk that has room for a line and a half."""
+
+    def write(self, data: Any, /) -> int:
+        return super().write(data[:16])
 
 
 class TestWriter:
@@ -119,6 +127,19 @@ class TestRotation:
         file.close()
 
         assert '{"dropped": 7}\n{}\n' == (tmp_path / "log").read_text()
+
+    def test_part_of_a_write(self, tmp_path: Path) -> None:
+        """Of lines that a full disk takes a part of, none is left: all are counted as lost."""
+        file = RotatingFile(tmp_path / "log")
+        file.write(['{"seq": 1}'], 0)
+        file._file.close()
+        file._file = Full(tmp_path / "log", "a+")
+        with pytest.raises(OSError, match="only a part"):
+            file.write(['{"seq": 2}', '{"seq": 3}'], 0)
+        file.write(['{"seq": 4}'], 2)
+        file.close()
+
+        assert '{"seq": 1}\n{"dropped": 2}\n{"seq": 4}\n' == (tmp_path / "log").read_text()
 
     def test_garbage(self, tmp_path: Path) -> None:
         """Lines that are no JSON are skipped."""
