@@ -75,20 +75,20 @@ OPEN: dict[str, int] = {
     "fragments": 17,
     "annexes": 1,
     "folders": 3,
-    "namesakes": 133,
+    "namesakes": 132,
     "rings": 57,
     "folder rings": 6,
     "sqlite": 39,
     "mixins": 30,
-    "lone protocols": 13,
+    "lone protocols": 11,
     "wrapped functions": 6,
     "re-exports": 1,
-    "positional": 803,
+    "positional": 800,
     "field": 13,
 }
 
 #: What the product may have and need not use up. The next are 61,000 code lines in 320 modules.
-BOUNDS: dict[str, int] = {"code lines": 70_070, "modules": 327}
+BOUNDS: dict[str, int] = {"code lines": 69_333, "modules": 325}
 
 
 @dataclass(frozen=True)
