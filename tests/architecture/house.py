@@ -75,7 +75,7 @@ OPEN: dict[str, int] = {
     "fragments": 17,
     "annexes": 1,
     "folders": 3,
-    "namesakes": 132,
+    "namesakes": 131,
     "rings": 57,
     "folder rings": 6,
     "sqlite": 39,
@@ -83,12 +83,12 @@ OPEN: dict[str, int] = {
     "lone protocols": 11,
     "wrapped functions": 6,
     "re-exports": 1,
-    "positional": 800,
+    "positional": 796,
     "field": 13,
 }
 
 #: What the product may have and need not use up. The next are 61,000 code lines in 320 modules.
-BOUNDS: dict[str, int] = {"code lines": 69_333, "modules": 325}
+BOUNDS: dict[str, int] = {"code lines": 68_830, "modules": 324}
 
 
 @dataclass(frozen=True)
