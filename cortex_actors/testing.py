@@ -1,8 +1,7 @@
 """Shipped test doubles: a clock one turns by hand, a journal in memory, a whole Cortex in a folder.
 
 For our own tests and for those of programs built on this one. Nothing here sleeps: tests wait for
-conditions, with a limit that only a broken program reaches. `simulate` runs a program in virtual
-time, the same way whenever it is given the same seed (docs/simulation.md).
+conditions, with a limit that only a broken program reaches.
 """
 
 from __future__ import annotations
@@ -30,13 +29,6 @@ from cortex_actors.home import Home
 from cortex_actors.process.logs import LogStream
 from cortex_actors.storage import embeddings, events
 from cortex_actors.storage.index import pending
-from cortex_actors.testing_simulation import (
-    EPOCH,
-    SimulatedClock,
-    SimulatedLoop,
-    Simulation,
-    simulate,
-)
 from cortex_actors.tree import Tree, grow
 
 if TYPE_CHECKING:
@@ -44,6 +36,9 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.event import Event
     from cortex_actors.storage.ledger.actor import Connection
+
+#: Where a clock's time begins unless told otherwise: some day in 2026, in UTC microseconds.
+EPOCH = 1_767_225_600 * SECOND
 
 #: Seconds after which a condition that has not come true is a failed test.
 PATIENCE = 20.0
@@ -53,12 +48,8 @@ __all__ = [
     "PATIENCE",
     "ManualClock",
     "MemoryJournal",
-    "SimulatedClock",
-    "SimulatedLoop",
-    "Simulation",
     "eventually",
     "settled",
-    "simulate",
     "temporary_cortex",
 ]
 

@@ -111,11 +111,8 @@ def front_desk(
             watching=hints.described,
             doctor=practice.visit,
             trial=practice.trial,
-            tree=world.draw,
-            crash=world.crash,
-            inspect=world.inspect,
             wake=partial(_wake, names),
-            reload=world.reload,
+            **_supervised(world),
         )
     )
 
@@ -148,6 +145,17 @@ async def _counts(names: Names, model: Callable[[], str]) -> dict[str, Any]:
 async def _index(names: Names) -> dict[str, Any]:
     """Return how the vector index is."""
     return asdict(await names.method("vectors", Vectors.describe, timeout=STATUS_TIMEOUT)())
+
+
+def _supervised(world: World) -> dict[str, Any]:
+    """Return what the desk asks of the tree itself."""
+    return {
+        "tasks": world.tasks,
+        "tree": world.draw,
+        "crash": world.crash,
+        "inspect": world.inspect,
+        "reload": world.reload,
+    }
 
 
 def _described(names: Names, model: Callable[[], str]) -> dict[str, Any]:

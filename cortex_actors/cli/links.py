@@ -1,8 +1,7 @@
-"""`links`: how principles stand to one another, as text, for Graphviz, or as a picture."""
+"""`links`: how principles stand to one another, as text or for Graphviz."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -25,9 +24,9 @@ from cortex_actors.cli.output import (
 from cortex_actors.client.connection import Client
 from cortex_actors.domain.insight import ALL, SHOWN, Decider
 from cortex_actors.domain.principle import Link, LinkType, PrincipleStatus
-from cortex_actors.errors import BadInput, UsageError
+from cortex_actors.errors import UsageError
 from cortex_actors.process.logfile import visible
-from cortex_actors.render.graph import Graph, box, dot, svg
+from cortex_actors.render.graph import Graph, box, dot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,7 +69,6 @@ def register(app: typer.Typer) -> None:
             "cortex links",
             "cortex links pri_4f0c9b21",
             "cortex links --type contradicts",
-            "cortex links --svg principles.svg",
             "cortex links pri_4f0c9b21 --dot | dot -Tpng -o one.png",
         ),
     )(links)
@@ -96,15 +94,12 @@ def links(
     ] = SHOWN,
     limit: Annotated[int, typer.Option(min=1, max=500, help="How many principles at most.")] = 40,
     as_dot: Annotated[bool, typer.Option("--dot", help="Print the graph for Graphviz.")] = False,
-    picture: Annotated[
-        Path | None, typer.Option("--svg", metavar="FILE", help="Write a picture to a new FILE.")
-    ] = None,
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
     """Show how principles stand to one another; with ID, one and those that it is linked with."""
-    if (picture is not None) + as_dot + as_json > 1:
-        raise UsageError("choose one of --dot, --svg and --json")
+    if as_dot and as_json:
+        raise UsageError("choose one of --dot and --json")
     found = Client(home).call(
         "links", principle=name, kind=kind, least=least, status=status, limit=limit
     )
@@ -112,26 +107,8 @@ def links(
         show_json(found)
     elif as_dot:
         print(dot(_graph(found)), end="")
-    elif picture is not None:
-        _draw(found, picture)
     else:
         _show(found, narrow=bool(kind or least or status != SHOWN))
-
-
-def _draw(found: Answer, path: Path) -> None:
-    """Write a picture; raises `BadInput` where it cannot be written, or a file is there already."""
-    graph = _graph(found)
-    title = f"{counted(len(graph.boxes), 'principle')}, {counted(len(graph.links), 'link')}"
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(svg(graph, title=title))
-    except FileExistsError:
-        message = f"{path} is there already; give another name, or remove it first"
-        raise BadInput(message) from None
-    except OSError as error:
-        message = f"cannot write the picture to {path}: {error.strerror}; give another place"
-        raise BadInput(message) from error
-    print(f"{title}: {path}")
 
 
 def _graph(found: Answer) -> Graph:

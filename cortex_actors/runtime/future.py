@@ -204,11 +204,6 @@ class AsyncioFuture(pykka.Future[T]):
                 return
         callback()
 
-    def remove_done_callback(self, callback: Callable[[], None]) -> None:
-        """Do not call it when the answer comes; nothing happens if it was not to be called."""
-        with self._lock:
-            self._callbacks = [one for one in self._callbacks or () if one != callback] or None
-
     def get(self, *, timeout: float | None = None) -> T:
         """Wait for the answer, blocking this thread.
 

@@ -22,7 +22,6 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
-from weakref import WeakKeyDictionary
 
 from pykka import ActorDeadError
 from pykka._envelope import Envelope
@@ -150,9 +149,6 @@ T = TypeVar("T")
 
 logger = logging.getLogger("pykka")
 
-#: Whose task an actor's task is, for `life_here`.
-_LIVES: WeakKeyDictionary[asyncio.Task[Any], Life] = WeakKeyDictionary()
-
 
 class AskErrors(StrEnum):
     """What happens to an actor whose handler raises while an asker waits."""
@@ -243,8 +239,6 @@ class Life:
 
         def start() -> None:
             self._task = self.loop.create_task(run(), name=self.label)
-            _LIVES[self._task] = self
-            self._task.add_done_callback(_LIVES.pop)  # or a life would keep its own key alive
             # A task that is killed before its first step never runs a line of its coroutine.
             self._task.add_done_callback(lambda _task: close())
 
@@ -408,9 +402,3 @@ class Life:
         if self._task is not None and not self._task.done():
             self.killed = True
             self._task.cancel()
-
-
-def life_here() -> Life | None:
-    """Return the life of the actor whose handler or hook runs here, in its own task."""
-    task = None if loop_here() is None else asyncio.current_task()
-    return None if task is None else _LIVES.get(task)

@@ -2,31 +2,13 @@
 
 An actor that is restarted gets its name back, so whoever holds the name notices nothing but a
 pause. Lives on the loop; `tell` and `whereis` may be called from any thread.
-
-Who registered what: keys with one owner or with many, forgotten when their owner ends.
-
-The idea, the words and the rules are those of Elixir's `Registry`; the credit is theirs. Looking
-up is safe from any thread; what changes the registry is called on the loop its owners live on.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import partial
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Concatenate,
-    Generic,
-    ParamSpec,
-    Protocol,
-    TypeVar,
-    cast,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast, overload
 
 from pykka import ActorDeadError
 from pykka._envelope import Envelope
@@ -37,267 +19,9 @@ from cortex_actors.runtime.future import AsyncioFuture, Fate
 from cortex_actors.runtime.life import NOPROC, Down, title
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable
+    from collections.abc import Awaitable, Callable, Coroutine
 
     from cortex_actors.runtime.ref import AsyncioRef
-
-
-log = logging.getLogger("cortex.registry")
-
-
-class Owner(Protocol):
-    """Whoever holds a key: a ref, a task supervisor, anything with an end that can be heard of.
-
-    Owners are told apart by identity.
-    """
-
-    def is_alive(self) -> bool:
-        """Return whether it can still be used; safe from any thread."""
-
-    def on_end(self, callback: Callable[[], None]) -> object:
-        """Call it on the loop when the owner has ended; at once if it has."""
-
-    def off_end(self, callback: Callable[[], None]) -> object:
-        """Do not call it any more."""
-
-
-O = TypeVar("O", bound=Owner)  # noqa: E741 - the owner, as K and V are key and value
-V = TypeVar("V")
-
-
-class Keys(StrEnum):
-    """How many owners a key may have."""
-
-    UNIQUE = "unique"
-    DUPLICATE = "duplicate"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Entry(Generic[O, V]):
-    """One registration: the key, who has it, and what it registered with it."""
-
-    key: Hashable
-    owner: O
-    value: V
-
-
-class What(StrEnum):
-    """What happened to an entry."""
-
-    REGISTER = "register"
-    UNREGISTER = "unregister"
-
-
-@dataclass(frozen=True, slots=True)
-class Change(Generic[O, V]):
-    """One entry came or went: what a listener is told."""
-
-    what: What
-    registry: str
-    entry: Entry[O, V]
-
-
-@dataclass(slots=True)
-class _Holding(Generic[O, V]):
-    """What one owner has registered, and what the owner calls when it ends."""
-
-    on_end: Callable[[], None]
-    entries: list[Entry[O, V]] = field(default_factory=list)
-
-
-class Registry(Generic[O, V]):
-    """Key -> who has registered it, and with what value.
-
-    A key is anything hashable; keys of different types are different (1 is not 1.0). An owner is
-    linked to the registry while it has a key: when it ends, its keys go. One that is dying is not
-    found any more. `listeners` are called with every `Change`, in order, and must not block; when
-    one raises, that is logged and nothing else happens.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        *,
-        keys: Keys = Keys.UNIQUE,
-        listeners: Iterable[Callable[[Change[O, V]], object]] = (),
-    ) -> None:
-        self.name = name
-        self.kind = Keys(keys)
-        self._listeners = tuple(listeners)
-        # Tuples are replaced and never changed, so that another thread sees the old or the new.
-        self._entries: dict[Hashable, tuple[Entry[O, V], ...]] = {}
-        self._holdings: dict[O, _Holding[O, V]] = {}
-        self._closed = False
-
-    def register(self, key: Hashable, owner: O, value: V) -> Entry[O, V]:
-        """Give a key to an owner until it ends or takes it back.
-
-        Raises InternalError for a unique key that a living owner has, itself included, and after
-        `close`.
-        """
-        self._demand_open()
-        exact = _exact(key)
-        if self.kind is Keys.UNIQUE:
-            for old in self._entries.get(exact, ()):
-                if old.owner.is_alive():
-                    raise InternalError(
-                        f"cannot register {key!r} in {self.name}: it is held by {old.owner}; end "
-                        "that one first, or choose another key"
-                    )
-                self._remove(old)
-        entry = Entry(key, owner, value)
-        self._entries[exact] = (*self._entries.get(exact, ()), entry)
-        holding = self._holdings.get(owner)
-        if holding is not None:
-            holding.entries.append(entry)
-            self._tell(What.REGISTER, entry)
-            return entry
-        self._holdings[owner] = holding = _Holding(partial(self._on_end, owner), [entry])
-        self._tell(What.REGISTER, entry)
-        if self._holdings.get(owner) is holding:  # a listener may have taken the key back
-            owner.on_end(holding.on_end)
-        return entry
-
-    def unregister(self, key: Hashable, owner: O | None = None) -> None:
-        """Take a key back, from one owner or from all; nothing happens if nobody has it."""
-        for entry in self._entries.get(_exact(key), ()):
-            if owner is None or entry.owner is owner:
-                self._remove(entry)
-
-    def update_value(self, key: Hashable, owner: O, change: Callable[[V], V]) -> tuple[V, V] | None:
-        """Change the value of a unique key and return the new and the old one.
-
-        None, and nothing changes, if that owner does not have the key. Raises InternalError where
-        keys may be duplicate, and after `close`.
-        """
-        self._demand_open()
-        if self.kind is Keys.DUPLICATE:
-            raise InternalError(
-                f"cannot update {key!r} in {self.name}: a duplicate key has no one value; "
-                "unregister it and register it again"
-            )
-        for old in self._entries.get(_exact(key), ()):
-            if old.owner is owner:
-                new = replace(old, value=change(old.value))
-                self._entries[_exact(key)] = (new,)
-                mine = self._holdings[owner].entries
-                mine[mine.index(old)] = new
-                return new.value, old.value
-        return None
-
-    def whereis(self, key: Hashable) -> O | None:
-        """Return the living owner of a key (of a duplicate one, the first); None if nobody is."""
-        for entry in self._entries.get(key if type(key) is str else _exact(key), ()):
-            if entry.owner.is_alive():
-                return entry.owner
-        return None
-
-    def lookup(self, key: Hashable) -> list[Entry[O, V]]:
-        """Return the entries of a key, the oldest first."""
-        return _living(self._entries.get(_exact(key), ()))
-
-    def entries(self) -> list[Entry[O, V]]:
-        """Return every entry."""
-        return [entry for each in list(self._entries.values()) for entry in _living(each)]
-
-    def dying(self) -> list[Entry[O, V]]:
-        """Return the entries of owners that have begun to end, which nobody finds any more."""
-        every = [entry for each in list(self._entries.values()) for entry in each]
-        return [entry for entry in every if not entry.owner.is_alive()]
-
-    def count(self) -> int:
-        """Return how many entries there are; a key counts once for each time it is registered."""
-        return len(self.entries())
-
-    def keys(self, owner: O) -> list[Hashable]:
-        """Return the keys that an owner has, the oldest first, a duplicate one repeatedly."""
-        return [entry.key for entry in self._held_by(owner)]
-
-    def values(self, key: Hashable, owner: O) -> list[V]:
-        """Return what an owner has registered under a key."""
-        exact = _exact(key)
-        return [entry.value for entry in self._held_by(owner) if _exact(entry.key) == exact]
-
-    def dispatch(self, key: Hashable, call: Callable[[list[Entry[O, V]]], object]) -> None:
-        """Call a function once, here, with all entries of a key; not at all if there are none.
-
-        Raises what it raised, and InternalError after `close`.
-        """
-        self._demand_open()
-        if found := self.lookup(key):
-            call(found)
-
-    async def dispatch_parallel(
-        self, key: Hashable, call: Callable[[Entry[O, V]], Coroutine[Any, Any, object]]
-    ) -> None:
-        """Call an async function with each entry of a key, all at once, and wait for all.
-
-        Each call has a task of its own. When one raises, the others are cancelled and an
-        ExceptionGroup is raised. Raises InternalError after `close`.
-        """
-        self._demand_open()
-        async with asyncio.TaskGroup() as group:
-            for entry in self.lookup(key):
-                group.create_task(call(entry), name=f"{self.name}: dispatch {key}")
-
-    def close(self) -> None:
-        """Forget everybody; whoever goes on to register is told that nobody would look here."""
-        for held in list(self._holdings.values()):
-            for entry in list(held.entries):
-                self._remove(entry)
-        self._closed = True
-
-    def _held_by(self, owner: O) -> list[Entry[O, V]]:
-        held = self._holdings.get(owner)
-        return [] if held is None else _living(tuple(held.entries))
-
-    def _on_end(self, owner: O) -> None:
-        held = self._holdings.get(owner)
-        for entry in [] if held is None else list(held.entries):
-            self._remove(entry)
-
-    def _remove(self, entry: Entry[O, V]) -> None:
-        exact = _exact(entry.key)
-        there = self._entries.get(exact, ())
-        if entry not in there:  # a listener was faster
-            return
-        rest = tuple(each for each in there if each is not entry)
-        if rest:
-            self._entries[exact] = rest
-        else:
-            del self._entries[exact]
-        held = self._holdings[entry.owner]
-        held.entries.remove(entry)
-        if not held.entries:
-            del self._holdings[entry.owner]
-            entry.owner.off_end(held.on_end)
-        self._tell(What.UNREGISTER, entry)
-
-    def _tell(self, what: What, entry: Entry[O, V]) -> None:
-        for listener in self._listeners:
-            try:
-                listener(Change(what, self.name, entry))
-            except Exception:
-                log.exception("a listener of the registry %s failed", self.name)
-
-    def _demand_open(self) -> None:
-        if self._closed:
-            raise InternalError(
-                f"unknown registry {self.name}: it was closed and nobody looks there; use the one "
-                "of the program that runs now"
-            )
-
-
-def _living(entries: tuple[Entry[O, V], ...]) -> list[Entry[O, V]]:
-    return [entry for entry in entries if entry.owner.is_alive()]
-
-
-def _exact(key: Hashable) -> Hashable:
-    """Return what stands for a key in a dict, where 1, 1.0 and True would be one."""
-    if type(key) is str:
-        return key
-    return type(key), tuple(map(_exact, key)) if isinstance(key, tuple) else key
-
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -307,34 +31,45 @@ TIMEOUT = 30.0
 
 
 class Names:
-    """Name -> the actor that has it now: a registry of unique keys, and calls by name."""
+    """Name -> the actor that has it now, and calls by name; an actor that ends loses its names."""
 
     def __init__(self) -> None:
-        self._registry: Registry[AsyncioRef[Any], None] = Registry(
-            "names", listeners=(self._on_change,)
-        )
+        self._refs: dict[str, AsyncioRef[Any]] = {}
         self._waiting: dict[str, set[asyncio.Future[AsyncioRef[Any]]]] = {}
 
     def register(self, name: str, ref: AsyncioRef[Any]) -> None:
         """Give a name to an actor until it ends; raises InternalError if another one has it."""
-        if self.whereis(name) is not ref:
-            self._registry.register(name, ref, None)
+        old = self.whereis(name)
+        if old is ref:
+            return
+        if old is not None:
+            raise InternalError(
+                f"cannot register the name {name!r}: it is held by {old}; end that one first, or "
+                "choose another name"
+            )
+        self._refs[name] = ref
+        for waiting in self._waiting.pop(name, ()):
+            if not waiting.done():
+                waiting.set_result(ref)
+        ref.on_end(partial(self.unregister, name, ref))
 
     def unregister(self, name: str, ref: AsyncioRef[Any] | None = None) -> None:
         """Take a name back; with `ref`, only if that actor still has it."""
-        self._registry.unregister(name, ref)
+        if ref is None or self._refs.get(name) is ref:
+            self._refs.pop(name, None)
 
     def whereis(self, name: str) -> AsyncioRef[Any] | None:
         """Return the living actor of a name; None while it is away."""
-        return self._registry.whereis(name)
+        ref = self._refs.get(name)
+        return ref if ref is not None and ref.is_alive() else None
 
     def known(self) -> dict[str, AsyncioRef[Any]]:
-        """Return every name that somebody has now."""
-        return {str(entry.key): entry.owner for entry in self._registry.entries()}
+        """Return every name that a living actor has now."""
+        return {name: ref for name, ref in list(self._refs.items()) if ref.is_alive()}
 
     def dying(self) -> dict[str, AsyncioRef[Any]]:
-        """Return who has begun to end and is not done with its clean-up, by the name it had."""
-        return {str(entry.key): entry.owner for entry in self._registry.dying()}
+        """Return actors that have begun to end and still clean up, by the name they had."""
+        return {name: ref for name, ref in list(self._refs.items()) if not ref.is_alive()}
 
     def watch(self, name: str, watcher: AsyncioRef[Any]) -> None:
         """Have an actor told, by a `Down` with this name, when whoever has the name now ends.
@@ -365,7 +100,7 @@ class Names:
         Raises MailboxFull where the actor's policy says so; a thread without a loop waits for
         room instead.
         """
-        ref = self._registry.whereis(name)
+        ref = self.whereis(name)
         if ref is None:
             return False
         ref.actor_inbox.put(Envelope(message))
@@ -450,7 +185,7 @@ class Names:
         """Ask; a bare timer suffices, and is cheaper, while the actor is there and has room."""
         loop = asyncio.get_running_loop()
         end = None if timeout is None else loop.time() + timeout
-        ref = self._registry.whereis(name)
+        ref = self.whereis(name)
         if ref is None or ref.actor_inbox.full():
             return await self._ask_patiently(name, message, timeout, end=end)
         reply: AsyncioFuture[object] = AsyncioFuture()
@@ -487,12 +222,6 @@ class Names:
             if reply is None:
                 raise _away(name, timeout) from error
             raise _expire(reply, name, message, timeout) from error
-
-    def _on_change(self, change: Change[AsyncioRef[Any], None]) -> None:
-        if change.what is What.REGISTER:
-            for waiting in self._waiting.pop(cast("str", change.entry.key), ()):
-                if not waiting.done():
-                    waiting.set_result(change.entry.owner)
 
     async def _find(self, name: str) -> AsyncioRef[Any]:
         while (ref := self.whereis(name)) is None:

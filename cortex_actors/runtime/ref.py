@@ -210,10 +210,6 @@ class AsyncioRef(pykka.ActorRef[A]):
         """Call it when the actor has ended, on its loop; at once if it has."""
         self._life.ended.add_done_callback(callback)
 
-    def off_end(self, callback: Callable[[], None]) -> None:
-        """Do not call it any more when the actor ends."""
-        self._life.ended.remove_done_callback(callback)
-
     async def _ask_patiently(
         self, reply: AsyncioFuture[Any], message: object, timeout: float | None
     ) -> Any:  # noqa: ANN401

@@ -75,20 +75,20 @@ OPEN: dict[str, int] = {
     "fragments": 18,
     "annexes": 1,
     "folders": 3,
-    "namesakes": 133,
+    "namesakes": 131,
     "rings": 27,
     "folder rings": 6,
     "sqlite": 38,
     "mixins": 30,
-    "lone protocols": 13,
+    "lone protocols": 11,
     "wrapped functions": 6,
     "re-exports": 1,
-    "positional": 802,
+    "positional": 795,
     "field": 13,
 }
 
 #: What the product may have and need not use up. The next are 61,000 code lines in 320 modules.
-BOUNDS: dict[str, int] = {"code lines": 69_685, "modules": 327}
+BOUNDS: dict[str, int] = {"code lines": 68_581, "modules": 325}
 
 
 @dataclass(frozen=True)

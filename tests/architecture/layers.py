@@ -33,7 +33,7 @@ ROWS: tuple[frozenset[str], ...] = tuple(
         "gateways",
         "assembly",
         "tree service daemon",
-        "testing_simulation testing",
+        "testing",
         "client",
         "cli",
         "__main__",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -118,24 +117,10 @@ class TestGraph:
         assert out.startswith("digraph principles {")
         assert 2 == out.count(" -> ")
 
-    def test_picture(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        """A picture is written where it is wanted, and never over a file that is there."""
-        path = tmp_path / "graph.svg"
-        assert 0 == entry.main(["links", "--svg", str(path)])
-        first = path.read_bytes()
-        out = capsys.readouterr().out
-        assert 65 == entry.main(["links", "--svg", str(path)])
-
-        assert out == f"3 principles, 2 links: {path}\n"
-        assert "is there already; give another name" in capsys.readouterr().err
-        assert first == path.read_bytes()
-        assert ET.fromstring(first).tag.endswith("svg")  # noqa: S314 - ours
-
     @pytest.mark.parametrize(
         ("words", "code", "said"),
         [
-            (["--dot", "--json"], 64, "choose one of --dot, --svg and --json"),
-            (["--svg", "/nowhere/at/all.svg"], 65, "cannot write the picture to /nowhere/at"),
+            (["--dot", "--json"], 64, "choose one of --dot and --json"),
             (["--type", "likes"], 64, "'likes' is not one of"),
         ],
     )

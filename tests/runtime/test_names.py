@@ -54,6 +54,37 @@ class TestRegister:
 
         assert second is names.whereis("recorder")
 
+    async def test_dead(self) -> None:
+        """A name that is given to an actor that has ended is free at once."""
+        names = Names()
+        ref = await Recorder.start_async()
+        await ref.stop(block=False)
+        await ref.join()
+        names.register("recorder", ref)
+
+        assert {} == names.known() == names.dying()
+
+    async def test_dying(self) -> None:
+        """An actor that cleans up is not found any more, and its name goes to a successor."""
+
+        class Slow(Recorder):
+            async def on_stop(self) -> None:  # type: ignore[override]  # Pykka has it plain
+                self.held.set()
+                await self.gate.wait()
+
+        names, slow = Names(), Slow()
+        ref, successor = slow.launch(), Recorder.start()
+        names.register("recorder", ref)
+        ref.shut_down()
+        await slow.held.wait()
+        found, dying = names.whereis("recorder"), names.dying()
+        names.register("recorder", successor)
+        slow.gate.set()
+        await ref.join()
+
+        assert (None, {"recorder": ref}) == (found, dying)
+        assert successor is names.whereis("recorder")
+
 
 class TestFind:
     async def test_waits(self) -> None:

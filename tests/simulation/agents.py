@@ -17,8 +17,8 @@ from tests.simulation.scenario import CALM, SHORT, Broken, Scenario
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cortex_actors.testing_simulation import Simulation
     from cortex_actors.tree import Tree
+    from tests.simulation.simulated_loop import Simulation
 
 #: Who remembers.
 AGENTS = ("CLAUDE", "VAJRA")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from cortex_actors.testing_simulation import Simulation
+    from tests.simulation.simulated_loop import Simulation
     from tests.simulation.weather import Weather
 
 #: The projects there are; one lies in another.

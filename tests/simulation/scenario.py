@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics
 from cortex_actors.runtime.actor import AsyncioActor
-from cortex_actors.testing_simulation import Simulation, simulate
 from tests.simulation import audit
 from tests.simulation.folders import PROJECTS, Place
 from tests.simulation.service import Service
+from tests.simulation.simulated_loop import Simulation, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from cortex_actors.process.logs import LogStream
     from cortex_actors.runtime.actor import AsyncioActor
-    from cortex_actors.testing_simulation import Simulation
     from cortex_actors.tree import Tree
+    from tests.simulation.simulated_loop import Simulation
 
 #: Numbers that make a run short; the rests are still longer than the supervisors' window.
 SETTINGS = {

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.testing_simulation import Simulation, simulate
 from tests.simulation.agents import Agents
+from tests.simulation.simulated_loop import Simulation, simulate
 from tests.simulation.stage import stage
 
 if TYPE_CHECKING:

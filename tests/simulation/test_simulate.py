@@ -14,7 +14,8 @@ from cortex_actors.errors import BlockingInLoopError
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.future import loop_here
 from cortex_actors.runtime.threads import Threads
-from cortex_actors.testing_simulation import EPOCH, NotSimulated, Simulation, Standstill, simulate
+from cortex_actors.testing import EPOCH
+from tests.simulation.simulated_loop import NotSimulated, Simulation, Standstill, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -224,7 +225,7 @@ class TestStandstill:
 
     def test_circles(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A program that runs in circles is stopped."""
-        monkeypatch.setattr("cortex_actors.testing_simulation.STEPS", 1_000)
+        monkeypatch.setattr("tests.simulation.simulated_loop.STEPS", 1_000)
 
         async def main(simulation: Simulation) -> None:
             while True:

@@ -6,7 +6,7 @@ import random
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cortex_actors.testing_simulation import Simulation
+    from tests.simulation.simulated_loop import Simulation
 
 
 class Weather:

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from cortex_actors.runtime.actor import AsyncioActor
     from cortex_actors.runtime.life import Life
-    from cortex_actors.testing_simulation import Simulation
     from supervision import Report
+    from tests.simulation.simulated_loop import Simulation
 
 
 def _branches(branch: Branch) -> dict[str, Branch]:

@@ -39,16 +39,14 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from cortex_actors.clock import SECOND
+from cortex_actors.clock import SECOND, SystemClock
 from cortex_actors.errors import CortexError
+from cortex_actors.testing import EPOCH
 
 if TYPE_CHECKING:
     from collections import deque
     from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
     from contextvars import Context
-
-
-# ruff: noqa: SLF001, ANN401 - the inner parts of asyncio, turned by hand; any arguments
 
 
 T = TypeVar("T")
@@ -118,7 +116,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         """Begin at second 0; `late` = 0 and `latency` = 0 give asyncio's usual order."""
         super().__init__()
         self.seed = seed
-        self.random = random.Random(seed)  # noqa: S311 - chance that can be repeated
+        self.random = random.Random(seed)
         #: What happened: (seconds, what), in order.
         self.trace: list[tuple[float, str]] = []
         self._seconds = 0.0
@@ -287,9 +285,6 @@ def _waiting(loop: SimulatedLoop) -> Generator[str, None, None]:
         yield task.get_name() + where
 
 
-#: Where a clock's time begins unless told otherwise: some day in 2026, in UTC microseconds.
-EPOCH = 1_767_225_600 * SECOND
-
 #: Lines of the trace that a failure shows.
 TOLD = 50
 
@@ -319,7 +314,7 @@ class SimulatedClock:
 
     async def sleep(self, seconds: float) -> None:
         """Return after that many virtual seconds."""
-        await asyncio.sleep(seconds)
+        await SystemClock().sleep(seconds)  # its timer is one of the simulated loop
 
 
 class Simulation:
@@ -334,7 +329,7 @@ class Simulation:
         self.loop = loop
         self.seed = loop.seed
         self.clock = SimulatedClock(loop)
-        self.random = random.Random(f"scenario {loop.seed}")  # noqa: S311 - can be repeated
+        self.random = random.Random(f"scenario {loop.seed}")
 
     @property
     def trace(self) -> list[tuple[float, str]]:
@@ -408,7 +403,7 @@ def told(trace: list[tuple[float, str]], lines: int = TOLD) -> str:
 @contextmanager
 def _chance(seed: int) -> Iterator[None]:
     """Make the process's sources of chance a seed's, and give them back."""
-    ours = random.Random(f"chance {seed}")  # noqa: S311 - can be repeated
+    ours = random.Random(f"chance {seed}")
     before, urandom = random.getstate(), os.urandom
     random.seed(f"random {seed}")
     os.urandom = random._urandom = ours.randbytes  # type: ignore[attr-defined]
