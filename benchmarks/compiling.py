@@ -22,7 +22,7 @@ from cortex_actors.embedding import calibration, torch_build
 from cortex_actors.embedding.compiled import Runner
 from cortex_actors.embedding.manifest import ONNX, TOKENIZER
 from cortex_actors.embedding.models import locate
-from cortex_actors.embedding.torch_build import by_row
+from cortex_actors.embedding.rowwise import by_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -74,7 +74,7 @@ _DIALECT = re.compile(
 OPEN: dict[str, int] = {
     "fragments": 18,
     "annexes": 1,
-    "folders": 3,
+    "folders": 4,
     "namesakes": 131,
     "rings": 27,
     "folder rings": 6,
@@ -88,7 +88,7 @@ OPEN: dict[str, int] = {
 }
 
 #: What the product may have and need not use up. The next are 61,000 code lines in 320 modules.
-BOUNDS: dict[str, int] = {"code lines": 68_581, "modules": 325}
+BOUNDS: dict[str, int] = {"code lines": 68_588, "modules": 326}
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from cortex_actors.embedding.torch_build import by_row
+from cortex_actors.embedding.rowwise import by_row
 
 if TYPE_CHECKING:
     from pathlib import Path
