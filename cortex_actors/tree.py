@@ -6,7 +6,6 @@ cortex                    rest_for_one
 │   ├── ledger
 │   ├── vectors
 │   └── indexer
-├── tasks                 dynamic
 ├── embedding             rest_for_one
 │   ├── cache
 │   ├── pool
@@ -52,7 +51,6 @@ They are made from a template and named by their handles; the watchlist says whi
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -64,11 +62,10 @@ from cortex_actors.assembly.inspection import TOLD, Crashes, inspect, who
 from cortex_actors.assembly.reload import Branch, Reload, places
 from cortex_actors.assembly.wiring import Assembly
 from cortex_actors.domain.event import Life, plain
-from cortex_actors.errors import ActorAway, TooManyTasks, UnknownActor
+from cortex_actors.errors import ActorAway, UnknownActor
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.ref import start_actor
-from cortex_actors.runtime.tasks import MAX_TASKS, TaskSupervisor
 from cortex_actors.runtime.watchdog import Watchdog
 from cortex_actors.storage.ledger import actor
 from cortex_actors.watching.watcher import Watcher
@@ -86,7 +83,6 @@ if TYPE_CHECKING:
     from cortex_actors.home import Home
     from cortex_actors.process.logs import LogStream
     from cortex_actors.runtime.ref import ActorHandle
-    from cortex_actors.runtime.tasks import Task
     from cortex_actors.settings import Settings
     from cortex_actors.watching.watcher import WatcherParts
     from supervision import Node
@@ -208,7 +204,6 @@ TREE: Final = Branch(
     "rest_for_one",
     (
         Branch("storage", "rest_for_one", ("ledger", "vectors", "indexer")),
-        Branch("tasks", "dynamic", ()),
         Branch("embedding", "rest_for_one", ("cache", "pool", "migrator")),
         Branch("judging", "one_for_one", ("judge",)),
         Branch(
@@ -280,8 +275,7 @@ class Tree:
         names = Names()
         self.watchers = Watchers(names, lambda: self._live["watchers"])
         ours = (self.draw, self.crash, self.inspect, self.reload, self.start_again)
-        tasks = TaskSupervisor(self._start_task)
-        world = World(home, settings, clock, logs, names, self.watchers, tasks, *ours, outside)
+        world = World(home, settings, clock, logs, names, self.watchers, *ours, outside)
         self.parts = Assembly(world)
         self._reload = Reload(
             home,
@@ -385,21 +379,7 @@ class Tree:
             report=self._on_report,
             now=self._clock.monotonic,
             sleep=self._clock.sleep,
-            max_children=MAX_TASKS if branch.strategy == "dynamic" else math.inf,
         )
-
-    async def _start_task(self, task: Task[Any]) -> None:
-        """Start a task below `tasks`; it is not restarted: whoever waits for it asks again."""
-        spec = supervision.ChildSpec(task.name, task.start, restart="temporary")
-        try:
-            await self._live["tasks"].start_child(spec)
-        except supervision.ChildError as error:
-            raise TooManyTasks(
-                f"cannot start {task.name}: {MAX_TASKS} tasks run already, which is the most; wait "
-                "for one to end (cortex tree shows them)"
-            ) from error
-        except supervision.SupervisionError as error:
-            raise ActorAway(f"cannot start {task.name}: {error}; ask again") from error
 
     def _actor(self, name: str) -> supervision.ChildSpec:
         """Return how an actor is started."""

@@ -153,8 +153,6 @@ def actors_page() -> str:
 
 def _branches(branch: Branch) -> Iterator[tuple[Branch, list[str]]]:
     """Yield the branches that have actors, in the order of their start."""
-    if branch.strategy == "dynamic":  # tasks, which are no actors
-        return
     names = [child for child in branch.children if isinstance(child, str)]
     if names or not branch.children:
         # The actors of a branch that begins empty are called what it is, without the s.

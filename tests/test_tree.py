@@ -11,8 +11,7 @@ from cortex_actors import topics
 from cortex_actors import tree as tree_module
 from cortex_actors.domain.event import plain
 from cortex_actors.domain.project import Project
-from cortex_actors.errors import ActorAway, TaskEnded, TooManyTasks
-from cortex_actors.runtime.tasks import MAX_TASKS
+from cortex_actors.errors import ActorAway
 from cortex_actors.storage import projects
 from cortex_actors.testing import eventually, settled
 from cortex_actors.tree import TREE
@@ -62,11 +61,6 @@ def actors(branch: Branch = TREE) -> set[str]:
     for child in branch.children:
         found |= {child} if isinstance(child, str) else actors(child)
     return found
-
-
-def node(tree: Tree, name: str) -> Node:
-    """Return the picture of a branch directly below the root."""
-    return next(each for each in tree.supervisor.snapshot().children if each.name == name)
 
 
 class TestDrawing:
@@ -119,45 +113,6 @@ class TestLive:
 
         assert [] == [name for name in actors() if name not in found["text"]]
         assert "cortex" == found["root"]["name"]
-
-    async def test_tasks(self, tmp_home: Path) -> None:
-        """Long work is a node below `tasks` while it runs; one more than 20 at once is refused.
-
-        Row: elixir task/supervisor async_nolink/1: raises when :max_children is reached
-        """
-        gate = asyncio.Event()
-
-        async def work() -> bool:
-            return await gate.wait()
-
-        async with grown(tmp_home) as tree:
-            tasks = tree.parts.cortex._parts.tasks
-            running = [asyncio.create_task(tasks.run(f"work {n}", work)) for n in range(MAX_TASKS)]
-            await eventually(lambda: MAX_TASKS == len(node(tree, "tasks").children))
-            text = (await tree.cortex.tree())["text"]
-            with pytest.raises(TooManyTasks, match="20 tasks run already"):
-                await tasks.run("one more", work)
-            gate.set()
-
-            assert [True] * MAX_TASKS == await asyncio.gather(*running)
-            await eventually(lambda: () == node(tree, "tasks").children)
-            assert "│   └── work 19" in str(text)
-
-    async def test_tasks_end(self, tmp_home: Path) -> None:
-        """Work that runs when the tree stops ends with it."""
-        begun = asyncio.Event()
-
-        async def work() -> None:
-            begun.set()
-            await asyncio.Event().wait()
-
-        async with grown(tmp_home) as tree:
-            running = asyncio.create_task(tree.parts.cortex._parts.tasks.run("work", work))
-            await begun.wait()
-            await tree.stop(8)
-
-            with pytest.raises(TaskEnded):
-                await running
 
     async def test_news(self, tmp_home: Path) -> None:
         """That an actor crashed and was started again is said on its topics."""

@@ -58,7 +58,6 @@ if TYPE_CHECKING:
     from cortex_actors.home import Home
     from cortex_actors.pipeline.relations import Ruling
     from cortex_actors.pipeline.synthesis import Supposed
-    from cortex_actors.runtime.tasks import TaskSupervisor
     from cortex_actors.schedule.jobs import Done
     from cortex_actors.sections import MemorySettings, OrganisationSettings, ResolutionSettings
     from cortex_actors.storage.embeddings import Matrix
@@ -344,8 +343,6 @@ class Parts:
     resolver: ResolverPort
     #: Whom to ask about embedding models.
     migrator: MigratorPort
-    #: Runs what outlives one message.
-    tasks: TaskSupervisor
     #: Finds out how the model that answers is, and its compiled form.
     look: Look
     #: What `status` counts in the ledger; like the two below, answered soon or not at all.

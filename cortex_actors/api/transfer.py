@@ -299,13 +299,6 @@ class CarryVerbs(Verbs):
         with the place of a wrong record, `NotFound`, and `Refused` for a file that was changed
         meanwhile.
         """
-        work = partial(self._import, path, dry_run=dry_run, skip=skip, stamp=stamp)
-        return await self._parts.tasks.run("import", work)
-
-    async def _import(
-        self, path: str, *, dry_run: bool, skip: int, stamp: str | None
-    ) -> dict[str, Any]:
-        """Take in as much as one call may."""
         clock = self._parts.clock
         begun, at = clock.monotonic(), clock.now()
         found = await self._looked_at(path, skip, stamp)

@@ -111,8 +111,11 @@ def front_desk(
             watching=hints.described,
             doctor=practice.visit,
             trial=practice.trial,
+            tree=world.draw,
+            crash=world.crash,
+            inspect=world.inspect,
             wake=partial(_wake, names),
-            **_supervised(world),
+            reload=world.reload,
         )
     )
 
@@ -145,17 +148,6 @@ async def _counts(names: Names, model: Callable[[], str]) -> dict[str, Any]:
 async def _index(names: Names) -> dict[str, Any]:
     """Return how the vector index is."""
     return asdict(await names.method("vectors", Vectors.describe, timeout=STATUS_TIMEOUT)())
-
-
-def _supervised(world: World) -> dict[str, Any]:
-    """Return what the desk asks of the tree itself."""
-    return {
-        "tasks": world.tasks,
-        "tree": world.draw,
-        "crash": world.crash,
-        "inspect": world.inspect,
-        "reload": world.reload,
-    }
 
 
 def _described(names: Names, model: Callable[[], str]) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import re
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -163,8 +162,7 @@ class Incumbent:
             self._on_line(line)
             on_step(line)
 
-        work = partial(compile_model, found, folder, clock=self._world.clock, on_line=tell)
-        made = await self._world.tasks.run(f"compile {found.model_id}", work)
+        made = await compile_model(found, folder, clock=self._world.clock, on_line=tell)
         return Chosen(made.model_id, model.provider, model.name, made.dimension)
 
     async def take(self, chosen: Chosen, provider: Provider) -> None:

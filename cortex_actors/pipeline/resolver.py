@@ -2,7 +2,7 @@
 
 hears   organisation:complete, resolution:requested
 says    resolution:requested, resolution:complete
-asks    ledger, cache (vectors), tasks (which a resolve is one of)
+asks    ledger, cache (vectors)
 keeps   - (a file in hand when it crashes is whole; the next life ends the write that was begun)
 
 Errands: from a wish to the files that it is about, and to what came of each of them.
@@ -40,7 +40,6 @@ from cortex_actors.pipeline.selection import Assignment, Offer, name_of, offer, 
 from cortex_actors.render import fence, section
 from cortex_actors.render.targets import PLACES, Left, Target, Targets, targets
 from cortex_actors.runtime.inbox import Overflow
-from cortex_actors.runtime.tasks import ALONE, TaskSupervisor
 from cortex_actors.storage import projects, resolutions
 from cortex_actors.storage.events import store
 from cortex_actors.storage.projects import Writes
@@ -367,7 +366,6 @@ class Resolver(Consumer):
         embed: Embedding,
         count: Callable[[str], int],
         tables: Path | None = None,
-        tasks: TaskSupervisor = ALONE,
     ) -> None:
         """Remember whom to ask.
 
@@ -376,7 +374,6 @@ class Resolver(Consumer):
         """
         super().__init__(desk)
         self._records = records
-        self._tasks = tasks
         self._threads = ThreadPoolExecutor(THREADS, "resolver")
         pace = Pace(settings.settle_ms / 1_000, settings.settle_limit_s, settings.grace_s)
         self._writer = FileWriter(
@@ -432,8 +429,7 @@ class Resolver(Consumer):
         What cannot be written is said in the report. Raises `UnknownProject`, `NotFound` and
         `BadInput` for a path or an agent that nobody writes for, and nothing is done then.
         """
-        work = partial(self._resolved, wishes)
-        return self.spawn(self._tasks.run("resolve", work), name="resolve")
+        return self.spawn(self._resolved(wishes), name="resolve")
 
     def undo(self, path: str) -> asyncio.Task[Resolved]:
         """Take the newest write into a file back; what a human wrote since stays.

@@ -14,7 +14,6 @@ from cortex_actors.assembly.wiring import Assembly
 from cortex_actors.bus.bus import Bus
 from cortex_actors.process.logs import LogStream
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.tasks import TaskSupervisor
 from cortex_actors.tree import Watchers
 
 if TYPE_CHECKING:
@@ -70,8 +69,6 @@ def ways(thing: object, seen: set[int]) -> Iterator[str]:
         yield thing.name
     elif isinstance(thing, Watchers):
         yield "watchers"
-    elif isinstance(thing, TaskSupervisor):
-        yield "tasks"
     else:
         for part in _parts(thing):
             yield from ways(part, seen)
