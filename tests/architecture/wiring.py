@@ -13,7 +13,7 @@ from cortex_actors.assembly.context import World
 from cortex_actors.assembly.wiring import Assembly
 from cortex_actors.bus.bus import Bus
 from cortex_actors.process.logs import LogStream
-from cortex_actors.runtime.names import Names
+from cortex_actors.runtime.names import NamedActor, Names
 from cortex_actors.tree import Watchers
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def ways(thing: object, seen: set[int]) -> Iterator[str]:
     if id(thing) in seen or thing is None or isinstance(thing, _ENDS):
         return
     seen.add(id(thing))
-    if isinstance(thing, Way):
+    if isinstance(thing, Way | NamedActor):
         yield thing.name
     elif isinstance(thing, Watchers):
         yield "watchers"

@@ -17,6 +17,7 @@ from cortex_actors.storage.events import LedgerJournal
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.index.indexer import FAULT_PAUSE, IDLE, RETRY, Indexer
 from cortex_actors.testing import eventually
+from tests.fakes import FakeActor
 from tests.storage.support import MODEL, id_of, unit
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class World:
             settings=self.store.settings,
             model=MODEL,
             embed=embed or self.embed,
-            index=self,
+            index=FakeActor(self),
         )
         self.handle = await start_actor(self.store.names, "indexer", make)
 
