@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from cortex_actors.judging.judge import QuietJudge
     from cortex_actors.rules.contradiction import Thresholds
     from cortex_actors.runtime.actor import AsyncioActor
+    from cortex_actors.runtime.names import NamedActor
     from cortex_actors.sections import (
         FederationSettings,
         MemorySettings,
@@ -53,6 +54,7 @@ class MemoryBranch:
 
     world: World
     settings: Settings
+    vectors: NamedActor[Vectors]
     records: Records
     bus: Bus
     #: What a consumer of that name is handed.
@@ -82,7 +84,7 @@ class MemoryBranch:
             settings=self.settings.memory,
             judging=self.settings.reconciliation,
             judge=self.judge,
-            query=partial(self.world.names.method("vectors", Vectors.query), model=self.model),
+            query=partial(self.vectors.ask, Vectors.query, model=self.model),
             matrix=self.matrix,
         )
 
@@ -183,13 +185,12 @@ class FederationBranch:
         return {"roster": self._roster(), "federation": self._federation()}
 
     def _roster(self) -> Callable[[], AsyncioActor]:
-        names = self.world.names
         return partial(
             _roster,
             self.world,
             self.bus,
             register=self.register,
-            query=partial(names.method("vectors", Vectors.query), model=self.model),
+            query=partial(self.actors.vectors.ask, Vectors.query, model=self.model),
             model=self.model,
             memory=self.settings.memory,
             settings=self.settings.federation,

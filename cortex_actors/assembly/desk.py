@@ -23,6 +23,7 @@ from cortex_actors.doctor.probe import RoundTrip
 from cortex_actors.errors import ActorAway, IndexDown, MailboxFull
 from cortex_actors.gateways.server import Http
 from cortex_actors.memory.custodian import AccessReporter
+from cortex_actors.runtime.names import NamedActor
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import memory_delete
 from cortex_actors.storage.health.file import Reader
@@ -61,6 +62,7 @@ def front_desk(
 ) -> FrontDesk:
     """Return the verbs of a tree; `model` gives the id of its vector space."""
     names = world.names
+    http: NamedActor[Http] = NamedActor("http", names)
     return FrontDesk(
         actors,
         Parts(
@@ -79,7 +81,7 @@ def front_desk(
             inspect=world.inspect,
             wake=partial(_wake, names),
             reload=world.reload,
-            door=names.method("http", Http.describe, timeout=SOON),
+            door=partial(http.within(SOON).ask, Http.describe),
         ),
     )
 

@@ -146,8 +146,8 @@ class Assembly:
         self._journal = LedgerJournal(self.records, world.clock)
         self.bus = Bus(self._journal, world.clock)
         self._incumbent = Incumbent(world, self._line("model"))
-        self._pool = self.names.method("pool", Pool.describe)
-        self._embed = self.names.method("cache", Cache.embed, timeout=None)
+        self._pool = self.actors.pool
+        self._embed = partial(self.actors.cache.within(None).ask, Cache.embed)
         #: What outlives a crash of the roster: a reload and its own supervisor begin it anew.
         self._register = Register()
         self.hints = world.outside.hints(world.clock, world.settings.watching)
@@ -244,7 +244,7 @@ class Assembly:
                 self._incumbent.provider,
                 entries=settings.cache_entries,
                 stored=self._stored,
-                embed=self.names.method("pool", Pool.embed, timeout=None),
+                embed=partial(self.actors.pool.within(None).ask, Pool.embed),
             ),
             "pool": partial(
                 Pool,
@@ -295,6 +295,7 @@ class Assembly:
         return MemoryBranch(
             self._world,
             self._settings,
+            self.actors.vectors,
             self.records,
             self.bus,
             self._desk,
@@ -372,7 +373,7 @@ class Assembly:
 
     async def _busy(self) -> bool:
         """Return whether the pool has texts in hand."""
-        found = await self._pool()
+        found = await self._pool.ask(Pool.describe)
         return found.waiting + found.in_flight > 0
 
     async def _stored(self, model: str, digests: Sequence[bytes]) -> dict[bytes, Row]:

@@ -17,7 +17,7 @@ from cortex_actors.domain.hit import REMOTE, Hit, Recall
 from cortex_actors.errors import CortexError
 from cortex_actors.federation.answers import flagged
 from cortex_actors.federation.expansion import Beside, bare
-from cortex_actors.federation.fan import Embed, Wording, admit, asked, merged, party, wanted
+from cortex_actors.federation.fan import Wording, admit, asked, merged, party, wanted
 from cortex_actors.federation.roster import Roster
 from cortex_actors.federation.store import LOCAL, Outcome, Question
 from cortex_actors.rules import fusion
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.runtime.names import NamedActor
     from cortex_actors.sections import FederationSettings
+    from cortex_actors.storage.embeddings import EmbedInTime
 
 log = logging.getLogger("cortex.federation")
 
@@ -47,7 +48,7 @@ class Federation(AsyncioActor):
     def __init__(
         self,
         roster: NamedActor[Roster],
-        embed: Embed,
+        embed: EmbedInTime,
         *,
         model: str,
         clock: Clock,

@@ -32,7 +32,7 @@ from cortex_actors.clock import ulid
 from cortex_actors.domain.event import Ids
 from cortex_actors.domain.insight import Claim
 from cortex_actors.errors import CortexError, MailboxFull, Unembeddable
-from cortex_actors.memory.planner import UNEMBEDDED, Plan, spoken
+from cortex_actors.memory.planner import UNEMBEDDED, spoken
 from cortex_actors.memory.request import Remembered, Wish, digest
 from cortex_actors.rules.merging import objection
 from cortex_actors.runtime.actor import AsyncioActor
@@ -40,7 +40,7 @@ from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import within
 from cortex_actors.storage import memory_merge, memory_records
 from cortex_actors.storage.events import store
-from cortex_actors.storage.memory_merge import How
+from cortex_actors.storage.memory_merge import How, Plan
 from cortex_actors.storage.similar_memories import Scope
 from cortex_actors.text.summary import ABSTRACT, SUMMARY, sentences
 

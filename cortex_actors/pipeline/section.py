@@ -30,12 +30,11 @@ from cortex_actors.text.sections import dialect_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from cortex_actors.pipeline.likeness import Embedding
     from cortex_actors.pipeline.relations import Ruling
     from cortex_actors.pipeline.resolution import Assignment
     from cortex_actors.pipeline.selection import Choice, Chosen, Offer
     from cortex_actors.sections import ResolutionSettings
-    from cortex_actors.storage.embeddings import Matrix
+    from cortex_actors.storage.embeddings import Embed, Matrix
     from cortex_actors.text.sections import Dialect
 
 
@@ -141,7 +140,7 @@ def joined(pages: Iterable[Page]) -> Page:
     )
 
 
-async def placed(page: Page, embed: Embedding, *, model: str) -> Placed:
+async def placed(page: Page, embed: Embed, *, model: str) -> Placed:
     """Return a page with its vectors; without any while nobody can make them."""
     texts = page.embedded
     if not texts:

@@ -80,7 +80,7 @@ OPEN: dict[str, int] = {
     "folder rings": 6,
     "sqlite": 39,
     "mixins": 30,
-    "lone protocols": 11,
+    "lone protocols": 8,
     "wrapped functions": 4,
     "re-exports": 1,
     "positional": 800,
@@ -88,7 +88,7 @@ OPEN: dict[str, int] = {
 }
 
 #: What the product may have and need not use up. The next are 61,000 code lines in 320 modules.
-BOUNDS: dict[str, int] = {"code lines": 70_070, "modules": 327}
+BOUNDS: dict[str, int] = {"code lines": 69_929, "modules": 326}
 
 
 @dataclass(frozen=True)

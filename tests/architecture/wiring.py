@@ -78,6 +78,8 @@ def _parts(thing: object) -> Iterable[object]:
     """Return what something is made of; of an object behind a method only what that names."""
     if isinstance(thing, partial):
         return (thing.func, *thing.args, *thing.keywords.values())
+    if isinstance(thing, MethodType) and isinstance(thing.__self__, NamedActor):
+        return (thing.__self__,)
     if isinstance(thing, MethodType):
         return _named(thing.__self__, thing.__func__)
     if isinstance(thing, FunctionType):

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from cortex_actors.runtime.ref import ActorHandle
-    from cortex_actors.storage.embeddings import Matrix
-    from cortex_actors.storage.index.indexer import Embed
+    from cortex_actors.storage.embeddings import Embed, Matrix
     from tests.storage.support import Store
 
 HERE = "/projects/atlas/CLAUDE.md"

@@ -21,7 +21,7 @@ import itertools
 import logging
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sqlalchemy import delete, select
@@ -39,7 +39,7 @@ from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Awaitable, Collection, Sequence
+    from collections.abc import Collection, Sequence
 
     from sqlalchemy import Connection
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.runtime.names import NamedActor
     from cortex_actors.sections import StorageSettings
-    from cortex_actors.storage.embeddings import Matrix
+    from cortex_actors.storage.embeddings import Embed
     from cortex_actors.storage.index.pending import Change
     from cortex_actors.storage.ledger.actor import Records
 
@@ -121,17 +121,6 @@ FAULT_PAUSE = 30.0
 #: Seconds for which a text that was refused is left out. Asking again costs nothing: the pool says
 #: no by itself, for longer each time, until the model is worth another try.
 REFUSED = 60.0
-
-
-class Embed(Protocol):
-    """Turns texts into unit vectors."""
-
-    def __call__(self, texts: Sequence[str], *, model: str) -> Awaitable[Matrix]:
-        """Return one row for each text.
-
-        Raises `EmbedderDown` when it cannot, or serves another model by now; `Unembeddable` when
-        some of the texts have no vector whoever asks.
-        """
 
 
 @dataclass(frozen=True, slots=True)
