@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from cortex_actors.federation.adapters.seren import SerenMemory
 from cortex_actors.federation.federation import Federation
 from cortex_actors.federation.local import LocalStore
 from cortex_actors.federation.remote import RemoteStore
+from cortex_actors.federation.roster import Roster
 from cortex_actors.federation.store import Answer, Fan, Knobs, Member, Outcome, Question, StoreSpec
 from cortex_actors.runtime.ref import start_actor
 from cortex_actors.sections import FederationSettings, MemorySettings
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.hit import Recall
     from cortex_actors.federation.store import RecallStore
-    from cortex_actors.runtime.names import Names
+    from cortex_actors.runtime.names import NamedActor, Names
     from cortex_actors.runtime.ref import ActorHandle
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.search.dense import DenseNeighbours
@@ -81,13 +82,12 @@ class Table:
     fan_: Fan
     outcomes: list[tuple[Outcome, ...]] = field(default_factory=list)
 
-    async def fan(self) -> Fan:
-        """Return who is asked."""
-        return self.fan_
-
-    async def noted(self, outcomes: tuple[Outcome, ...]) -> None:
-        """Take down how one question's asks ended."""
-        self.outcomes.append(outcomes)
+    async def ask(self, method: Any, *args: Any) -> Any:  # noqa: ANN401 - as a named actor
+        """Return who is asked, or take down how one question's asks ended."""
+        if method is Roster.fan:
+            return self.fan_
+        self.outcomes.append(*args)
+        return None
 
 
 @dataclass(slots=True)
@@ -130,7 +130,7 @@ async def fanned(names: Names, stores: Sequence[RecallStore], *, seed: int) -> F
         names,
         "federation",
         Federation,
-        table,
+        cast("NamedActor[Roster]", table),
         embed,
         model=MODEL,
         clock=SystemClock(),

@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cortex_actors.assembly.directory import Index
 from cortex_actors.bus.bus import Bus
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import CortexError
 from cortex_actors.home import Home
-from cortex_actors.runtime.names import Names
+from cortex_actors.runtime.names import NamedActor, Names
 from cortex_actors.runtime.ref import start_actor
 from cortex_actors.sections import StorageSettings
 from cortex_actors.storage import embeddings, passages
@@ -208,7 +207,7 @@ class Ground:
                 bus,
                 model=MODEL,
                 embed=_nobody,
-                index=Index(self.names),
+                index=NamedActor("vectors", self.names),
                 clock=clock,
                 settings=self.settings,
             ),

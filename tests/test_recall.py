@@ -23,7 +23,7 @@ from tests.storage.things import in_memory, mem, memory
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cortex_actors.api.cortex import Parts
+    from cortex_actors.api.registry import Parts
     from cortex_actors.domain.hit import Recall
     from cortex_actors.federation.store import Question, RecallStore
     from cortex_actors.storage.search.query import Where
@@ -40,14 +40,13 @@ class Desk(RecallVerbs):
         self.read: list[Access] = []
         self.others = others
         self.asked: list[Question] = []
-        custodian = SimpleNamespace(accessed=self._accessed)
+        settings = SimpleNamespace(memory=MemorySettings())
         parts = SimpleNamespace(
             records=room.records,
             clock=self.clock,
             model=lambda: MODEL,
-            memory=MemorySettings,
-            custodian=custodian,
-            recall=self._recall,
+            settings=lambda: settings,
+            accesses=SimpleNamespace(report=self._accessed),
         )
         self._parts = cast("Parts", parts)
 

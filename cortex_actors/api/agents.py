@@ -16,6 +16,7 @@ from cortex_actors.clock import iso
 from cortex_actors.domain.agent import BUILT_IN, OWNER, Agent, Caller, agent_id, checked, unknown
 from cortex_actors.domain.memory import MemoryType, Realm
 from cortex_actors.errors import NotFound
+from cortex_actors.memory.village import Village
 from cortex_actors.process.tokens import Tokens
 from cortex_actors.storage import agent_records as known
 from cortex_actors.text import summary
@@ -88,7 +89,8 @@ class AgentVerbs(Verbs):
         agent, is_new = await self._parts.records.write(
             lambda c: _described(c, name, said, now=now)
         )
-        posted = await self._parts.village.post(
+        posted = await self._actors.village.ask(
+            Village.post,
             summary.profile(agent),
             realm=Realm.VILLAGE,
             agent=agent.id,
@@ -107,7 +109,8 @@ class AgentVerbs(Verbs):
         found = await self._known(caller.acting(agent, agent), caller.reader())
         words = summary.greeting(found)
         thread = summary.thread(found, iso(self._parts.clock.now())[:_DAY])
-        posted = await self._parts.village.post(
+        posted = await self._actors.village.ask(
+            Village.post,
             words,
             realm=Realm.VILLAGE,
             agent=found.id,

@@ -2,17 +2,15 @@
 
 Parameters and results are JSON-shaped. There is no logic here: a verb looks a thing up, asks an
 actor by name or publishes an event. Two clients that say the same verb get the same answer.
-
-What the front desk is handed: the way to everybody whom a verb asks.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from cortex_actors import __version__, topics
 from cortex_actors.api import status
@@ -28,6 +26,7 @@ from cortex_actors.api.memory_health import CustodyVerbs, RoundTripVerbs, unwrit
 from cortex_actors.api.models import ModelVerbs, meanwhile
 from cortex_actors.api.peers import OutsideVerbs, shut
 from cortex_actors.api.principles import LinkVerbs, PrincipleVerbs
+from cortex_actors.api.registry import SOON
 from cortex_actors.api.remember import RecallVerbs, RememberVerbs
 from cortex_actors.api.resolve import ResolveVerbs
 from cortex_actors.api.review import ReviewVerbs
@@ -36,32 +35,19 @@ from cortex_actors.api.transfer import CarryVerbs
 from cortex_actors.api.trust import TrustVerbs
 from cortex_actors.api.village import CrumbVerbs, VillageVerbs
 from cortex_actors.api.work import GroupVerbs, WorkVerbs
-from cortex_actors.errors import BadInput, Refused
+from cortex_actors.errors import BadInput, CortexError, Refused
+from cortex_actors.federation.roster import Roster
+from cortex_actors.pipeline import selection
+from cortex_actors.schedule.scheduler import Scheduler
+from cortex_actors.storage import resolutions
 from cortex_actors.storage.events import Wanted
+from cortex_actors.storage.index.vectors import Vectors
+from cortex_actors.storage.ledger.actor import Ledger
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Callable
 
-    from cortex_actors.api.judging import JudgePort
-    from cortex_actors.api.knowledge import LibrarianPort
-    from cortex_actors.api.memory_health import CustodianPort
-    from cortex_actors.api.models import Look, MigratorPort
-    from cortex_actors.api.remember import ArchivistPort
-    from cortex_actors.api.resolve import ResolverPort
-    from cortex_actors.api.stores import RosterPort
-    from cortex_actors.api.village import TrailPort, VillagePort
-    from cortex_actors.bus.bus import Bus
-    from cortex_actors.clock import Clock
-    from cortex_actors.doctor.probe import RoundTrip
-    from cortex_actors.domain.hit import Recall
-    from cortex_actors.federation.store import Question
-    from cortex_actors.home import Home
-    from cortex_actors.pipeline.relations import Ruling
-    from cortex_actors.pipeline.synthesis import Supposed
-    from cortex_actors.schedule.jobs import Done
-    from cortex_actors.sections import MemorySettings, OrganisationSettings, ResolutionSettings
-    from cortex_actors.storage.embeddings import Matrix
-    from cortex_actors.storage.ledger.actor import Records
+    from cortex_actors.api.registry import Actors, Parts
 
 
 #: The variable that allows verbs which exist to break things on purpose.
@@ -98,9 +84,9 @@ class FrontDesk(
 ):
     """Everything a client may ask of the daemon."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, actors: Actors, parts: Parts) -> None:
         """Begin to count the uptime."""
-        ModelVerbs.__init__(self, parts.migrator, parts.records, parts.look)
+        self._actors = actors
         self._parts = parts
         self._publishing = Publishing(parts.bus, parts.records)
         self._letters = Letters(parts.records, parts.wake)
@@ -116,12 +102,12 @@ class FrontDesk(
         """
         parts = self._parts
         ledger, model, index, failing, (moving, judge, read, *doors), kept = await asyncio.gather(
-            status.guarded(parts.counts()),
-            status.guarded(parts.embedder()),
-            status.guarded(parts.index()),
-            status.guarded(parts.failing()),
+            status.guarded(self._counts()),
+            status.guarded(self._embedder()),
+            status.guarded(self._index()),
+            status.guarded(self._actors.scheduler.within(SOON).ask(Scheduler.describe)),
             self._aside(),
-            parts.kept(),
+            self._kept(),
         )
         (stores, door), model = doors, meanwhile(model, moving)
         reasons = status.reasons(ledger, model, index, uptime=self._uptime())
@@ -250,7 +236,7 @@ class FrontDesk(
         """
         if to is not None and not Path(to).is_absolute():
             raise BadInput(f"cannot copy the ledger to {to}: give an absolute path")
-        return dict(await self._parts.backup(to))
+        return dict(await self._actors.scheduler.within(None).ask(Scheduler.backup, to))
 
     async def doctor(
         self,
@@ -279,95 +265,38 @@ class FrontDesk(
         self._parts.crash(name)
         return {"crashed": name}
 
+    async def _counts(self) -> dict[str, Any]:
+        """Return what is counted in the ledger, and how writing it goes."""
+        soon = self._parts.records.within(SOON)
+        there = await asyncio.to_thread(selection.sections, await soon.read(resolutions.paths))
+        model = self._parts.model()
+        found = await soon.read(lambda c: status.counts(c, model=model, sections=there))
+        return {**found, "writing": await self._actors.ledger.within(SOON).ask(Ledger.describe)}
+
+    async def _index(self) -> dict[str, Any]:
+        """Return how the vector index is."""
+        return asdict(await self._actors.vectors.within(SOON).ask(Vectors.describe))
+
+    async def _kept(self) -> dict[str, Any]:
+        """Return what is kept of the ledger beside it; nothing when the disk does not tell soon."""
+        parts = self._parts
+        try:
+            async with asyncio.timeout(SOON):
+                return await asyncio.to_thread(status.kept, parts.home, parts.clock.now())
+        except (TimeoutError, CortexError):
+            return {}
+
     async def _aside(self) -> tuple[dict[str, Any], ...]:
         """Return how those are who do something beside: migrator, judge, custodian and doors."""
-        parts = self._parts
         told: tuple[dict[str, Any], ...] = await asyncio.gather(
             status.guarded(self._moving()),
             self._judge(),
             self._accesses(),
-            status.guarded(parts.roster.described()),
-            status.guarded(parts.door()),
+            status.guarded(self._actors.roster.within(SOON).ask(Roster.described)),
+            status.guarded(self._parts.door()),
         )
         return told
 
     def _uptime(self) -> float:
         """Return the seconds since the start."""
         return self._parts.clock.monotonic() - self._begun
-
-
-class Ask(Protocol):
-    """Asks the federation."""
-
-    def __call__(self, question: Question) -> Awaitable[Recall]:
-        """Return what the stores know."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What the front desk is handed; everything behind an actor's name is a callable."""
-
-    home: Home
-    clock: Clock
-    bus: Bus
-    records: Records
-    #: The id of the vector space that answers now: a migration changes it.
-    model: Callable[[], str]
-    recall: Ask
-    #: Embeds texts with the model that answers now; somebody waits for it.
-    embed: Callable[[Sequence[str]], Awaitable[Matrix]]
-    #: By which thresholds insights are judged now: a reload changes them.
-    ruling: Callable[[], Ruling]
-    #: How principles are ranked and faded now, and linked.
-    organisation: Callable[[], OrganisationSettings]
-    #: What is brought into files, and whether a person is asked, as the settings are now.
-    resolution: Callable[[], ResolutionSettings]
-    #: Says what would come of an insight if it were promoted now.
-    suppose: Callable[[str], Awaitable[Supposed]]
-    #: Who judges where the rules leave it open, as the settings are now.
-    judge: Callable[[], JudgePort]
-    #: Who takes down which memories were read.
-    custodian: CustodianPort
-    #: How memories are found, and how they fade, as the settings are now.
-    memory: Callable[[], MemorySettings]
-    #: Who reads documents.
-    librarian: LibrarianPort
-    #: Who knows the stores.
-    roster: RosterPort
-    #: Who remembers.
-    archivist: ArchivistPort
-    #: Who keeps posts, and who keeps crumbs.
-    village: VillagePort
-    trail: TrailPort
-    #: Who writes into instruction files.
-    resolver: ResolverPort
-    #: Whom to ask about embedding models.
-    migrator: MigratorPort
-    #: Finds out how the model that answers is, and its compiled form.
-    look: Look
-    #: What `status` counts in the ledger; like the two below, answered soon or not at all.
-    counts: Callable[[], Awaitable[Mapping[str, Any]]]
-    embedder: Callable[[], Awaitable[Mapping[str, Any]]]
-    index: Callable[[], Awaitable[Mapping[str, Any]]]
-    #: Which jobs of the schedule failed last; the newest backup and recovery.
-    failing: Callable[[], Awaitable[Mapping[str, str]]]
-    kept: Callable[[], Awaitable[Mapping[str, Any]]]
-    #: What the door for other programs is at; answered soon or not at all.
-    door: Callable[[], Awaitable[Mapping[str, Any]]]
-    #: Returns how changes of files are noticed: by project, and what is wrong with it.
-    watching: Callable[[], Mapping[str, Any]]
-    #: What is done by the clock, and when; does one of those jobs now.
-    schedule: Callable[[], Awaitable[Sequence[Mapping[str, Any]]]]
-    run_job: Callable[[str], Awaitable[Done]]
-    #: Copies the ledger, into `backups/` or to a path.
-    backup: Callable[[str | None], Awaitable[Mapping[str, Any]]]
-    #: Looks at everything, and mends; see `practice.Practice.visit`.
-    doctor: Callable[..., Awaitable[Mapping[str, Any]]]
-    #: Remembers, recalls and forgets a probe through the verbs, and knows how that went last.
-    trial: RoundTrip
-    tree: Callable[[], Mapping[str, Any]]
-    crash: Callable[[str], None]
-    inspect: Callable[[str], Mapping[str, Any]]
-    reload: Callable[[], Awaitable[Mapping[str, Any]]]
-    #: Lets a consumer look into the journal.
-    wake: Callable[[str], object]

@@ -356,7 +356,7 @@ class InsightVerbs(Verbs):
 
         Raises `NotFound`, and `BadInput` for what means several.
         """
-        now, thresholds = self._parts.clock.now(), self._parts.ruling().promotion
+        now, thresholds = self._parts.clock.now(), self._ruling().promotion
 
         def look(connection: Connection) -> dict[str, Any]:
             name = find(connection, Named.INSIGHT, insight)
@@ -395,7 +395,7 @@ class InsightVerbs(Verbs):
         Every check has `actual`, `required`, `gap` and how far it has come in per cent; `becomes`
         says what its promotion would do.
         """
-        now, thresholds = self._parts.clock.now(), self._parts.ruling().promotion
+        now, thresholds = self._parts.clock.now(), self._ruling().promotion
 
         def look(connection: Connection) -> dict[str, Any]:
             name = find(connection, Named.INSIGHT, insight)
@@ -420,7 +420,7 @@ class InsightVerbs(Verbs):
             known = ", ".join([READY, *BLOCKS])
             message = f"nothing is held up by {reason!r}; there are {known}"
             raise BadInput(message)
-        now, thresholds = self._parts.clock.now(), self._parts.ruling().promotion
+        now, thresholds = self._parts.clock.now(), self._ruling().promotion
         wanted = InsightFilter(project_id=await self._project_id(project), limit=CONSIDERED)
 
         def look(connection: Connection) -> dict[str, Any]:
@@ -439,7 +439,7 @@ class InsightVerbs(Verbs):
     async def _nearest(self, text: str) -> list[dict[str, Any]]:
         """Return which examples of each category a text lies near; none while nobody embeds."""
         try:
-            rows = await self._parts.embed([text, *classification.texts()])
+            rows = await self._embed([text, *classification.texts()])
         except CortexError:
             return []
         return [asdict(each) for each in classification.nearest(rows[0], rows[1:])]

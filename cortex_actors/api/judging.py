@@ -15,7 +15,7 @@ import tomllib
 from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from cortex_actors.clock import iso
 from cortex_actors.domain.insight import Claim, Relation
 from cortex_actors.errors import BadInput, ConfigurationError, CortexError, HomeUnwritable
 from cortex_actors.home import private
+from cortex_actors.judging.judge import QuietJudge
 from cortex_actors.rules import contradiction
 from cortex_actors.rules.calibration import Decided, Label, Suggestion, suggest
 from cortex_actors.rules.classification import classify
@@ -32,11 +33,9 @@ from cortex_actors.rules.sameness import cosine
 from cortex_actors.storage import contradictions
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from cortex_actors.domain.insight import Judgement
-    from cortex_actors.judging.judge import JudgeInfo
     from cortex_actors.pipeline.relations import Ruling
     from cortex_actors.rules.calibration import Figures, Score
 
@@ -142,7 +141,7 @@ class CalibrationVerbs(Verbs):
         those that can be bettered are written down and followed at once; nothing else is. Raises
         `BadInput`, `Unembeddable`, `EmbedderDown`.
         """
-        parts, ruling = self._parts, self._parts.ruling()
+        parts, ruling = self._parts, self._ruling()
         model = parts.model()
         await asyncio.to_thread(ruling.read)
         known = await parts.records.read(lambda c: contradictions.pairs(c, model))
@@ -173,7 +172,7 @@ class CalibrationVerbs(Verbs):
         )
         if not texts:
             return []
-        rows = dict(zip(texts, await self._parts.embed(texts), strict=True))
+        rows = dict(zip(texts, await self._embed(texts), strict=True))
         return [
             Decided(
                 left=left,
@@ -269,20 +268,6 @@ LONGEST = 8_000
 _TROUBLE = frozenset({"down", "missing"})
 
 
-class JudgePort(Protocol):
-    """What the verbs ask of the judge; it raises nothing but what `describe` does."""
-
-    is_there: bool
-
-    def compare(
-        self, pairs: Sequence[tuple[Claim, Claim, float | None]], *, run: str = ""
-    ) -> Awaitable[Sequence[Judgement | None]]:
-        """Return what a model says of each pair."""
-
-    def describe(self) -> Awaitable[JudgeInfo]:
-        """Return which layers there are and how they are; answered soon or not at all."""
-
-
 class JudgeVerbs(Verbs):
     """Part of the front desk."""
 
@@ -294,7 +279,7 @@ class JudgeVerbs(Verbs):
         what is wrong with the user's own rules.
         """
         pair = (_text_claim(one), _text_claim(other))
-        ruling = self._parts.ruling()
+        ruling = self._ruling()
         await asyncio.to_thread(ruling.read)
         if ruling.trouble:
             raise ConfigurationError(ruling.trouble)
@@ -305,7 +290,7 @@ class JudgeVerbs(Verbs):
             thresholds=relations.limits.default,
             lexicon=relations.lexicon,
         )
-        (said,) = await self._parts.judge().compare([(*pair, score)])
+        (said,) = await self._model().compare([(*pair, score)])
         is_open = found.relation is Relation.RELATED
         return {
             "one": one,
@@ -323,13 +308,17 @@ class JudgeVerbs(Verbs):
 
     async def _judge(self) -> dict[str, Any]:
         """Return how the judge is; nothing without a model beyond the rules."""
-        port = self._parts.judge()
-        return await status.guarded(_described(port)) if port.is_there else {}
+        judge = self._model()
+        return await status.guarded(_described(judge)) if judge.is_there else {}
+
+    def _model(self) -> QuietJudge:
+        """Return the model beyond the rules, as the settings are now."""
+        return QuietJudge(self._actors.judge, self._parts.settings().judging)
 
     async def _score(self, one: str, other: str) -> float | None:
         """Return the cosine of two texts; None while there is no model to embed them."""
         with suppress(CortexError):
-            first, second = await self._parts.embed([one, other])
+            first, second = await self._embed([one, other])
             return round(cosine(first, second), 4)
         return None
 
@@ -345,9 +334,9 @@ def worries(judge: Mapping[str, Any]) -> list[str]:
     ]
 
 
-async def _described(port: JudgePort) -> dict[str, Any]:
+async def _described(judge: QuietJudge) -> dict[str, Any]:
     """Return how the judge is, as plain data."""
-    found = asdict(await port.describe())
+    found = asdict(await judge.describe())
     layers = [{**each, "state": str(each["state"])} for each in found["layers"]]
     return {**found, "layers": layers}
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from cortex_actors.api import registry
 from cortex_actors.api.registry import Verbs
@@ -15,14 +15,14 @@ from cortex_actors.domain.agent import OWNER, Caller, shown
 from cortex_actors.domain.project import Trust
 from cortex_actors.errors import BadInput, NotFound, UsageError
 from cortex_actors.federation.store import LOCAL, Question
-from cortex_actors.memory.librarian import Given
+from cortex_actors.memory.librarian import Given, Librarian
 from cortex_actors.storage import documents
 from cortex_actors.storage.search.query import Where
 from cortex_actors.text import hazards, terms
 from cortex_actors.text.credentials import cleared
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Sequence
 
     from cortex_actors.storage.ledger.actor import Connection
 
@@ -34,16 +34,6 @@ _DIGITS = 12
 
 #: Topic of a text that was handed in without one.
 GENERAL = "general"
-
-
-class LibrarianPort(Protocol):
-    """What the front desk needs of the librarian."""
-
-    def ingest(self, path: str, topic: str | None = None) -> Awaitable[dict[str, Any]]:
-        """Read what lies at a path."""
-
-    def take(self, given: Given) -> Awaitable[dict[str, Any]]:
-        """Read a document that is handed in with its bytes."""
 
 
 class KnowledgeVerbs(Verbs):
@@ -66,9 +56,10 @@ class KnowledgeVerbs(Verbs):
         if (path is None) == (text is None):
             raise UsageError("cannot ingest: give either a path or a text")
         topic = _named(topic, "topic", most=_TOPIC)
+        librarian = self._actors.librarian.within(None)
         if path is not None:
-            return await self._parts.librarian.ingest(path, topic)
-        return await self._parts.librarian.take(_given(text or "", source, topic))
+            return await librarian.ask(Librarian.ingest, path, topic)
+        return await librarian.ask(Librarian.take, _given(text or "", source, topic))
 
     async def knowledge_search(
         self,
@@ -91,7 +82,7 @@ class KnowledgeVerbs(Verbs):
             language=language,
             tags=terms.tags(tags),
         )
-        found = await self._parts.recall(
+        found = await self._recall(
             Question(
                 query, limit, where=where, collections=(documents.COLLECTION,), stores=(LOCAL,)
             )

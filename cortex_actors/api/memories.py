@@ -258,7 +258,7 @@ class KeepLookVerbs(Verbs):
         several.
         """
         reader, now = caller.reader(as_agent), self._parts.clock.now()
-        decays = self._parts.memory().decays
+        decays = self._parts.settings().memory.decays
         return await self._parts.records.read(
             lambda c: whole(c, id, reader=reader, now=now, decays=decays)
         )
@@ -299,7 +299,7 @@ class KeepLookVerbs(Verbs):
 
     async def _listed(self, wanted: Wanted, now: int) -> dict[str, Any]:
         """Return a page of memories as clients get it."""
-        decays = self._parts.memory().decays
+        decays = self._parts.settings().memory.decays
 
         def look(connection: Connection) -> dict[str, Any]:
             found, total = memory_lists.listed(connection, wanted, now=now, decays=decays)

@@ -23,6 +23,7 @@ from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.domain.event import Ids
 from cortex_actors.domain.memory import ChangeKind, Layer, MemoryStatus
 from cortex_actors.errors import BadInput, NotFound, Refused
+from cortex_actors.memory.archivist import compare_soon
 from cortex_actors.rules.admission import noted
 from cortex_actors.rules.decay import below, is_deeper
 from cortex_actors.storage import (
@@ -331,7 +332,7 @@ class KeepStateVerbs(Verbs):
             return {"id": memory.id, "kind": str(change.kind), "parts": parts}
 
         done = await self._change(work)
-        self._parts.archivist.look()
+        compare_soon(self._actors.archivist)
         return done
 
     async def undo(
@@ -354,7 +355,7 @@ class KeepStateVerbs(Verbs):
             }
 
         taken = await self._change(work)
-        self._parts.archivist.look()
+        compare_soon(self._actors.archivist)
         return taken
 
     async def keep_both(

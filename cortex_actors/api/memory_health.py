@@ -11,17 +11,18 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from cortex_actors import topics
 from cortex_actors.api import memory_changes, registry, status
-from cortex_actors.api.registry import SOURCE, Verbs
+from cortex_actors.api.registry import SOON, SOURCE, Verbs
 from cortex_actors.clock import DAY
 from cortex_actors.doctor.probe import plain
 from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.domain.event import Ids
 from cortex_actors.domain.memory import MemoryStatus
 from cortex_actors.errors import BadInput
+from cortex_actors.memory.custodian import Custodian
 from cortex_actors.rules import decay
 from cortex_actors.storage import (
     memory_attention,
@@ -34,11 +35,11 @@ from cortex_actors.storage.memory_attention import Tending, Weighed
 from cortex_actors.storage.search.scope import memory_conditions
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from cortex_actors.doctor.probe import Desk
     from cortex_actors.domain.event import Event, Payload
-    from cortex_actors.domain.memory import Access, Layer, Memory, Realm
+    from cortex_actors.domain.memory import Layer, Memory, Realm
     from cortex_actors.rules.decay import Decay
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.memory_attention import Earned, Where
@@ -181,23 +182,6 @@ IDLE_LETTERS, PAIR_LETTERS = 150, 100
 MOST_DAYS = 365_250.0
 
 
-class CustodianPort(Protocol):
-    """What the front desk needs of the custodian."""
-
-    @property
-    def lost(self) -> int:
-        """How many accesses found nobody to take them down."""
-
-    def accessed(self, some: Sequence[Access]) -> None:
-        """Tell it which memories were in an answer."""
-
-    def flush(self) -> Awaitable[int]:
-        """Have it write what it has gathered; return how many memories that were."""
-
-    def describe(self) -> Awaitable[dict[str, Any]]:
-        """Return what it has gathered and written."""
-
-
 class CustodyVerbs(Verbs):
     """Part of the front desk."""
 
@@ -220,7 +204,7 @@ class CustodyVerbs(Verbs):
         now = self._parts.clock.now()
         before = now - round(_between(days, "days", 0, MOST_DAYS) * DAY)
         where = self._seen(caller, as_agent, realm)
-        decays = self._parts.memory().decays
+        decays = self._parts.settings().memory.decays
         if below is not None:
             least = _between(below, "below", 0, 2)
             where = (*where, memory_lists.faint(least, now, decays))
@@ -275,7 +259,7 @@ class CustodyVerbs(Verbs):
         `NotYours`, `BadInput` for two that cannot stand for each other, and `Refused` for one that
         is not active or is pinned and would go.
         """
-        now, decays = self._parts.clock.now(), self._parts.memory().decays
+        now, decays = self._parts.clock.now(), self._parts.settings().memory.decays
         caller = caller.speaking(as_agent)
 
         def work(connection: Connection) -> tuple[dict[str, Any], list[Event[Payload]]]:
@@ -307,7 +291,7 @@ class CustodyVerbs(Verbs):
         With `duplicates` the pairs that say nearly the same are counted, which costs what the verb
         of that name does. Raises `BadInput`.
         """
-        now, earning = self._parts.clock.now(), self._parts.memory().earning
+        now, earning = self._parts.clock.now(), self._parts.settings().memory.earning
         where = self._seen(caller, as_agent)
         before = now - round(STALE_DAYS * DAY)
         found = await self._parts.records.read(
@@ -347,7 +331,7 @@ class CustodyVerbs(Verbs):
         """
         tending, where = self._tending(caller), self._own(caller)
         weighed: Weighed = await tending.weigh(*where, dry_run=dry_run)
-        days = self._parts.memory().archive_days
+        days = self._parts.settings().memory.archive_days
         return {
             "total_records": weighed.total,
             "updated": weighed.updated,
@@ -360,9 +344,9 @@ class CustodyVerbs(Verbs):
 
     async def _accesses(self) -> dict[str, Any]:
         """Return how reads are taken down; `unheard` are those that found nobody who does."""
-        custodian = self._parts.custodian
-        found = await status.guarded(custodian.describe())
-        return {**found, "unheard": custodian.lost}
+        custodian = self._actors.custodian.within(SOON)
+        found = await status.guarded(custodian.ask(Custodian.describe))
+        return {**found, "unheard": self._parts.accesses.lost}
 
     def _tending(self, caller: Caller) -> Tending:
         """Return who tends memories in the caller's name."""
@@ -371,7 +355,7 @@ class CustodyVerbs(Verbs):
             parts.records,
             parts.bus,
             parts.clock,
-            settings=parts.memory(),
+            settings=parts.settings().memory,
             by=caller.by,
             source=SOURCE,
         )

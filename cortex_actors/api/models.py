@@ -2,57 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from cortex_actors.embedding.factory import Doing, is_compiled, source_of
+from cortex_actors.api import status
+from cortex_actors.api.registry import SOON, Verbs
+from cortex_actors.embedding.cache import Cache
+from cortex_actors.embedding.factory import Doing, is_compiled, report, source_of
+from cortex_actors.embedding.migrator import Migrator
+from cortex_actors.embedding.pool import Pool
+from cortex_actors.errors import CortexError
 from cortex_actors.storage import models
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping
+    from collections.abc import Mapping
 
     from cortex_actors.embedding.factory import Info
-    from cortex_actors.storage.ledger.actor import Connection, Records
-    from cortex_actors.storage.models import Chosen
+    from cortex_actors.storage.ledger.actor import Connection
 
 #: What is said of a compiled model that was lost, while it is compiled.
 _AGAIN = "it is being made again"
 
 
-class Look(Protocol):
-    """Finds out how the model that answers is."""
-
-    def __call__(self, active: Mapping[str, Any] | None) -> Awaitable[Mapping[str, Any]]:
-        """Return that; None is a home whose ledger knows no model yet."""
-
-
-class MigratorPort(Protocol):
-    """What the verbs ask of the migrator."""
-
-    def describe(self) -> Awaitable[Info]:
-        """Return which models there are; answered soon or not at all."""
-
-    def migrate(self, to: str, provider: str | None = None) -> Awaitable[Chosen]:
-        """Begin a migration."""
-
-    def cancel(self) -> Awaitable[Chosen]:
-        """End the migration that is under way."""
-
-    def prune(self) -> Awaitable[dict[str, int]]:
-        """Forget the vectors of models that are not in use."""
-
-    def prepare(self) -> Awaitable[None]:
-        """Try a compile that failed once more."""
-
-
-class ModelVerbs:
+class ModelVerbs(Verbs):
     """Part of the front desk."""
-
-    def __init__(self, migrator: MigratorPort, records: Records, look: Look) -> None:
-        """Remember whom to ask; `look` finds out how the model that answers is."""
-        self._migrator = migrator
-        self._rows = records
-        self._look = look
 
     async def model(self) -> dict[str, Any]:
         """Return the model that answers, its compiled form or why it has none, what is under way.
@@ -70,33 +45,61 @@ class ModelVerbs:
         Raises `ModelMissing` naming the mend, `Refused` for the model that answers already and
         while another migration is under way.
         """
-        return {"coming": asdict(await self._migrator.migrate(to, provider))}
+        return {
+            "coming": asdict(
+                await self._actors.migrator.within(None).ask(Migrator.migrate, to, provider)
+            )
+        }
 
     async def migration(self) -> dict[str, Any]:
         """Return which model answers, which one is coming and how far it is, and which are kept."""
-        info = await self._migrator.describe()
-        return {**_shape(info), **await self._rows.read(_written)}
+        info = await self._actors.migrator.within(SOON).ask(Migrator.describe)
+        return {**_shape(info), **await self._parts.records.read(_written)}
 
     async def cancel_migration(self) -> dict[str, Any]:
         """End the migration that is under way; the model before goes on. Raises `NotFound`.
 
         The vectors that were made are kept for some days: begun again, it goes on from there.
         """
-        return {"cancelled": asdict(await self._migrator.cancel())}
+        return {"cancelled": asdict(await self._actors.migrator.ask(Migrator.cancel))}
 
     async def prune_vectors(self) -> dict[str, Any]:
         """Delete the vectors of models that neither answer nor come; return how many of each."""
-        return {"forgotten": await self._migrator.prune()}
+        return {"forgotten": await self._actors.migrator.within(None).ask(Migrator.prune)}
 
     async def prepare_model(self) -> dict[str, Any]:
         """Try once more to compile the model that answers, if that failed."""
-        await self._migrator.prepare()
+        await self._actors.migrator.ask(Migrator.prepare)
         return await self.migration()
 
     async def _moving(self) -> dict[str, Any]:
         """Return what `status` says of all this."""
-        info = await self._migrator.describe()
+        info = await self._actors.migrator.within(SOON).ask(Migrator.describe)
         return {**_shape(info), "reasons": reasons(info)}
+
+    async def _look(self, active: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Return how the model that answers is, and its compiled form.
+
+        `active` is None in a home whose ledger knows no model yet.
+        """
+        parts, wanted = self._parts, self._parts.settings().embedding
+        known = active or {"model_id": parts.model(), "provider": wanted.provider}
+        found = await asyncio.to_thread(
+            report,
+            parts.home.models,
+            known["model_id"],
+            provider=known["provider"],
+            compiles=wanted.compile,
+        )
+        return {**found, "embedder": await status.guarded(self._embedder())}
+
+    async def _embedder(self) -> dict[str, Any]:
+        """Return how the embedder is, and the work of its pool."""
+        found = asdict(await self._actors.cache.within(SOON).ask(Cache.describe))
+        pool: dict[str, Any] = {}
+        with suppress(CortexError):  # it is being started again: the rest is worth telling
+            pool = asdict(await self._actors.pool.within(SOON).ask(Pool.describe))
+        return {"id": found.pop("model_id"), **found, "state": str(found["state"]), "pool": pool}
 
 
 def meanwhile(model: Mapping[str, Any], moving: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -399,7 +399,7 @@ class OutsideVerbs(Verbs):
         """Ask the collections that are kept here for what is everybody's."""
         asked: dict[str, Any] = {"where": Where(outward=True), **narrowed}
         question = Question(query, min(limit, MOST), stores=(LOCAL,), hops=1, **asked)
-        return await self._parts.recall(question)
+        return await self._recall(question)
 
     async def _roots(self) -> list[str]:
         """Return the folders of projects."""

@@ -14,6 +14,7 @@ from cortex_actors.api import history, insights, registry, shapes, status
 from cortex_actors.api.registry import Verbs
 from cortex_actors.domain.insight import SHOWN, PrincipleSort
 from cortex_actors.domain.principle import LinkType, PrincipleCategory, PrincipleStatus
+from cortex_actors.pipeline.organiser import Organiser
 from cortex_actors.storage import principle_lists, principles
 from cortex_actors.storage.insight_lists import Named, find
 from cortex_actors.storage.principle_decay import Scales
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 #: A line of a file: its absolute path, and a number that a file may have lines of.
 _LINE = re.compile(r"(/.*):([0-9]{1,9})", re.DOTALL)
+
+
+#: Seconds for which an operation waits for the organiser, which may be at work.
+SUPPOSE_TIMEOUT = 60.0
 
 
 class PrincipleVerbs(Verbs):
@@ -93,8 +98,8 @@ class PrincipleVerbs(Verbs):
         """
         parts = self._parts
         name = await parts.records.read(lambda c: find(c, Named.INSIGHT, insight))
-        supposed = await parts.suppose(name)
-        now, thresholds = parts.clock.now(), parts.ruling().promotion
+        supposed = await self._actors.organiser.within(SUPPOSE_TIMEOUT).ask(Organiser.suppose, name)
+        now, thresholds = parts.clock.now(), self._ruling().promotion
         scales = self._scales()
         return await parts.records.read(
             lambda c: insights.shaped(c, supposed, now=now, thresholds=thresholds, scales=scales)
@@ -120,7 +125,7 @@ class PrincipleVerbs(Verbs):
 
     def _scales(self) -> Scales:
         """Return how principles are ranked and faded now."""
-        chosen = self._parts.organisation()
+        chosen = self._parts.settings().organisation
         return Scales(chosen.weights, chosen.fading)
 
 

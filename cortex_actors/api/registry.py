@@ -1,4 +1,4 @@
-"""What every part of the front desk has: the parts it was handed, and how to find a project.
+"""What every operation may use: actors by name, what is no actor, and how to find a project.
 
 What a client asks for in words, as the values they mean; what means nothing is refused.
 
@@ -11,28 +11,55 @@ them. Nothing is left out in silence: an unknown word is an error that names tho
 from __future__ import annotations
 
 import math
+from contextlib import suppress
+from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cortex_actors.api import status
 from cortex_actors.clock import iso
 from cortex_actors.domain.agent import agent_id, shown
 from cortex_actors.domain.insight import ALL, LIVE, SHOWN, InsightStatus
 from cortex_actors.domain.memory import Layer, MemoryType, Realm
-from cortex_actors.errors import BadInput
+from cortex_actors.embedding.cache import Cache
+from cortex_actors.errors import ActorAway, BadInput, ModelChanged
+from cortex_actors.federation.federation import Federation
+from cortex_actors.pipeline.relations import Ruling
 from cortex_actors.rules.admission import THREAD
+from cortex_actors.runtime.names import NamedActor
 from cortex_actors.storage.events import store
 from cortex_actors.storage.search.query import Past, Where
 from cortex_actors.text.terms import moment
 from cortex_actors.text.terms import tags as normalised
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
-    from cortex_actors.api.cortex import Parts
+    from cortex_actors.bus.bus import Bus
+    from cortex_actors.clock import Clock
+    from cortex_actors.doctor.probe import RoundTrip
     from cortex_actors.domain.event import Event, Payload
+    from cortex_actors.domain.hit import Recall
     from cortex_actors.domain.project import Project
-    from cortex_actors.storage.ledger.actor import Connection
+    from cortex_actors.embedding.migrator import Migrator
+    from cortex_actors.embedding.pool import Pool
+    from cortex_actors.federation.roster import Roster
+    from cortex_actors.federation.store import Question
+    from cortex_actors.home import Home
+    from cortex_actors.judging.judge import Judge
+    from cortex_actors.memory.archivist import Archivist
+    from cortex_actors.memory.custodian import AccessReporter, Custodian
+    from cortex_actors.memory.librarian import Librarian
+    from cortex_actors.memory.trail import Trail
+    from cortex_actors.memory.village import Village
+    from cortex_actors.pipeline.organiser import Organiser
+    from cortex_actors.pipeline.resolver import Resolver
+    from cortex_actors.runtime.names import Names
+    from cortex_actors.schedule.scheduler import Scheduler
+    from cortex_actors.settings import Settings
+    from cortex_actors.storage.embeddings import Matrix
+    from cortex_actors.storage.index.vectors import Vectors
+    from cortex_actors.storage.ledger.actor import Connection, Ledger, Records
 
 
 T = TypeVar("T")
@@ -40,12 +67,98 @@ T = TypeVar("T")
 #: What the front desk is called as the source of an event.
 SOURCE = "cortex"
 
+#: Times that a question is asked again: a migration ends, and an actor may crash meanwhile.
+REPEATS = 3
+
+#: Seconds for which an operation waits for the vector of a text.
+EMBED_TIMEOUT = 60.0
+
+#: Seconds of those for which a model may still be loading.
+EMBED_PATIENCE = 20.0
+
+#: Seconds `status` waits for one actor: it must answer while a branch restarts.
+SOON = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Actors:
+    """The actors that others ask, each by its name."""
+
+    archivist: NamedActor[Archivist]
+    cache: NamedActor[Cache]
+    custodian: NamedActor[Custodian]
+    federation: NamedActor[Federation]
+    judge: NamedActor[Judge]
+    ledger: NamedActor[Ledger]
+    librarian: NamedActor[Librarian]
+    migrator: NamedActor[Migrator]
+    organiser: NamedActor[Organiser]
+    pool: NamedActor[Pool]
+    resolver: NamedActor[Resolver]
+    roster: NamedActor[Roster]
+    scheduler: NamedActor[Scheduler]
+    trail: NamedActor[Trail]
+    vectors: NamedActor[Vectors]
+    village: NamedActor[Village]
+
+    @classmethod
+    def of(cls, names: Names) -> Actors:
+        """Return them by their names in a tree."""
+        return cls(**{each.name: NamedActor(each.name, names) for each in fields(cls)})
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What operations use beside actors."""
+
+    home: Home
+    clock: Clock
+    bus: Bus
+    records: Records
+    #: As they are now: a reload changes them.
+    settings: Callable[[], Settings]
+    #: The id of the vector space that answers now: a migration changes it.
+    model: Callable[[], str]
+    #: Tells the custodian which memories were read.
+    accesses: AccessReporter
+    #: Returns how changes of files are noticed: by project, and what is wrong with it.
+    watching: Callable[[], Mapping[str, Any]]
+    #: Returns the state of the HTTP server, soon or not at all.
+    door: Callable[[], Awaitable[Mapping[str, Any]]]
+    #: Runs all checks and repairs; see `desk.Practice.visit`.
+    doctor: Callable[..., Awaitable[Mapping[str, Any]]]
+    #: Remembers, recalls and forgets a probe, and has the outcome of the last trial.
+    trial: RoundTrip
+    tree: Callable[[], Mapping[str, Any]]
+    crash: Callable[[str], None]
+    inspect: Callable[[str], Mapping[str, Any]]
+    reload: Callable[[], Awaitable[Mapping[str, Any]]]
+    #: Lets a consumer look into the journal.
+    wake: Callable[[str], object]
+
 
 class Verbs:
     """Part of the front desk: `FrontDesk` is made of several, and each has the same parts."""
 
-    #: Whom to ask; set once, by `FrontDesk`.
+    #: Set once, by `FrontDesk`.
+    _actors: Actors
     _parts: Parts
+
+    async def _recall(self, question: Question) -> Recall:
+        """Ask the federation; it takes as long as the slowest store may."""
+        ask = self._actors.federation.within(None).ask
+        return await repeated(lambda: ask(Federation.recall, question))
+
+    async def _embed(self, texts: Sequence[str]) -> Matrix:
+        """Embed texts with the model that answers now, before those that are not waited for."""
+        return await self._actors.cache.within(EMBED_TIMEOUT).ask(
+            Cache.embed, texts, urgent=True, patience=EMBED_PATIENCE, model=self._parts.model()
+        )
+
+    def _ruling(self) -> Ruling:
+        """Return by which thresholds insights are judged now."""
+        parts = self._parts
+        return Ruling(parts.settings().reconciliation, parts.model(), parts.home.rules)
 
     async def _project(self, path: str) -> Project:
         """Return the followed project that a path, a name or an id means.
@@ -75,6 +188,17 @@ class Verbs:
         for each in stored:
             self._parts.bus.announce(each)
         return given
+
+
+async def repeated(ask: Callable[[], Awaitable[T]]) -> T:
+    """Ask a question, and ask it again when the model changed or an actor ended meanwhile.
+
+    A question changes nothing, so asking twice is safe.
+    """
+    for _ in range(REPEATS):
+        with suppress(ActorAway, ModelChanged):
+            return await ask()
+    return await ask()
 
 
 E = TypeVar("E", bound=StrEnum)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import fields
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cortex_actors.api import registry
 from cortex_actors.api.registry import Verbs, word
@@ -18,6 +18,7 @@ from cortex_actors.domain.hit import REMOTE
 from cortex_actors.domain.memory import PROBE, Access, Layer, MemoryType, Realm
 from cortex_actors.errors import BadInput
 from cortex_actors.federation.store import LOCAL, Question
+from cortex_actors.memory.archivist import Archivist
 from cortex_actors.memory.request import Wish
 from cortex_actors.rules.admission import ABSTRACT, ROLE, THREAD, admitted, filed, named
 from cortex_actors.rules.fusion import WORDS_ALONE
@@ -30,24 +31,13 @@ from cortex_actors.text.terms import moment
 from cortex_actors.topics import MEMORY_REMEMBERED
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from cortex_actors.domain.hit import Hit, Recall
-    from cortex_actors.memory.request import Remembered
 
 
 #: Agents, answered memories and superseded ones that one memory may name.
 MOST = 32
-
-
-class ArchivistPort(Protocol):
-    """What the front desk needs of the archivist."""
-
-    def remember(self, wish: Wish) -> Awaitable[Remembered]:
-        """Keep what an agent says; return what became of it, once it is committed."""
-
-    def look(self) -> object:
-        """Have compared soon what waits for it; if nobody is there now, the next life looks."""
 
 
 class RememberVerbs(Verbs):
@@ -84,7 +74,7 @@ class RememberVerbs(Verbs):
 
         Raises `BadInput`, `NotYours`, `NotFound`, `Refused` for a secret (`redact` masks it).
         """
-        settings = self._parts.memory()
+        settings = self._parts.settings().memory
         texts = partial(_texts, content, role, thread, tags=tags, abstract=abstract, redact=redact)
         wish = Wish(
             # On a thread: 64 KB that are made to be slow take up to 2 s to look through.
@@ -98,7 +88,7 @@ class RememberVerbs(Verbs):
             caller=caller,
         )
         _refuse_nobody(wish)
-        return (await self._parts.archivist.remember(wish)).shown()
+        return (await self._actors.archivist.within(None).ask(Archivist.remember, wish)).shown()
 
 
 def _words(layer: str | None, realm: str | None, *, type_: str, prefer: str) -> dict[str, Any]:
@@ -281,10 +271,10 @@ class RecallVerbs(Verbs):
 
     async def _answered(self, question: Question, *, track: bool) -> dict[str, Any]:
         """Ask; return the answer as JSON, and let be noted which memories were in it."""
-        found = await self._parts.recall(question)
+        found = await self._recall(question)
         hits = found.hits
         if track and question.past is None:
-            self._parts.custodian.accessed(_accesses(hits))
+            self._parts.accesses.report(_accesses(hits))
         waits = await self._waiting(question)
         return {
             "query": found.query,
@@ -304,7 +294,7 @@ class RecallVerbs(Verbs):
         if question.past is not None:
             return []
         model, now = self._parts.model(), self._parts.clock.now()
-        decays = self._parts.memory().decays
+        decays = self._parts.settings().memory.decays
         seen = scope(question.where, _rooms(question), now=now, decays=decays)
         missing, is_all = await self._parts.records.read(lambda c: late(c, model, seen))
         if not missing:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics
 from cortex_actors.api import status
@@ -16,29 +16,20 @@ from cortex_actors.domain.event import Nothing, OrganisationComplete
 from cortex_actors.domain.principle import Edits, Unwritten, Wish
 from cortex_actors.domain.project import Approval, Decision, Way, innermost
 from cortex_actors.errors import BadInput, FolderMissing, UnknownProject
+from cortex_actors.pipeline.resolver import Resolver
 from cortex_actors.render import section
 from cortex_actors.storage import principles, projects, resolutions, reviews
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Sequence
 
     from cortex_actors.domain.event import Event, Payload
-    from cortex_actors.domain.principle import Report, Resolved
+    from cortex_actors.domain.principle import Resolved
     from cortex_actors.domain.project import Project
     from cortex_actors.storage.ledger.actor import Connection
 
 #: For whom a text is made where nobody says it and no file does.
 USUAL = "claude"
-
-
-class ResolverPort(Protocol):
-    """The resolver, by name."""
-
-    def resolve(self, wishes: Sequence[Wish]) -> Awaitable[Report]:
-        """Do what somebody wishes."""
-
-    def undo(self, path: str) -> Awaitable[Resolved]:
-        """Take the newest write into a file back."""
 
 
 class ResolveVerbs(Verbs):
@@ -85,7 +76,7 @@ class ResolveVerbs(Verbs):
         wishes, gone = await self._wishes(wish, path)
         if approve and not dry_run:
             await self._accept(approve)
-        found = await self._parts.resolver.resolve(wishes)
+        found = await self._actors.resolver.within(None).ask(Resolver.resolve, wishes)
         return {
             "files": [_shaped(each) for each in found.files],
             "left": [asdict(each) for each in (*gone, *found.left)],
@@ -114,7 +105,7 @@ class ResolveVerbs(Verbs):
         project, place = await self._target(path)
         if place == project.root:
             place = await self._parts.records.read(lambda c: _only(c, project))
-        return _shaped(await self._parts.resolver.undo(place))
+        return _shaped(await self._actors.resolver.within(None).ask(Resolver.undo, place))
 
     async def set_auto(self, project: str, on: bool) -> dict[str, Any]:  # noqa: FBT001 - as named
         """Have a project's files written by themselves from now on, or not any more.

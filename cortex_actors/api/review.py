@@ -350,7 +350,7 @@ class ReviewVerbs(Verbs):
         """
         registry.page(limit, skip, of="reviews")
         project_id = await self._project_id(project)
-        now, thresholds = self._parts.clock.now(), self._parts.ruling().promotion
+        now, thresholds = self._parts.clock.now(), self._ruling().promotion
         if status == WAITING:
             return await self._parts.records.read(
                 lambda c: listed(
@@ -358,7 +358,7 @@ class ReviewVerbs(Verbs):
                     project_id,
                     now=now,
                     thresholds=thresholds,
-                    is_free=self._parts.resolution().unapproved,
+                    is_free=self._parts.settings().resolution.unapproved,
                     limit=limit,
                     skip=skip,
                 )
@@ -374,12 +374,12 @@ class ReviewVerbs(Verbs):
         `insight` is its id; one that begins with `pri_` is a principle's.
         Raises `NotFound`, and `BadInput` for what means several.
         """
-        now, thresholds = self._parts.clock.now(), self._parts.ruling().promotion
+        now, thresholds = self._parts.clock.now(), self._ruling().promotion
 
         def look(connection: Connection) -> dict[str, Any]:
             if _is_principle(insight):
                 name = find(connection, Named.PRINCIPLE, insight)
-                free = self._parts.resolution().unapproved
+                free = self._parts.settings().resolution.unapproved
                 return principle(connection, name, is_free=free)
             name = find(connection, Named.INSIGHT, insight)
             return whole_review(connection, name, now=now, thresholds=thresholds)
@@ -412,7 +412,7 @@ class ReviewVerbs(Verbs):
     ) -> dict[str, Any]:
         """Write a decision down, in place of an earlier one, and have it followed."""
         note = noted(note)
-        now, thresholds = self._parts.clock.now(), self._parts.ruling().promotion
+        now, thresholds = self._parts.clock.now(), self._ruling().promotion
         if _is_principle(name):
             return await self._decide_principle(name, decision, note, now=now)
 
@@ -458,7 +458,7 @@ class ReviewVerbs(Verbs):
                 for path, agent in sorted({(path, agent) for path, agent, _ in stands}):
                     again = ResolutionRequested(path, agent, refresh=True)
                     said.append(event(topics.RESOLUTION_REQUESTED, again))
-            free = self._parts.resolution().unapproved
+            free = self._parts.settings().resolution.unapproved
             return principle(connection, whole, is_free=free), said
 
         return await self._change_and_say(work)

@@ -5,63 +5,29 @@ All of them are the owner's. No answer holds a token: where one lies is all that
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from cortex_actors.api.registry import Verbs
 from cortex_actors.errors import BadInput
+from cortex_actors.federation.roster import Roster
 from cortex_actors.federation.store import Auth, StoreSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping
+    from collections.abc import Mapping
+
+    from cortex_actors.runtime.names import NamedActor
 
 #: Characters that a file of stores may have: some hundred stores, described at length.
 LONGEST_FILE = 1_048_576
 
 
-class RosterPort(Protocol):
-    """What the front desk needs of the roster."""
-
-    def listed(self) -> Awaitable[dict[str, Any]]:
-        """Return every store and what may be turned."""
-
-    def described(self) -> Awaitable[dict[str, Any]]:
-        """Return in short how the stores are; answered soon or not at all."""
-
-    def knobs(self) -> Awaitable[dict[str, Any]]:
-        """Return what may be turned: as it is, as the settings have it, as it is by default."""
-
-    def told(self) -> Awaitable[dict[str, Any]]:
-        """Return how each store has been doing."""
-
-    def add(self, spec: StoreSpec) -> Awaitable[dict[str, Any]]:
-        """Take a store in; a token in its description is put where it is kept."""
-
-    def remove(self, name: str) -> Awaitable[dict[str, Any]]:
-        """Let a store go that was added while the daemon ran."""
-
-    def enable(self, name: str, *, on: bool) -> Awaitable[dict[str, Any]]:
-        """Ask a store from now on, or not."""
-
-    def tune(
-        self, name: str, *, weight: float | None, floor: float | None
-    ) -> Awaitable[dict[str, Any]]:
-        """Let a store count otherwise."""
-
-    def configure(self, changes: Mapping[str, Any]) -> Awaitable[dict[str, Any]]:
-        """Turn several things at one stroke, or none of them."""
-
-    def ping(self, name: str | None) -> Awaitable[dict[str, Any]]:
-        """Ask stores whether they are there."""
-
-    def take_in(self, text: str, *, replace: bool) -> Awaitable[dict[str, Any]]:
-        """Take in what a Callosum's file describes."""
-
-    def foresee(self, text: str, *, replace: bool) -> Awaitable[dict[str, Any]]:
-        """Return what taking it in would do, and do nothing."""
-
-
 class StoreVerbs(Verbs):
     """Part of the front desk."""
+
+    @property
+    def _roster(self) -> NamedActor[Roster]:
+        """The roster for as long as it takes: a keyring or a store may be slow."""
+        return self._actors.roster.within(None)
 
     async def stores(self) -> dict[str, Any]:
         """Return the stores, what is kept here first, and how the fan over them is set.
@@ -69,7 +35,7 @@ class StoreVerbs(Verbs):
         `status` of a store is `active`, `disabled`, or `skipped: ` and why it cannot be asked;
         `trouble` is what a person has to mend.
         """
-        return dict(await self._parts.roster.listed())
+        return dict(await self._actors.roster.ask(Roster.listed))
 
     async def add_store(
         self,
@@ -103,7 +69,7 @@ class StoreVerbs(Verbs):
             managed=True,
             auth=auth,
         )
-        return dict(await self._parts.roster.add(spec))
+        return dict(await self._roster.ask(Roster.add, spec))
 
     async def remove_store(self, name: str) -> dict[str, Any]:
         """Ask a store no more, and forget it with the token that was kept for it.
@@ -112,7 +78,7 @@ class StoreVerbs(Verbs):
         anyhow, goes: `shadowed` says so. Raises `NotFound`, and `Refused` for a store that is in
         the settings alone.
         """
-        return dict(await self._parts.roster.remove(name))
+        return dict(await self._roster.ask(Roster.remove, name))
 
     async def enable_store(self, name: str) -> dict[str, Any]:
         """Ask a store again.
@@ -120,11 +86,11 @@ class StoreVerbs(Verbs):
         `lasts` is `kept`, or `restart` for a store of the settings. Raises `NotFound`, and
         `StoreUnusable` for one that cannot be asked; it stays as it was.
         """
-        return dict(await self._parts.roster.enable(name, on=True))
+        return dict(await self._roster.ask(Roster.enable, name, on=True))
 
     async def disable_store(self, name: str) -> dict[str, Any]:
         """Ask a store no more until it is enabled; as `enable_store`."""
-        return dict(await self._parts.roster.enable(name, on=False))
+        return dict(await self._roster.ask(Roster.enable, name, on=False))
 
     async def tune_store(
         self, name: str, weight: float | None = None, floor: float | None = None
@@ -136,7 +102,7 @@ class StoreVerbs(Verbs):
         if weight is None and floor is None:
             message = f"cannot tune {name}: nothing was said; give a weight, a floor, or both"
             raise BadInput(message)
-        return dict(await self._parts.roster.tune(name, weight=weight, floor=floor))
+        return dict(await self._roster.ask(Roster.tune, name, weight=weight, floor=floor))
 
     async def configure(self, changes: dict[str, Any]) -> dict[str, Any]:
         """Turn what `knobs` lists, and `stores` (`name` with `weight` or `floor`), at one stroke.
@@ -144,22 +110,22 @@ class StoreVerbs(Verbs):
         Everything is checked first: with `BadInput` or `NotFound` nothing has changed, and no
         question sees half of it. What is of the settings lasts until the daemon restarts.
         """
-        return dict(await self._parts.roster.configure(changes))
+        return dict(await self._roster.ask(Roster.configure, changes))
 
     async def knobs(self) -> dict[str, Any]:
         """Return what may be turned: as it is now, as the settings say, and by default."""
-        return dict(await self._parts.roster.knobs())
+        return dict(await self._actors.roster.ask(Roster.knobs))
 
     async def store_health(self) -> dict[str, Any]:
         """Return how each store has answered since the daemon started; times in milliseconds."""
-        return dict(await self._parts.roster.told())
+        return dict(await self._actors.roster.ask(Roster.told))
 
     async def ping_store(self, name: str | None = None) -> dict[str, Any]:
         """Ask a store, or all that are enabled, whether it is there, and what it is.
 
         One that is disabled is asked if it is named. Raises `NotFound`.
         """
-        return dict(await self._parts.roster.ping(name))
+        return dict(await self._roster.ask(Roster.ping, name))
 
     async def import_stores(
         self,
@@ -180,9 +146,8 @@ class StoreVerbs(Verbs):
                 f"{LONGEST_FILE:,}; is it the right one?"
             )
             raise BadInput(message)
-        roster = self._parts.roster
-        how = roster.foresee if dry_run else roster.take_in
-        return dict(await how(text, replace=replace))
+        how = Roster.foresee if dry_run else Roster.take_in
+        return dict(await self._roster.ask(how, text, replace=replace))
 
 
 def unlisted(described: Mapping[str, Any]) -> list[str]:

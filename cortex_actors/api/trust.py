@@ -271,7 +271,7 @@ class TrustVerbs(Verbs):
         """
         note = noted(note)
         place, at = await self._place(source), self._parts.clock.now()
-        run_id, least = f"run_{ulid(at)}", self._parts.ruling().promotion.projects
+        run_id, least = f"run_{ulid(at)}", self._ruling().promotion.projects
         there = await self._sections()
 
         def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Event[Payload]]]:

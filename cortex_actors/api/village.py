@@ -12,14 +12,16 @@ An agent reads and leaves its own; the owner leaves them for any agent, and read
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from cortex_actors.api import registry
-from cortex_actors.api.registry import Verbs
+from cortex_actors.api.registry import Verbs, repeated
 from cortex_actors.clock import SECOND
 from cortex_actors.domain.agent import OWNER, Caller, agent_id
 from cortex_actors.domain.memory import Realm
 from cortex_actors.errors import BadInput, NotFound
+from cortex_actors.memory.trail import Trail
+from cortex_actors.memory.village import Village
 from cortex_actors.rules import admission
 from cortex_actors.rules import convergence as agreeing
 from cortex_actors.rules.admission import Given
@@ -29,7 +31,7 @@ from cortex_actors.storage.agent_records import Tally, Wanted
 from cortex_actors.text.summary import render
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from cortex_actors.domain.memory import Crumb, Memory
     from cortex_actors.memory.village import Answer
@@ -159,31 +161,6 @@ AGENTS, THRESHOLDS = (2, 10), (0.5, 1.0)
 LATEST = 10
 
 
-class VillagePort(Protocol):
-    """What the front desk needs of the village."""
-
-    def post(
-        self,
-        content: str,
-        *,
-        realm: str = Realm.VILLAGE,
-        agent: str | None = None,
-        type: str = "dialogue",  # noqa: A002 - named by every client
-        responding_to: Sequence[str] = (),
-        thread: str | None = None,
-        related_agents: Sequence[str] = (),
-        tags: Sequence[str] = (),
-        redact: bool = False,
-        caller: Caller = OWNER,
-    ) -> Awaitable[dict[str, Any]]:
-        """Keep a post; return what became of it."""
-
-    def converge(
-        self, query: str, *, reader: str | None, min_agents: int, threshold: float
-    ) -> Awaitable[Answer]:
-        """Return what the posts near a question have in common."""
-
-
 class VillageVerbs(Verbs):
     """Part of the front desk."""
 
@@ -207,7 +184,8 @@ class VillageVerbs(Verbs):
         one realm. Raises `BadInput`, `NotFound` for what it answers, `Refused` for a secret
         (`redact` takes them out), `NotYours`.
         """
-        return await self._parts.village.post(
+        return await self._actors.village.ask(
+            Village.post,
             content,
             realm=realm,
             agent=agent,
@@ -285,10 +263,13 @@ class VillageVerbs(Verbs):
         has them all. Nothing counts as read. Raises `BadInput`, `EmbedderDown`, `NotYours`.
         """
         reader = caller.reader(as_agent)
-        least = self._parts.memory().convergence if threshold is None else threshold
+        least = self._parts.settings().memory.convergence if threshold is None else threshold
         _admit(query, min_agents, least)
-        answer = await self._parts.village.converge(
-            query, reader=reader, min_agents=min_agents, threshold=least
+        ask = self._actors.village.within(None).ask  # a model may have to load
+        answer = await repeated(
+            lambda: ask(
+                Village.converge, query, reader=reader, min_agents=min_agents, threshold=least
+            )
         )
         return converged(query, answer, least)
 
@@ -344,18 +325,6 @@ _HOUR = 3_600 * SECOND
 _KINDS = ("message_ids", "thread_ids")
 
 
-class TrailPort(Protocol):
-    """What the front desk needs of the trail."""
-
-    def leave(self, given: Given, *, agent: str, by: str) -> Awaitable[Crumb]:
-        """Keep a crumb and return it."""
-
-    def take(
-        self, text: str, *, agent: str | None, by: str, redact: bool = False
-    ) -> Awaitable[tuple[Crumb, bool]]:
-        """Keep a crumb that was left elsewhere, once; return it, and whether it is new."""
-
-
 class CrumbVerbs(Verbs):
     """Part of the front desk."""
 
@@ -393,7 +362,7 @@ class CrumbVerbs(Verbs):
             redact=redact,
         )
         acting = caller.acting(agent, self._default_agent())
-        left = await self._parts.trail.leave(given, agent=acting, by=caller.by)
+        left = await self._actors.trail.ask(Trail.leave, given, agent=acting, by=caller.by)
         return _told(left)
 
     async def import_crumb(
@@ -411,7 +380,9 @@ class CrumbVerbs(Verbs):
         """
         given = agent if caller.is_owner else caller.acting(agent, "")
         name = None if given is None else agent_id(given)
-        left, is_new = await self._parts.trail.take(text, agent=name, by=caller.by, redact=redact)
+        left, is_new = await self._actors.trail.ask(
+            Trail.take, text, agent=name, by=caller.by, redact=redact
+        )
         known = {} if is_new else {"message": f"Forward crumb known already: {left.id}"}
         return {**_told(left), "state": "saved" if is_new else "existing", **known}
 
@@ -490,7 +461,7 @@ class CrumbVerbs(Verbs):
 
     def _default_agent(self) -> str:
         """Return who acts where nobody is named."""
-        return self._parts.memory().agent
+        return self._parts.settings().memory.agent
 
     def _wanted(
         self,

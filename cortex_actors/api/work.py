@@ -18,6 +18,7 @@ from cortex_actors.domain.insight import NO_DOMAIN, ClusterSort, FragmentSort
 from cortex_actors.domain.project import Project, SourceKind, around
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.files.repository import origin
+from cortex_actors.schedule.scheduler import Scheduler
 from cortex_actors.storage import contradictions, insight_lists, projects, reviews
 from cortex_actors.storage.insight_lists import Named, find
 
@@ -126,7 +127,7 @@ class WorkVerbs(Verbs):
 
     async def schedule(self) -> dict[str, Any]:
         """Return what is done by the clock: how often, the last run, and when the next one is."""
-        return {"jobs": [dict(each) for each in await self._parts.schedule()]}
+        return {"jobs": [dict(each) for each in await self._actors.scheduler.ask(Scheduler.table)]}
 
     async def run_job(self, job: str) -> dict[str, Any]:
         """Do a job of the schedule now; return what it came to, once it has.
@@ -136,7 +137,7 @@ class WorkVerbs(Verbs):
         """
         clock = self._parts.clock
         begun = clock.monotonic()
-        done = await self._parts.run_job(job)
+        done = await self._actors.scheduler.within(None).ask(Scheduler.run_now, job)
         return {"job": job, "said": done.said, "took_s": round(clock.monotonic() - begun, 3)}
 
     async def _request(self, topic: str, payload: Payload) -> dict[str, Any]:

@@ -1,7 +1,4 @@
-"""What the actors of the memory branch are handed; the rest of the tree's is in parts.py.
-
-What the actors of the federation branch are handed; the rest of the tree's is in parts.py.
-"""
+"""What the actors of the memory and federation branches are handed; for others see wiring.py."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cortex_actors.assembly import directory
 from cortex_actors.federation.binding import Binder
 from cortex_actors.federation.federation import Federation
 from cortex_actors.federation.local import members
@@ -29,12 +25,15 @@ from cortex_actors.storage.similar_memories import Vicinity
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from cortex_actors.api.registry import Actors
     from cortex_actors.assembly.context import World
     from cortex_actors.bus.bus import Bus
     from cortex_actors.bus.consumer import Desk
     from cortex_actors.federation.registry import Register
+    from cortex_actors.judging.judge import QuietJudge
     from cortex_actors.rules.contradiction import Thresholds
     from cortex_actors.runtime.actor import AsyncioActor
+    from cortex_actors.runtime.names import NamedActor
     from cortex_actors.sections import (
         FederationSettings,
         MemorySettings,
@@ -55,6 +54,7 @@ class MemoryBranch:
 
     world: World
     settings: Settings
+    vectors: NamedActor[Vectors]
     records: Records
     bus: Bus
     #: What a consumer of that name is handed.
@@ -63,7 +63,7 @@ class MemoryBranch:
     model: str
     #: Asks the cache for vectors.
     embed: Callable[..., Awaitable[Matrix]]
-    judge: directory.Judge
+    judge: QuietJudge
     matrix: VectorMatrix
 
     def makers(self) -> dict[str, Callable[[], AsyncioActor]]:
@@ -84,7 +84,7 @@ class MemoryBranch:
             settings=self.settings.memory,
             judging=self.settings.reconciliation,
             judge=self.judge,
-            query=partial(self.world.names.method("vectors", Vectors.query), model=self.model),
+            query=partial(self.vectors.ask, Vectors.query, model=self.model),
             matrix=self.matrix,
         )
 
@@ -124,7 +124,7 @@ def _archivist(
     model: str,
     settings: MemorySettings,
     judging: ReconciliationSettings,
-    judge: directory.Judge,
+    judge: QuietJudge,
     query: DenseNeighbours,
     matrix: VectorMatrix,
 ) -> Archivist:
@@ -169,6 +169,7 @@ class FederationBranch:
 
     world: World
     settings: Settings
+    actors: Actors
     records: Records
     bus: Bus
     #: The id of the vector space that answers.
@@ -184,13 +185,12 @@ class FederationBranch:
         return {"roster": self._roster(), "federation": self._federation()}
 
     def _roster(self) -> Callable[[], AsyncioActor]:
-        names = self.world.names
         return partial(
             _roster,
             self.world,
             self.bus,
             register=self.register,
-            query=partial(names.method("vectors", Vectors.query), model=self.model),
+            query=partial(self.actors.vectors.ask, Vectors.query, model=self.model),
             model=self.model,
             memory=self.settings.memory,
             settings=self.settings.federation,
@@ -202,7 +202,7 @@ class FederationBranch:
     def _federation(self) -> Callable[[], AsyncioActor]:
         return partial(
             Federation,
-            directory.Roster(self.world.names),
+            self.actors.roster,
             self.embed,
             model=self.model,
             clock=self.world.clock,

@@ -1,6 +1,4 @@
-"""The front desk as the tree hands it out: the verbs, with whom each of them asks by name.
-
-What `status` asks is answered soon or not at all, so that it answers while a branch restarts.
+"""The front desk as the tree hands it out: the operations, with actors by name and the rest.
 
 The doctor as the daemon has it: looks on a thread of its own, mends through the ledger's writer.
 
@@ -12,41 +10,33 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from cortex_actors.api import status
-from cortex_actors.api.cortex import FrontDesk, Parts
-from cortex_actors.assembly import directory
+from cortex_actors.api.cortex import FrontDesk
+from cortex_actors.api.registry import SOON, Parts
 from cortex_actors.bus.consumer import Wake
 from cortex_actors.doctor import checks, model_checks
 from cortex_actors.doctor.context import Patient
 from cortex_actors.doctor.doctor import Visit, Ward
 from cortex_actors.doctor.probe import RoundTrip
-from cortex_actors.embedding.cache import Cache
-from cortex_actors.embedding.factory import report
-from cortex_actors.embedding.pool import Pool
-from cortex_actors.errors import ActorAway, CortexError, IndexDown, MailboxFull, ModelChanged
-from cortex_actors.federation.federation import Federation
+from cortex_actors.errors import ActorAway, IndexDown, MailboxFull
 from cortex_actors.gateways.server import Http
-from cortex_actors.pipeline import selection
-from cortex_actors.pipeline.organiser import Organiser
-from cortex_actors.pipeline.relations import Ruling
+from cortex_actors.memory.custodian import AccessReporter
+from cortex_actors.runtime.names import NamedActor
 from cortex_actors.runtime.threads import Threads
-from cortex_actors.schedule.scheduler import Scheduler
-from cortex_actors.storage import memory_delete, resolutions
+from cortex_actors.storage import memory_delete
 from cortex_actors.storage.health.file import Reader
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.index.life import Generations
 from cortex_actors.storage.index.vectors import COLLECTIONS, Vectors
-from cortex_actors.storage.ledger.actor import Ledger, Records
 from cortex_actors.storage.ledger.files import Halt
 from cortex_actors.topics import FILE_CHANGED
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
+    from cortex_actors.api.registry import Actors
     from cortex_actors.assembly.context import World
     from cortex_actors.bus.bus import Bus
     from cortex_actors.doctor.checks import Look
@@ -54,33 +44,16 @@ if TYPE_CHECKING:
     from cortex_actors.domain.hit import Diagnosis
     from cortex_actors.runtime.names import Names
     from cortex_actors.settings import Settings
-    from cortex_actors.storage.ledger.actor import Connection
+    from cortex_actors.storage.index.verification import Verdict
+    from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.watching.hints import Hints
-
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-#: Times that a question is asked again: a migration ends, and somebody may crash meanwhile.
-REPEATS = 3
-
-#: Seconds for which somebody who asks about a text waits for its vector.
-EMBED_TIMEOUT = 60.0
-
-#: Seconds of those for which a model may still be loading.
-EMBED_PATIENCE = 20.0
-
-#: Seconds for which somebody who supposes something waits for the organiser, which may be at work.
-SUPPOSE_TIMEOUT = 60.0
-
-#: Seconds `status` waits for one actor: it must answer while a branch restarts.
-STATUS_TIMEOUT = 2.0
 
 
 def front_desk(
     world: World,
     bus: Bus,
     *,
+    actors: Actors,
     records: Records,
     model: Callable[[], str],
     practice: Practice,
@@ -89,25 +62,17 @@ def front_desk(
 ) -> FrontDesk:
     """Return the verbs of a tree; `model` gives the id of its vector space."""
     names = world.names
-    embed = names.method("cache", Cache.embed, timeout=EMBED_TIMEOUT)
+    http: NamedActor[Http] = NamedActor("http", names)
     return FrontDesk(
+        actors,
         Parts(
             home=world.home,
             clock=world.clock,
             bus=bus,
             records=records,
             model=model,
-            recall=repeated(names.method("federation", Federation.recall, timeout=None)),
-            embed=lambda texts: embed(texts, urgent=True, patience=EMBED_PATIENCE, model=model()),
-            ruling=lambda: Ruling(settings().reconciliation, model(), world.home.rules),
-            **_remembered(names, settings),
-            **_distilled(names, settings),
-            migrator=directory.Migrator(names, STATUS_TIMEOUT),
-            roster=directory.Stores(names, STATUS_TIMEOUT),
-            look=partial(_look, world, model),
-            **_described(names, model),
-            **_scheduled(names),
-            kept=partial(_kept, world),
+            settings=settings,
+            accesses=AccessReporter(actors.custodian),
             watching=hints.described,
             doctor=practice.visit,
             trial=practice.trial,
@@ -116,121 +81,9 @@ def front_desk(
             inspect=world.inspect,
             wake=partial(_wake, names),
             reload=world.reload,
-        )
+            door=partial(http.within(SOON).ask, Http.describe),
+        ),
     )
-
-
-def repeated(ask: Callable[P, Awaitable[R]]) -> Callable[P, Coroutine[Any, Any, R]]:
-    """Return a question that is asked again when the model changed while it was in hand.
-
-    A question changes nothing, so asking twice is safe; everybody who has a part in it begins a new
-    life with another model.
-    """
-
-    async def asked(*args: P.args, **kwargs: P.kwargs) -> R:
-        for _ in range(REPEATS):
-            with suppress(ActorAway, ModelChanged):
-                return await ask(*args, **kwargs)
-        return await ask(*args, **kwargs)
-
-    return asked
-
-
-async def _counts(names: Names, model: Callable[[], str]) -> dict[str, Any]:
-    """Return what is counted in the ledger, and how writing it goes."""
-    soon = Records(names, timeout=STATUS_TIMEOUT)
-    there = await asyncio.to_thread(selection.sections, await soon.read(resolutions.paths))
-    found = await soon.read(partial(status.counts, model=model(), sections=there))
-    writing = names.method("ledger", Ledger.describe, timeout=STATUS_TIMEOUT)
-    return {**found, "writing": await writing()}
-
-
-async def _index(names: Names) -> dict[str, Any]:
-    """Return how the vector index is."""
-    return asdict(await names.method("vectors", Vectors.describe, timeout=STATUS_TIMEOUT)())
-
-
-def _described(names: Names, model: Callable[[], str]) -> dict[str, Any]:
-    """Return what `status` asks."""
-    return {
-        "counts": partial(_counts, names, model),
-        "embedder": partial(_embedder, names),
-        "index": partial(_index, names),
-        "door": names.method("http", Http.describe, timeout=STATUS_TIMEOUT),
-    }
-
-
-def _remembered(names: Names, settings: Callable[[], Settings]) -> dict[str, Any]:
-    """Return whom the desk asks and tells about what agents remember."""
-    return {
-        "archivist": directory.Archivist(names),
-        "custodian": directory.Custodian(names, STATUS_TIMEOUT),
-        "librarian": directory.Librarian(names),
-        "memory": lambda: settings().memory,
-        **_spoken(names),
-    }
-
-
-def _distilled(names: Names, settings: Callable[[], Settings]) -> dict[str, Any]:
-    """Return what the desk asks about principles, and whom it asks to bring them into files."""
-    return {
-        "judge": lambda: directory.Judge(names, settings().judging),
-        "organisation": lambda: settings().organisation,
-        "resolution": lambda: settings().resolution,
-        "suppose": names.method("organiser", Organiser.suppose, timeout=SUPPOSE_TIMEOUT),
-        "resolver": directory.Resolver(names),
-    }
-
-
-def _spoken(names: Names) -> dict[str, Any]:
-    """Return whom the desk asks about posts and crumbs."""
-    village = directory.Village(names)
-    village.converge = repeated(village.converge)
-    return {"village": village, "trail": directory.Trail(names)}
-
-
-def _scheduled(names: Names) -> dict[str, Any]:
-    """Return what the desk asks of the scheduler."""
-    return {
-        "failing": names.method("scheduler", Scheduler.describe, timeout=STATUS_TIMEOUT),
-        "schedule": names.method("scheduler", Scheduler.table),
-        "run_job": names.method("scheduler", Scheduler.run_now, timeout=None),
-        "backup": names.method("scheduler", Scheduler.backup, timeout=None),
-    }
-
-
-async def _embedder(names: Names) -> dict[str, Any]:
-    """Return how the embedder is, and what its pool has in hand and has done."""
-    found = asdict(await names.method("cache", Cache.describe, timeout=STATUS_TIMEOUT)())
-    pool: dict[str, Any] = {}
-    with suppress(CortexError):  # it is being started again: the rest is worth telling
-        pool = asdict(await names.method("pool", Pool.describe, timeout=STATUS_TIMEOUT)())
-    return {"id": found.pop("model_id"), **found, "state": str(found["state"]), "pool": pool}
-
-
-async def _look(
-    world: World, model: Callable[[], str], active: Mapping[str, Any] | None
-) -> dict[str, Any]:
-    """Return how the model that answers is, and its compiled form."""
-    wanted = world.settings.embedding
-    known = active or {"model_id": model(), "provider": wanted.provider}
-    found = await asyncio.to_thread(
-        report,
-        world.home.models,
-        known["model_id"],
-        provider=known["provider"],
-        compiles=wanted.compile,
-    )
-    return {**found, "embedder": await status.guarded(_embedder(world.names))}
-
-
-async def _kept(world: World) -> dict[str, Any]:
-    """Return what is kept of the ledger beside it; nothing when the disk does not tell soon."""
-    try:
-        async with asyncio.timeout(STATUS_TIMEOUT):
-            return await asyncio.to_thread(status.kept, world.home, world.clock.now())
-    except (TimeoutError, CortexError):
-        return {}
 
 
 def _wake(names: Names, consumer: str) -> None:
@@ -251,6 +104,7 @@ class Practice:
         world: World,
         bus: Bus,
         *,
+        actors: Actors,
         records: Records,
         settings: Callable[[], Settings],
     ) -> None:
@@ -261,9 +115,7 @@ class Practice:
         #: Tries the verbs in earnest; what it found last is part of every visit.
         self.trial = RoundTrip(partial(records.read, memory_delete.left), world.clock)
         self._settings = settings
-        self._verify = world.names.method("vectors", Vectors.verify, timeout=None)
-        self._generation = world.names.method("vectors", Vectors.generation)
-        self._renew = world.names.method("vectors", Vectors.renew)
+        self._vectors = actors.vectors
         self._threads = Threads("doctor", 1)
         self._halt = Halt()
         self._one_at_a_time = asyncio.Lock()
@@ -302,10 +154,14 @@ class Practice:
         lost = await self._lost()
         return [lost] if lost else await model_checks.compared(self._verify, renews=True)
 
+    async def _verify(self) -> Verdict:
+        """Have the index compared with the ledger; takes as long as it takes."""
+        return await self._vectors.within(None).ask(Vectors.verify)
+
     async def _lost(self) -> Diagnosis | None:
         """Return that the generation that answers has lost its folder; None where it has not."""
         try:
-            answering = await self._generation()
+            answering = await self._vectors.ask(Vectors.generation)
         except (IndexDown, ActorAway):
             return None
         state = await self._read(pending.state)
@@ -332,4 +188,4 @@ class Practice:
         """Begin a new generation of the index."""
         state = await self._read(pending.state)
         self._given_up = state.generation if state else 0
-        await self._renew("cortex doctor --repair")
+        await self._vectors.ask(Vectors.renew, "cortex doctor --repair")

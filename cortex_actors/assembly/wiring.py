@@ -1,8 +1,6 @@
 """What each actor of the tree is handed: the one place where everything is put together.
 
-Actors are handed callables that find other actors by name at each use; nobody holds a ref.
-
-What the actors of the pipeline are handed; the rest of the tree's is in parts.py.
+Actors are handed other actors by name (`NamedActor`) or callables that ask one; none holds a ref.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cortex_actors.assembly import directory
+from cortex_actors.api.registry import Actors
 from cortex_actors.assembly.branches import FederationBranch, MemoryBranch
 from cortex_actors.assembly.desk import Practice, front_desk
 from cortex_actors.assembly.embedder import Incumbent
@@ -23,7 +21,7 @@ from cortex_actors.embedding.pool import Pool
 from cortex_actors.embedding.tokens import Counter
 from cortex_actors.federation.registry import Register
 from cortex_actors.gateways.server import Http
-from cortex_actors.judging.judge import Judge
+from cortex_actors.judging.judge import Judge, QuietJudge
 from cortex_actors.pipeline.accumulator import Accumulator
 from cortex_actors.pipeline.likeness import SecondOpinion
 from cortex_actors.pipeline.organiser import Organiser
@@ -67,7 +65,7 @@ class Pipeline:
     model: str
     #: Asks the cache for vectors.
     embed: Callable[..., Awaitable[Matrix]]
-    judge: directory.Judge
+    judge: QuietJudge
     matrix: VectorMatrix
 
     def makers(self) -> dict[str, Callable[[], AsyncioActor]]:
@@ -142,23 +140,29 @@ class Assembly:
         self._world = world
         self._clock = world.clock
         self.names = world.names
+        self.actors = Actors.of(world.names)
         self.threads = Threads("files", FILE_THREADS)
         self.records = Records(self.names)
         self._journal = LedgerJournal(self.records, world.clock)
         self.bus = Bus(self._journal, world.clock)
         self._incumbent = Incumbent(world, self._line("model"))
-        self._pool = self.names.method("pool", Pool.describe)
-        self._embed = self.names.method("cache", Cache.embed, timeout=None)
+        self._pool = self.actors.pool
+        self._embed = partial(self.actors.cache.within(None).ask, Cache.embed)
         #: What outlives a crash of the roster: a reload and its own supervisor begin it anew.
         self._register = Register()
         self.hints = world.outside.hints(world.clock, world.settings.watching)
         self.adopt(world.settings)
         self.practice = Practice(
-            world, self.bus, records=self.records, settings=lambda: self._settings
+            world,
+            self.bus,
+            actors=self.actors,
+            records=self.records,
+            settings=lambda: self._settings,
         )
         self.cortex = front_desk(
             world,
             self.bus,
+            actors=self.actors,
             records=self.records,
             model=lambda: self.model,
             practice=self.practice,
@@ -170,8 +174,8 @@ class Assembly:
         """Hand these settings to every life that begins from now on."""
         self._settings = settings
         self._incumbent.adopt(settings.embedding)
-        #: The judge by name, for whoever is made below; it never raises and never keeps waiting.
-        self._judge = directory.Judge(self.names, settings.judging)
+        #: For those made below; it never raises and never keeps them waiting.
+        self._judge = QuietJudge(self.actors.judge, settings.judging)
         self.hints.adopt(settings.watching)
         self._matrix = self._shared()
         self.watching = WatcherParts(
@@ -227,7 +231,7 @@ class Assembly:
                 settings=self._settings.storage,
                 model=self.model,
                 embed=self._embed,
-                index=directory.Index(self.names),
+                index=self.actors.vectors,
             ),
         }
 
@@ -240,7 +244,7 @@ class Assembly:
                 self._incumbent.provider,
                 entries=settings.cache_entries,
                 stored=self._stored,
-                embed=self.names.method("pool", Pool.embed, timeout=None),
+                embed=partial(self.actors.pool.within(None).ask, Pool.embed),
             ),
             "pool": partial(
                 Pool,
@@ -291,6 +295,7 @@ class Assembly:
         return MemoryBranch(
             self._world,
             self._settings,
+            self.actors.vectors,
             self.records,
             self.bus,
             self._desk,
@@ -305,6 +310,7 @@ class Assembly:
         return FederationBranch(
             self._world,
             self._settings,
+            self.actors,
             self.records,
             self.bus,
             self.model,
@@ -367,7 +373,7 @@ class Assembly:
 
     async def _busy(self) -> bool:
         """Return whether the pool has texts in hand."""
-        found = await self._pool()
+        found = await self._pool.ask(Pool.describe)
         return found.waiting + found.in_flight > 0
 
     async def _stored(self, model: str, digests: Sequence[bytes]) -> dict[bytes, Row]:

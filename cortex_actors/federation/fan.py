@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from cortex_actors.domain.agent import shown
 from cortex_actors.endpoint.client import LeftAlone
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.federation.store import Fan, Knobs, Member, Question
     from cortex_actors.rules.fusion import Placed
-    from cortex_actors.storage.embeddings import Matrix
+    from cortex_actors.storage.embeddings import EmbedInTime, Matrix
 
 
 log = logging.getLogger("cortex.federation")
@@ -315,15 +315,6 @@ HOPS_LIMIT = 4
 _NOBODY = "no other store is asked"
 
 
-class Embed(Protocol):
-    """Turns a question into a vector."""
-
-    def __call__(
-        self, texts: Sequence[str], *, urgent: bool, patience: float, model: str
-    ) -> Awaitable[Matrix]:
-        """Return one row for each text; raises `EmbedderDown` when it cannot in time."""
-
-
 class Wording:
     """Gives questions their vectors, all in the space of one model.
 
@@ -331,7 +322,7 @@ class Wording:
     vector of a text tells most of the text.
     """
 
-    def __init__(self, embed: Embed, *, model: str, patience: float) -> None:
+    def __init__(self, embed: EmbedInTime, *, model: str, patience: float) -> None:
         """Embed with that model, and wait so many seconds for it while it loads."""
         self._embed = embed
         self._model = model

@@ -11,13 +11,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from cortex_actors.domain.hit import REMOTE, Hit, Recall
 from cortex_actors.errors import CortexError
 from cortex_actors.federation.answers import flagged
 from cortex_actors.federation.expansion import Beside, bare
-from cortex_actors.federation.fan import Embed, Wording, admit, asked, merged, party, wanted
+from cortex_actors.federation.fan import Wording, admit, asked, merged, party, wanted
+from cortex_actors.federation.roster import Roster
 from cortex_actors.federation.store import LOCAL, Outcome, Question
 from cortex_actors.rules import fusion
 from cortex_actors.runtime.actor import AsyncioActor
@@ -27,23 +28,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cortex_actors.clock import Clock
-    from cortex_actors.federation.store import Fan
+    from cortex_actors.runtime.names import NamedActor
     from cortex_actors.sections import FederationSettings
+    from cortex_actors.storage.embeddings import EmbedInTime
 
 log = logging.getLogger("cortex.federation")
 
 #: Characters of other programs' texts that are looked through on the loop; more take a thread.
 AT_ONCE = 8_192
-
-
-class RosterPort(Protocol):
-    """What the federation needs of the roster."""
-
-    async def fan(self) -> Fan:
-        """Return who is asked and how, as it is now."""
-
-    async def noted(self, outcomes: tuple[Outcome, ...]) -> None:
-        """Take down how the asks of one question ended."""
 
 
 class Federation(AsyncioActor):
@@ -55,8 +47,8 @@ class Federation(AsyncioActor):
 
     def __init__(
         self,
-        roster: RosterPort,
-        embed: Embed,
+        roster: NamedActor[Roster],
+        embed: EmbedInTime,
         *,
         model: str,
         clock: Clock,
@@ -88,7 +80,7 @@ class Federation(AsyncioActor):
         """
         admit(question)
         begun = self._clock.monotonic()
-        fan = await self._roster.fan()
+        fan = await self._roster.ask(Roster.fan)
         others = any(each.store.kind != LOCAL for each in fan.members)
         question = replace(question, now=self._clock.now())
         whom = party(fan, await self._wording.ready(question, others=others))
@@ -120,7 +112,7 @@ class Federation(AsyncioActor):
     async def _noted(self, outcomes: tuple[Outcome, ...]) -> None:
         """Have taken down how the stores did; nobody waits for it, and nothing fails for it."""
         try:
-            await self._roster.noted(outcomes)
+            await self._roster.ask(Roster.noted, outcomes)
         except Exception as error:
             # Uncaught it would end this actor, and every question in hand with it.
             trace = None if isinstance(error, CortexError) else error

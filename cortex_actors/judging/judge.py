@@ -35,17 +35,28 @@ from cortex_actors.storage import contradictions
 from cortex_actors.storage.contradictions import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
     from cortex_actors.clock import Clock
     from cortex_actors.domain.insight import Claim, Judgement, Learning
     from cortex_actors.judging.layer import Answer, Layer, LayerInfo, MakeLayers, Told
+    from cortex_actors.runtime.names import NamedActor
     from cortex_actors.sections import JudgingSettings
     from cortex_actors.storage.ledger.actor import Connection, Records
 
 
 N = TypeVar("N", int, float)
 T = TypeVar("T")
+R = TypeVar("R")
+
+#: Seconds beyond its own patience that the judge may take to answer, and to come back.
+GRACE = 5.0
+
+#: Seconds the judge may take to say how it is.
+SOON = 2.0
+
+#: Settings that decide what a model says, and not only whether it is asked in time.
+NAMING = {"cross_encoder", "cross_encoder_labels", "cross_encoder_sure", "model", "base_url"}
 
 #: Runs whose use is remembered: far more than are under way at once.
 RUNS = 64
@@ -352,6 +363,74 @@ class Judge(AsyncioActor):
             await self._records.write(unit)
         except CortexError as error:
             log.warning("%d answers of %s were not kept: %s", len(rows), layer.model_id, error)
+
+
+class QuietJudge:
+    """The judge as its askers see it: by name, late or absent without an error.
+
+    An answer is None where there is no model beyond the rules, where it is not sure, where the
+    budget of the `run` is used up, and where it cannot be asked now. No run waits for longer than
+    `judging.patience_s`, and nothing is raised.
+    """
+
+    def __init__(
+        self, judge: NamedActor[Judge], settings: JudgingSettings, *, grace: float = GRACE
+    ) -> None:
+        """Remember whom to ask; without a model nobody is asked at all."""
+        self.is_there = bool(settings.cross_encoder or settings.model)
+        #: What its judgements depend on beside the texts: another one may judge otherwise.
+        parts = settings.model_dump(include=NAMING, mode="json")
+        self.named = "|".join(str(parts[each]) for each in sorted(parts))
+        self._soon = judge.within(SOON)
+        self._judge = judge.within(settings.patience_s + grace)
+
+    async def describe(self) -> JudgeInfo:
+        """Return how the layers are, soon; raises where it cannot be asked."""
+        return await self._soon.ask(Judge.describe)
+
+    async def compare(self, pairs: Sequence[Pair], *, run: str = "") -> list[Judgement | None]:
+        """Return what each pair of claims is to each other."""
+        none: list[Judgement | None] = [None] * len(pairs)
+        if not (pairs and self.is_there):
+            return none
+        return await _quietly(self._judge.ask(Judge.compare, pairs, run=run)) or none
+
+    async def summarise(self, text: str, *, most: int, run: str = "") -> str | None:
+        """Return a text in at most so many letters."""
+        if not self.is_there:
+            return None
+        return await _quietly(self._judge.ask(Judge.summarise, text, most=most, run=run))
+
+    async def merged(
+        self, texts: Sequence[str], *, prefer: str = "equal", run: str = ""
+    ) -> str | None:
+        """Return one text that says all that several say; `prefer` is whose words count."""
+        if not self.is_there:
+            return None
+        return await _quietly(self._judge.ask(Judge.merged, texts, prefer=prefer, run=run))
+
+    async def synthesise(self, texts: Sequence[str], *, run: str = "") -> str | None:
+        """Return the one principle behind several texts."""
+        if not self.is_there:
+            return None
+        return await _quietly(self._judge.ask(Judge.synthesise, texts, run=run))
+
+    async def distil(
+        self, heading: str | None, text: str, *, run: str = ""
+    ) -> list[Learning] | None:
+        """Return what is worth knowing in a section."""
+        if not self.is_there:
+            return None
+        return await _quietly(self._judge.ask(Judge.distil, heading, text, run=run))
+
+
+async def _quietly(answer: Awaitable[R]) -> R | None:
+    """Return an answer, or None when the judge is away or late."""
+    try:
+        return await answer
+    except CortexError as error:
+        log.warning("the judge was not heard: %s", error)
+        return None
 
 
 def _placed(judgement: Judgement, left: Claim, right: Claim) -> Judgement:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -31,8 +31,8 @@ from cortex_actors import topics
 from cortex_actors.clock import ulid
 from cortex_actors.domain.event import Ids
 from cortex_actors.domain.insight import Claim
-from cortex_actors.errors import CortexError, Unembeddable
-from cortex_actors.memory.planner import UNEMBEDDED, Plan, spoken
+from cortex_actors.errors import CortexError, MailboxFull, Unembeddable
+from cortex_actors.memory.planner import UNEMBEDDED, spoken
 from cortex_actors.memory.request import Remembered, Wish, digest
 from cortex_actors.rules.merging import objection
 from cortex_actors.runtime.actor import AsyncioActor
@@ -40,7 +40,7 @@ from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import within
 from cortex_actors.storage import memory_merge, memory_records, realms
 from cortex_actors.storage.events import store
-from cortex_actors.storage.memory_merge import How
+from cortex_actors.storage.memory_merge import How, Plan
 from cortex_actors.storage.similar_memories import Scope
 from cortex_actors.text.summary import ABSTRACT, SUMMARY, sentences
 
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.memory import Memory
     from cortex_actors.memory.planner import Embed, JudgePort, Planner
     from cortex_actors.rules.merging import Prefer
+    from cortex_actors.runtime.names import NamedActor
     from cortex_actors.sections import MemorySettings
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
@@ -367,3 +368,9 @@ class Phrasing:
         short = own or await self._judge.summarise(text, most=ABSTRACT, run=run)
         long = await self._judge.summarise(text, most=LONGEST, run=run)
         return replace(memory, abstract=short or memory.abstract, summary=long or memory.summary)
+
+
+def compare_soon(archivist: NamedActor[Archivist]) -> None:
+    """Have compared soon what waits for it; if there is no room, the clock brings it about."""
+    with suppress(MailboxFull):
+        archivist.tell(Archivist.look)

@@ -24,7 +24,7 @@ from cortex_actors.bus.consumer import Consumer
 from cortex_actors.bus.journal import Outcome
 from cortex_actors.clock import ulid
 from cortex_actors.domain.event import Ids
-from cortex_actors.errors import CortexError
+from cortex_actors.errors import CortexError, MailboxFull
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage import memory_attention, memory_history
 from cortex_actors.storage.events import is_stored, store
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from cortex_actors.bus.consumer import Desk
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.memory import Access
+    from cortex_actors.runtime.names import NamedActor
     from cortex_actors.sections import MemorySettings
     from cortex_actors.storage.ledger.actor import Connection, Records
 
@@ -113,7 +114,7 @@ class Custodian(Consumer):
     """
 
     #: Wake-ups, asks, and what was read: a thousand recalls at once, then they are lost and counted
-    #: by who tells of them (`byname.Custodian`), because a recall waits for nobody here.
+    #: by who tells of them (`AccessReporter`), because a recall waits for nobody here.
     mailbox_limit = 1_000
     overflow = Overflow.BACK_PRESSURE
 
@@ -255,3 +256,27 @@ def _parts(ids: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Yield ids, as many at a time as an event may name."""
     for start in range(0, len(ids), NAMED):
         yield tuple(ids[start : start + NAMED])
+
+
+class AccessReporter:
+    """Tells the custodian which memories were read; never waits for it and raises nothing.
+
+    What finds no room or no custodian is lost, and counted: `lost` is how many accesses that were.
+    """
+
+    def __init__(self, custodian: NamedActor[Custodian]) -> None:
+        """Have lost nothing yet."""
+        self.lost = 0
+        self._custodian = custodian
+
+    def report(self, some: Sequence[Access]) -> None:
+        """Tell it which memories were in an answer."""
+        if some and not self._is_told(tuple(some)):
+            self.lost += len(some)
+
+    def _is_told(self, some: tuple[Access, ...]) -> bool:
+        """Tell it; return whether there was room for that."""
+        try:
+            return self._custodian.tell(Custodian.accessed, some)
+        except MailboxFull:
+            return False

@@ -49,14 +49,15 @@ from cortex_actors.rules.merging import (
 )
 from cortex_actors.rules.sameness import cosine
 from cortex_actors.storage import memory_records, memory_states, similar_memories
+from cortex_actors.storage.memory_merge import Clash, Plan, Step
 from cortex_actors.storage.similar_memories import Scope
 from cortex_actors.text.summary import abstract, summary
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Awaitable, Collection, Iterable, Iterator, Sequence
 
     from cortex_actors.clock import Clock
-    from cortex_actors.domain.insight import Claim, Decider, Judgement
+    from cortex_actors.domain.insight import Claim, Judgement
     from cortex_actors.domain.memory import Memory
     from cortex_actors.memory.archivist import Phrasing
     from cortex_actors.rules.contradiction import Thresholds
@@ -66,63 +67,6 @@ if TYPE_CHECKING:
     from cortex_actors.storage.search.dense import Asked
     from cortex_actors.storage.similar_memories import Neighbour, Vicinity
     from cortex_actors.text.lexicon import Lexicon
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One merge: what was said so far, and a memory that was known, become `whole`."""
-
-    whole: Memory
-    part: Memory
-    by: Decider
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Clash:
-    """A memory that cannot hold beside the one that is remembered."""
-
-    memory_id: str
-    by: Decider
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What is to be written, all of it or nothing.
-
-    Attributes:
-        first: the memory that it begins with.
-        is_new: whether `first` has still to be written: one that was saved without a vector and is
-            compared now has been.
-        steps: the merges, in order; each whole is a part of the next.
-        clashes: what contradicts it, of what stays active.
-        vectors: by the hash of the text; of what has none, the indexer makes one.
-        known: the memory that says it already: then nothing is written.
-
-    """
-
-    first: Memory
-    is_new: bool = True
-    steps: tuple[Step, ...] = ()
-    clashes: tuple[Clash, ...] = ()
-    vectors: Mapping[bytes, Matrix] = field(default_factory=dict)
-    known: str | None = None
-
-    @property
-    def last(self) -> Memory:
-        """The memory that is active in the end."""
-        return self.steps[-1].whole if self.steps else self.first
-
-    @property
-    def absorbed(self) -> tuple[str, ...]:
-        """The memories that were known before and become parts."""
-        return tuple(each.part.id for each in self.steps)
-
-    def unmerged(self) -> Plan:
-        """Return the plan that only saves what it begins with, to be compared later."""
-        first = replace(self.first, merge_due=True)
-        return replace(self, first=first, steps=(), clashes=())
 
 
 #: Whom a text is believed less, last: a whole is believed as its least trusted part is.

@@ -20,7 +20,7 @@ import logging
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cortex_actors.bus.consumer import Wake
 from cortex_actors.clock import ulid
@@ -41,14 +41,14 @@ from cortex_actors.storage.village import SPOKEN, NearPosts
 from cortex_actors.topics import CONVERGENCE_DETECTED, MEMORY_REMEMBERED, VILLAGE_POSTED
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.memory.request import Posted, Wish
     from cortex_actors.sections import MemorySettings
-    from cortex_actors.storage.embeddings import Matrix
+    from cortex_actors.storage.embeddings import EmbedInTime, Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.search.matrix import VectorMatrix
     from cortex_actors.storage.village import Post
@@ -183,15 +183,6 @@ PAUSES = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
 BATCH = 50
 
 
-class Embed(Protocol):
-    """Turns a question into a vector."""
-
-    def __call__(
-        self, texts: Sequence[str], *, urgent: bool, patience: float, model: str
-    ) -> Awaitable[Matrix]:
-        """Return one row for each text; raises `EmbedderDown` when it cannot in time."""
-
-
 class Village(AsyncioActor):
     """Takes posts, and compares each with what other agents say as soon as it has a vector.
 
@@ -212,7 +203,7 @@ class Village(AsyncioActor):
         clock: Clock,
         settings: MemorySettings,
         matrix: VectorMatrix,
-        embed: Embed,
+        embed: EmbedInTime,
     ) -> None:
         """Compare in that matrix, whose model `embed` is asked for."""
         super().__init__()

@@ -46,10 +46,9 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.project import Alert, Project
-    from cortex_actors.pipeline.likeness import Embedding
     from cortex_actors.pipeline.reading import Said
     from cortex_actors.sections import AccumulationSettings
-    from cortex_actors.storage.embeddings import Matrix
+    from cortex_actors.storage.embeddings import Embed, Matrix
     from cortex_actors.storage.insights import Finding
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.projects import FileState, Run
@@ -256,7 +255,7 @@ class Accumulator(Consumer):
         *,
         settings: AccumulationSettings,
         model: str,
-        embed: Embedding,
+        embed: Embed,
         neighbours: Neighbours,
     ) -> None:
         """Remember whom to ask."""

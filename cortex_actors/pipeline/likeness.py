@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import logging
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -37,10 +37,10 @@ from cortex_actors.storage.insights import Opinion
 from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from cortex_actors.domain.insight import Insight
-    from cortex_actors.storage.embeddings import Matrix
+    from cortex_actors.storage.embeddings import Embed, Matrix
     from cortex_actors.storage.insights import Finding
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.search.matrix import Near, Neighbours
@@ -141,16 +141,7 @@ def _same(finding: Finding, text: str, heading: str | None, cosine: float) -> bo
 UNEMBEDDED = (EmbedderDown, BadInput, MailboxFull, ActorAway, DeadlineExceeded)
 
 
-class Embedding(Protocol):
-    """Turns texts into unit vectors."""
-
-    def __call__(self, texts: Sequence[str], *, model: str | None = None) -> Awaitable[Matrix]:
-        """Return one row of that model for each text; raises one of `UNEMBEDDED` if it cannot."""
-
-
-async def vectors(
-    embed: Embedding, findings: Sequence[Finding], *, model: str
-) -> dict[bytes, Matrix]:
+async def vectors(embed: Embed, findings: Sequence[Finding], *, model: str) -> dict[bytes, Matrix]:
     """Return what can be embedded now, by the hash of the text; nothing when that is nothing."""
     texts = {each.text_hash: each.embedded for each in findings}
     if not texts:
@@ -163,13 +154,6 @@ async def vectors(
 
 
 log = logging.getLogger("cortex.opinion")
-
-
-class Embed(Protocol):
-    """Embeds texts with the model that is named."""
-
-    def __call__(self, texts: Sequence[str], *, model: str) -> Awaitable[Matrix]:
-        """Return a unit row for each text; raises `CortexError`s."""
 
 
 class SecondOpinion:

@@ -54,11 +54,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cortex_actors.domain.event import Event, Payload
-    from cortex_actors.pipeline.likeness import Embedding
     from cortex_actors.pipeline.promotion import Formed, Gathered, Unit
     from cortex_actors.pipeline.synthesis import Supposed, Writer, Written
     from cortex_actors.sections import OrganisationSettings, ReconciliationSettings
-    from cortex_actors.storage.embeddings import Matrix
+    from cortex_actors.storage.embeddings import Embed, Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.principle_decay import Scales
     from cortex_actors.storage.search.matrix import Neighbours
@@ -190,7 +189,7 @@ class Organiser(Consumer):
         settings: OrganisationSettings,
         promotion: ReconciliationSettings,
         neighbours: Neighbours,
-        embed: Embedding,
+        embed: Embed,
         writer: Writer | None = None,
         tables: Path | None = None,
     ) -> None:

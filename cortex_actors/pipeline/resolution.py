@@ -57,8 +57,8 @@ if TYPE_CHECKING:
 
     from cortex_actors.files.journal import Entry
     from cortex_actors.files.writer import FileWriter, WriteTarget
-    from cortex_actors.pipeline.likeness import Embedding
     from cortex_actors.pipeline.section import Maker
+    from cortex_actors.storage.embeddings import Embed
     from cortex_actors.storage.ledger.actor import Connection
 
 
@@ -153,7 +153,7 @@ class Resolving:
     """Brings files up to date, one a call; several calls may be under way at once."""
 
     def __init__(
-        self, writer: FileWriter, maker: Maker, *, embed: Embedding, threads: Executor
+        self, writer: FileWriter, maker: Maker, *, embed: Embed, threads: Executor
     ) -> None:
         """Remember whom to ask; texts are read and compared on those threads."""
         self.writer = writer
@@ -217,7 +217,7 @@ class Resolving:
         done = _done(job, section, Ending.WRITTEN, diff=diff)
         return replace(done, is_edited=fenced is not None and not fenced.intact)
 
-    def shared(self) -> Embedding:
+    def shared(self) -> Embed:
         """Return who makes the vectors of the files of one wish."""
         return Shared(self._embed)
 

@@ -54,10 +54,10 @@ if TYPE_CHECKING:
     from cortex_actors.domain.principle import Resolved
     from cortex_actors.domain.project import Project
     from cortex_actors.files.journal import Entry
-    from cortex_actors.pipeline.likeness import Embedding
     from cortex_actors.render.section import Formatter
     from cortex_actors.render.targets import Present
     from cortex_actors.sections import ReconciliationSettings, ResolutionSettings
+    from cortex_actors.storage.embeddings import Embed
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.projects import FileState
     from cortex_actors.storage.resolutions import Resolution
@@ -363,7 +363,7 @@ class Resolver(Consumer):
         settings: ResolutionSettings,
         reconciliation: ReconciliationSettings,
         model: str,
-        embed: Embedding,
+        embed: Embed,
         count: Callable[[str], int],
         tables: Path | None = None,
     ) -> None:

@@ -28,10 +28,10 @@ from cortex_actors.text.sections import dialect_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from cortex_actors.pipeline.likeness import Embedding
     from cortex_actors.pipeline.relations import Ruling
     from cortex_actors.pipeline.selection import Assignment, Choice, Chosen, Offer
     from cortex_actors.sections import ResolutionSettings
+    from cortex_actors.storage.embeddings import Embed
     from cortex_actors.text.sections import Dialect
 
 
@@ -77,7 +77,7 @@ def joined(pages: Iterable[Page]) -> Page:
     )
 
 
-async def placed(page: Page, embed: Embedding, *, model: str) -> Placed:
+async def placed(page: Page, embed: Embed, *, model: str) -> Placed:
     """Return a page with its vectors; without any while nobody can make them."""
     texts = page.embedded
     if not texts:

@@ -61,12 +61,11 @@ if TYPE_CHECKING:
     from cortex_actors.domain.insight import Judgement
     from cortex_actors.domain.principle import Principle, Wish
     from cortex_actors.domain.project import Project
-    from cortex_actors.pipeline.likeness import Embedding
     from cortex_actors.render.section import Formatter
     from cortex_actors.render.targets import Target
     from cortex_actors.rules.contradiction import Limits
     from cortex_actors.sections import ResolutionSettings
-    from cortex_actors.storage.embeddings import Matrix
+    from cortex_actors.storage.embeddings import Embed, Matrix
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.text.lexicon import Lexicon
 
@@ -444,14 +443,14 @@ class Shared:
     files of a wish are all made with it or without it.
     """
 
-    def __init__(self, embed: Embedding) -> None:
+    def __init__(self, embed: Embed) -> None:
         """Remember whom to ask for what is not known yet."""
         self._embed = embed
         self._rows: dict[str, Matrix] = {}
         self._turn = asyncio.Lock()
         self._away: Exception | None = None
 
-    async def __call__(self, texts: Sequence[str], *, model: str | None = None) -> Matrix:
+    async def __call__(self, texts: Sequence[str], *, model: str) -> Matrix:
         """Return one row for each text, of which there is at least one; raises as `Embed`."""
         async with self._turn:
             missing = [each for each in dict.fromkeys(texts) if each not in self._rows]
@@ -460,7 +459,7 @@ class Shared:
                 self._rows.update(zip(missing, rows, strict=True))
         return np.stack([self._rows[each] for each in texts])
 
-    async def _made(self, texts: Sequence[str], model: str | None) -> Matrix:
+    async def _made(self, texts: Sequence[str], model: str) -> Matrix:
         """Return the rows of texts that nobody asked for before."""
         if self._away is not None:
             raise self._away
@@ -578,7 +577,7 @@ class Assignment:
     target: Target | None
     wish: Wish
     present: Sequence[Present] = ()
-    embed: Embedding | None = None
+    embed: Embed | None = None
 
     @property
     def path(self) -> str:

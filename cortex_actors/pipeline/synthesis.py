@@ -39,11 +39,10 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping, Sequence
 
     from cortex_actors.domain.principle import Link
-    from cortex_actors.pipeline.likeness import Embedding
     from cortex_actors.pipeline.links import Linker
     from cortex_actors.pipeline.promotion import Formed, Gathered, Tools, Unit
     from cortex_actors.pipeline.relations import Ruling
-    from cortex_actors.storage.embeddings import Matrix
+    from cortex_actors.storage.embeddings import Embed, Matrix
     from cortex_actors.text.lexicon import Lexicon
 
 
@@ -85,7 +84,7 @@ class Written:
 class Synthesising:
     """Asks the model, and looks at what it says."""
 
-    def __init__(self, writer: Writer | None, embed: Embedding, *, model: str) -> None:
+    def __init__(self, writer: Writer | None, embed: Embed, *, model: str) -> None:
         """Remember whom to ask; `model` is whose vectors are kept."""
         self._writer = writer
         self._embed = embed

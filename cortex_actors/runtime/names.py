@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, cast, overload
 
 from pykka import ActorDeadError
 from pykka._envelope import Envelope
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.runtime.ref import AsyncioRef
 
+A = TypeVar("A")
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -235,6 +236,48 @@ class Names:
                 if not everyone and self._waiting.get(name) is everyone:
                     del self._waiting[name]
         return ref
+
+
+class NamedActor(Generic[A]):
+    """An actor by its name, looked up at each use: `await roster.ask(Roster.add, spec)`.
+
+    It never holds a ref, so a restart of the actor breaks no caller. Calls raise what
+    `Names.method` says.
+    """
+
+    __slots__ = ("_names", "_timeout", "name")
+
+    def __init__(self, name: str, names: Names, *, timeout: float | None = TIMEOUT) -> None:
+        """Remember the name; a call may take `timeout` seconds, None for as long as it takes."""
+        self.name = name
+        self._names = names
+        self._timeout = timeout
+
+    def within(self, timeout: float | None) -> NamedActor[A]:
+        """Return the same actor with another limit in seconds."""
+        return NamedActor(self.name, self._names, timeout=timeout)
+
+    @overload
+    def ask(
+        self, method: Callable[Concatenate[A, P], Awaitable[R]], *args: P.args, **kwargs: P.kwargs
+    ) -> Coroutine[Any, Any, R]: ...
+
+    @overload
+    def ask(
+        self, method: Callable[Concatenate[A, P], R], *args: P.args, **kwargs: P.kwargs
+    ) -> Coroutine[Any, Any, R]: ...
+
+    def ask(
+        self, method: Callable[..., object], *args: object, **kwargs: object
+    ) -> Coroutine[Any, Any, Any]:
+        """Have the actor run one of its methods, and return what that returns."""
+        return self._names.method(self.name, method, timeout=self._timeout)(*args, **kwargs)
+
+    def tell(
+        self, method: Callable[Concatenate[A, P], object], *args: P.args, **kwargs: P.kwargs
+    ) -> bool:
+        """Have the actor run a method, without a reply; see `Names.notice`."""
+        return self._names.notice(self.name, method)(*args, **kwargs)
 
 
 def _raise_unless_unseen(name: str, fate: Fate, error: ActorDeadError) -> None:

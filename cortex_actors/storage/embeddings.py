@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,13 +46,34 @@ from cortex_actors.storage.schema import index_ops, memories, passages, vectors
 from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Iterable, Mapping, Sequence
 
     from sqlalchemy import Exists
 
 
 #: Rows of unit vectors, one for each text.
 Matrix = NDArray[np.float32]
+
+
+class Embed(Protocol):
+    """Turns texts into unit vectors of the model that is named."""
+
+    def __call__(self, texts: Sequence[str], *, model: str) -> Awaitable[Matrix]:
+        """Return one row for each text.
+
+        Raises `EmbedderDown` when it cannot, or serves another model by now; `Unembeddable` when
+        some of the texts have no vector whoever asks.
+        """
+
+
+class EmbedInTime(Protocol):
+    """Turns texts into unit vectors while a question waits for them."""
+
+    def __call__(
+        self, texts: Sequence[str], *, urgent: bool, patience: float, model: str
+    ) -> Awaitable[Matrix]:
+        """Return one row for each text; raises `EmbedderDown` when it cannot in time."""
+
 
 #: Bytes of one number.
 FLOAT = 4

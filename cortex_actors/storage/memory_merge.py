@@ -14,10 +14,10 @@ it back.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, insert, select, update
 
@@ -58,68 +58,61 @@ _FIRST = "SELECT json_extract(payload, '$.ids[0]') FROM events WHERE idempotency
 _NAME = "UPDATE events SET idempotency_key = ? WHERE seq = ?"
 
 
-class Merge(Protocol):
-    """One merge of a plan."""
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One merge: what was said so far, and a memory that was known, become `whole`."""
 
-    @property
-    def whole(self) -> Memory:
-        """What the two become."""
-
-    @property
-    def part(self) -> Memory:
-        """What was known before."""
-
-    @property
-    def by(self) -> Decider:
-        """Which layer decided."""
-
-    @property
-    def why(self) -> str:
-        """Why."""
+    whole: Memory
+    part: Memory
+    by: Decider
+    why: str
 
 
-class Against(Protocol):
-    """One contradiction of a plan."""
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """A memory that cannot hold beside the one that is remembered."""
 
-    @property
-    def memory_id(self) -> str:
-        """What contradicts."""
-
-    @property
-    def by(self) -> Decider:
-        """Which layer says so."""
-
-    @property
-    def why(self) -> str:
-        """Why."""
+    memory_id: str
+    by: Decider
+    why: str
 
 
-class Planned(Protocol):
-    """What is to be written."""
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be written, all of it or nothing.
 
-    @property
-    def first(self) -> Memory:
-        """The memory that it begins with."""
+    Attributes:
+        first: the memory that it begins with.
+        is_new: whether `first` has still to be written: one that was saved without a vector and is
+            compared now has been.
+        steps: the merges, in order; each whole is a part of the next.
+        clashes: what contradicts it, of what stays active.
+        vectors: by the hash of the text; of what has none, the indexer makes one.
+        known: the memory that says it already: then nothing is written.
 
-    @property
-    def is_new(self) -> bool:
-        """Whether that has still to be written."""
+    """
 
-    @property
-    def steps(self) -> Sequence[Merge]:
-        """The merges, in order."""
-
-    @property
-    def clashes(self) -> Sequence[Against]:
-        """What contradicts it."""
-
-    @property
-    def vectors(self) -> Mapping[bytes, Matrix]:
-        """By the hash of the text."""
+    first: Memory
+    is_new: bool = True
+    steps: tuple[Step, ...] = ()
+    clashes: tuple[Clash, ...] = ()
+    vectors: Mapping[bytes, Matrix] = field(default_factory=dict)
+    known: str | None = None
 
     @property
     def last(self) -> Memory:
-        """What is active in the end."""
+        """The memory that is active in the end."""
+        return self.steps[-1].whole if self.steps else self.first
+
+    @property
+    def absorbed(self) -> tuple[str, ...]:
+        """The memories that were known before and become parts."""
+        return tuple(each.part.id for each in self.steps)
+
+    def unmerged(self) -> Plan:
+        """Return the plan that only saves what it begins with, to be compared later."""
+        first = replace(self.first, merge_due=True)
+        return replace(self, first=first, steps=(), clashes=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +131,7 @@ class How:
     quiet: bool = False
 
 
-def commit(connection: Connection, plan: Planned, how: How) -> bool:
+def commit(connection: Connection, plan: Plan, how: How) -> bool:
     """Write a plan; False, and nothing is written, when it does not hold any more."""
     if not _holds(connection, plan):
         return False
@@ -264,7 +257,7 @@ def keep_key(connection: Connection, seq: int, key: str) -> None:
     driver_of(connection).execute(_NAME, (key, seq))
 
 
-def _holds(connection: Connection, plan: Planned) -> bool:
+def _holds(connection: Connection, plan: Plan) -> bool:
     """Tell whether what a plan was thought out for is still so."""
     parts = [each.part for each in plan.steps]
     ids = [each.id for each in parts] + ([] if plan.is_new else [plan.first.id])
@@ -283,7 +276,7 @@ def _holds(connection: Connection, plan: Planned) -> bool:
     )
 
 
-def _clash(connection: Connection, node: str, clashes: Sequence[Against], how: How) -> None:
+def _clash(connection: Connection, node: str, clashes: Sequence[Clash], how: How) -> None:
     """Note what contradicts a memory, but for what was forgotten since it was thought out."""
     row = schema.memories.c
     query = select(row.id).where(row.id.in_([each.memory_id for each in clashes]))
@@ -295,7 +288,7 @@ def _clash(connection: Connection, node: str, clashes: Sequence[Against], how: H
             )
 
 
-def _merge(connection: Connection, node: str, step: Merge, how: How) -> None:
+def _merge(connection: Connection, node: str, step: Step, how: How) -> None:
     """Make one memory of two, and note it."""
     parts = (node, step.part.id)
     memory_states.form(connection, step.whole, parts, at=how.at, by=step.by, why=step.why)

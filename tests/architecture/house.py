@@ -75,20 +75,20 @@ OPEN: dict[str, int] = {
     "fragments": 18,
     "annexes": 1,
     "folders": 4,
-    "namesakes": 131,
-    "rings": 27,
+    "namesakes": 120,
+    "rings": 7,
     "folder rings": 6,
     "sqlite": 38,
     "mixins": 30,
-    "lone protocols": 11,
-    "wrapped functions": 6,
+    "lone protocols": 6,
+    "wrapped functions": 4,
     "re-exports": 1,
-    "positional": 795,
+    "positional": 792,
     "field": 13,
 }
 
 #: What the product may have and need not use up. The next are 61,000 code lines in 320 modules.
-BOUNDS: dict[str, int] = {"code lines": 68_452, "modules": 325}
+BOUNDS: dict[str, int] = {"code lines": 68_313, "modules": 324}
 
 
 @dataclass(frozen=True)

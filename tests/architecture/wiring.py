@@ -13,7 +13,7 @@ from cortex_actors.assembly.context import World
 from cortex_actors.assembly.wiring import Assembly
 from cortex_actors.bus.bus import Bus
 from cortex_actors.process.logs import LogStream
-from cortex_actors.runtime.names import Names
+from cortex_actors.runtime.names import NamedActor, Names
 from cortex_actors.tree import Watchers
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def ways(thing: object, seen: set[int]) -> Iterator[str]:
     if id(thing) in seen or thing is None or isinstance(thing, _ENDS):
         return
     seen.add(id(thing))
-    if isinstance(thing, Way):
+    if isinstance(thing, Way | NamedActor):
         yield thing.name
     elif isinstance(thing, Watchers):
         yield "watchers"
@@ -78,6 +78,8 @@ def _parts(thing: object) -> Iterable[object]:
     """Return what something is made of; of an object behind a method only what that names."""
     if isinstance(thing, partial):
         return (thing.func, *thing.args, *thing.keywords.values())
+    if isinstance(thing, MethodType) and isinstance(thing.__self__, NamedActor):
+        return (thing.__self__,)
     if isinstance(thing, MethodType):
         return _named(thing.__self__, thing.__func__)
     if isinstance(thing, FunctionType):

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from cortex_actors.api.registry import Actors
 from cortex_actors.api.stores import StoreVerbs
-from cortex_actors.assembly.directory import Roster as Port
-from cortex_actors.assembly.directory import Stores
 from cortex_actors.bus.bus import Bus
 from cortex_actors.domain.event import Ids
 from cortex_actors.domain.hit import Hit
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from cortex_actors.api.cortex import Parts
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.hit import Recall
     from cortex_actors.endpoint.connection import Line
@@ -118,8 +115,8 @@ class House:
         self.bus.subscribe("store:*", self.said.append)
         self.shelf = Shelf(LOCAL, ("a", 0.9), kind=LOCAL)
         self.verbs = StoreVerbs()
-        self.verbs._parts = cast("Parts", SimpleNamespace(roster=Stores(self.names, 5)))
-        self.port = Port(self.names)
+        self.verbs._actors = Actors.of(self.names)
+        self.port = self.verbs._actors.roster
         self._ask = self.names.method("federation", Federation.recall, timeout=10)
         self._handle: ActorHandle | None = None
 
@@ -151,7 +148,7 @@ class House:
 
     async def fan(self) -> Fan:
         """Return what a question would be asked with."""
-        return await self.port.fan()
+        return await self.port.ask(Roster.fan)
 
     async def recall(self, text: str = "tabs", **more: Any) -> Recall:
         """Ask everything, through the federation."""
@@ -168,7 +165,7 @@ class House:
 
     async def described(self) -> dict[str, Any]:
         """Return in short how the stores are."""
-        return dict(await self.verbs._parts.roster.described())
+        return dict(await self.port.within(5).ask(Roster.described))
 
     async def health(self, name: str) -> dict[str, Any]:
         """Return how a store has been doing."""

@@ -15,6 +15,7 @@ from cortex_actors.federation.store import Answer, Fan, Knobs, Member, Question
 from cortex_actors.runtime.names import Names
 from cortex_actors.runtime.ref import start_actor
 from cortex_actors.sections import FederationSettings
+from tests.fakes import FakeActor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -129,7 +130,7 @@ class Village:
             self.names,
             "federation",
             Federation,
-            self.roster,
+            FakeActor(self.roster),
             self._embed,
             model=self.model,
             clock=self.clock,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.errors import IndexDown
+from cortex_actors.memory.custodian import Custodian
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.index.indexer import Indexer
 from cortex_actors.storage.index.vectors import Vectors
@@ -70,5 +71,5 @@ class TestReadYourWrites:
                 (hit,) = (await cortex.search("zebra", track=False))["hits"]
                 return bool(1 == hit["extra"]["access_count"])
 
-            await tree.parts.cortex._parts.custodian.flush()
+            await tree.parts.actors.custodian.ask(Custodian.flush)
             await eventually(count)

@@ -7,11 +7,11 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cortex_actors.assembly.directory import Judge as JudgeByName
 from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
 from cortex_actors.judging.chat import LanguageLayer
-from cortex_actors.judging.judge import Judge
+from cortex_actors.judging.judge import Judge, QuietJudge
 from cortex_actors.judging.layer import Kind, LayerInfo, State
+from cortex_actors.runtime.names import NamedActor
 from cortex_actors.runtime.ref import start_actor
 from cortex_actors.storage import contradictions
 from tests.storage.support import opened
@@ -66,7 +66,7 @@ class Bench:
         self.store = store
         self.clock = clock
         self.settings = settings
-        self.judge = JudgeByName(store.names, settings)
+        self.judge = QuietJudge(NamedActor("judge", store.names), settings)
         self.handle: ActorHandle
         self.lines: list[str] = []
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.assembly.directory import Judge as JudgeByName
 from cortex_actors.domain.insight import Category, Claim, Conflict, Learning
 from cortex_actors.errors import JudgeDown
-from cortex_actors.judging.judge import Judge
+from cortex_actors.judging.judge import Judge, QuietJudge
+from cortex_actors.runtime.names import NamedActor
 from cortex_actors.sections import JudgingSettings
 from cortex_actors.testing import eventually
 from tests.judging.bench import Entailing, judging, relations
@@ -222,7 +222,7 @@ class TestAway:
         """Who asks while the judge is away is told nothing in time, and nothing is raised."""
         settings = JudgingSettings(model="m", patience_s=0.01)
         async with opened(tmp_path) as store:
-            judge = JudgeByName(store.names, settings, grace=0.01)
+            judge = QuietJudge(NamedActor("judge", store.names), settings, grace=0.01)
 
             assert [None] == await judge.compare([PAIR])
             assert await judge.summarise("a", most=9) is None

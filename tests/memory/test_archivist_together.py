@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from cortex_actors.memory.planner import Plan
     from cortex_actors.storage.ledger.actor import Connection
+    from cortex_actors.storage.memory_merge import Plan
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.assembly import directory
 from cortex_actors.domain.event import Ids
 from cortex_actors.domain.memory import Access, Layer
 from cortex_actors.errors import DeadlineExceeded
-from cortex_actors.memory.custodian import NAME
+from cortex_actors.memory.custodian import NAME, AccessReporter, Custodian
+from cortex_actors.runtime.names import NamedActor
 from cortex_actors.storage import memory_states
 from cortex_actors.storage.ledger.actor import Records
 from cortex_actors.testing import EPOCH, eventually
@@ -182,18 +182,19 @@ class TestTrouble:
 class TestPort:
     async def test_nobody(self, office: Office) -> None:
         """Whoever answers is not held up by a custodian that is away: what is lost is counted."""
-        port = directory.Custodian(office.names, 1.0)
-        port.accessed([Access("mem_1"), Access("mem_2")])
-        port.accessed([])
+        port = AccessReporter(NamedActor("custodian", office.names))
+        port.report([Access("mem_1"), Access("mem_2")])
+        port.report([])
 
         assert 2 == port.lost
 
     async def test_somebody(self, custody: Custody) -> None:
         """What it is told arrives without anybody waiting."""
         (one,) = await custody.save(memory(1))
-        port = directory.Custodian(custody.office.names, 1.0)
-        port.accessed([Access(one, by_words=True)])
-        await port.flush()
+        custodian: NamedActor[Custodian] = NamedActor("custodian", custody.office.names)
+        port = AccessReporter(custodian)
+        port.report([Access(one, by_words=True)])
+        await custodian.ask(Custodian.flush)
 
         assert 1 == (await custody.one(one)).access_count
         assert 0 == port.lost
@@ -201,10 +202,11 @@ class TestPort:
     async def test_flood(self, custody: Custody) -> None:
         """A flood that finds the mailbox full is counted, and raises nothing."""
         (one,) = await custody.save(memory(1))
-        port = directory.Custodian(custody.office.names, 1.0)
+        custodian: NamedActor[Custodian] = NamedActor("custodian", custody.office.names)
+        port = AccessReporter(custodian)
         for _ in range(1_100):
-            port.accessed([Access(one, by_words=True)])
-        await port.flush()
+            port.report([Access(one, by_words=True)])
+        await custodian.ask(Custodian.flush)
 
         assert 1_100 == (await custody.one(one)).access_count + port.lost
         assert port.lost

@@ -40,7 +40,7 @@ class House:
 
     async def save(self, *some: Memory) -> list[str]:
         """Save memories with their vectors; return their ids."""
-        rows = await self._parts.embed([each.text for each in some])
+        rows = await self.desk._embed([each.text for each in some])
         found = {
             sha256(each.text.encode()).digest(): row for each, row in zip(some, rows, strict=True)
         }

@@ -20,6 +20,7 @@ from cortex_actors.sections import StorageSettings
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.index.indexer import Indexer
 from cortex_actors.testing import eventually
+from tests.fakes import FakeActor
 from tests.pipeline.support import MODEL, TWO, Embedder, Office, write
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class TestWithoutModel:
                 settings=StorageSettings(index_ms=0),
                 model=MODEL,
                 embed=embed,
-                index=index,
+                index=FakeActor(index),
             ),
         )
 

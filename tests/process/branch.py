@@ -12,6 +12,7 @@ from cortex_actors.bus.bus import Bus
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import CortexError
 from cortex_actors.runtime.child import ChildProcess
+from cortex_actors.runtime.names import NamedActor
 from cortex_actors.runtime.ref import start_actor
 from cortex_actors.storage.events import LedgerJournal
 from cortex_actors.storage.index import pending
@@ -161,7 +162,7 @@ class Branch:
             settings=self._settings,
             model=self.model,
             embed=self._embed,
-            index=self,
+            index=NamedActor("vectors", store.names, timeout=PATIENCE),
         )
 
     def _on_report(self, report: Any) -> None:

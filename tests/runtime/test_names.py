@@ -7,7 +7,7 @@ import pytest
 
 from cortex_actors.errors import ActorAway, DeadlineExceeded, InternalError, MailboxFull
 from cortex_actors.runtime.inbox import Overflow
-from cortex_actors.runtime.names import Names
+from cortex_actors.runtime.names import NamedActor, Names
 from cortex_actors.runtime.ref import ActorHandle, start_actor
 from tests.runtime.support import Recorder
 
@@ -266,3 +266,45 @@ class TestMethod:
             await names.method("unlucky", Unlucky.fail, timeout=0.2)()
 
         assert ["start", "fail"] == unlucky.hooks
+
+
+class TestNamedActor:
+    async def test_ask(self) -> None:
+        """An actor by its name runs a method, and returns what that returns in the end."""
+        names = Names()
+        recorder: NamedActor[Recorder] = NamedActor("recorder", names)
+        await cast(names, Recorder())
+
+        assert 4 == await recorder.ask(Recorder.double, 2)
+
+    async def test_successor(self) -> None:
+        """The name is looked up at each use, so a restart of the actor breaks no caller."""
+        names = Names()
+        recorder: NamedActor[Recorder] = NamedActor("recorder", names)
+        first = await cast(names, Recorder())
+        before = await recorder.ask(Recorder.double, 2)
+        first.kill()
+        await first.exited()
+        await cast(names, Recorder())
+
+        assert 4 == before == await recorder.ask(Recorder.double, 2)
+
+    async def test_within(self) -> None:
+        """A call has the limit that it was given, and others keep theirs."""
+        names = Names()
+        recorder: NamedActor[Recorder] = NamedActor("recorder", names)
+        await cast(names, Recorder())
+        with pytest.raises(DeadlineExceeded, match="within 0.01 s"):
+            await recorder.within(0.01).ask(Recorder.later, 1)
+
+        assert 4 == await recorder.ask(Recorder.double, 2)
+
+    async def test_tell(self) -> None:
+        """What an actor is told is not answered; nobody takes it while it is away."""
+        names, actor = Names(), Recorder()
+        recorder: NamedActor[Recorder] = NamedActor("recorder", names)
+        is_away = not recorder.tell(Recorder.double, 1)
+        await cast(names, actor)
+
+        assert is_away
+        assert recorder.tell(Recorder.double, 1)

@@ -14,6 +14,7 @@ from cortex_actors.sections import MemorySettings
 from cortex_actors.storage import memory_history, memory_records, memory_states
 from cortex_actors.storage.memory_history import Change
 from cortex_actors.testing import EPOCH, ManualClock
+from tests.fakes import FakeActor
 from tests.storage.things import in_memory, mem, memory
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from cortex_actors.api.cortex import Parts
+    from cortex_actors.api.registry import Actors, Parts
     from tests.storage.things import Tables
 
 T = TypeVar("T")
@@ -38,11 +39,11 @@ class Desk(KeepLookVerbs, KeepVerbs, KeepStateVerbs):
         self.said: list[tuple[str, Any]] = []
         self.clock = ManualClock()
         bus = SimpleNamespace(event=lambda topic, payload, source: (topic, payload.ids))
-        nobody = SimpleNamespace(look=lambda: None)
-        parts = SimpleNamespace(
-            records=self, clock=self.clock, memory=MemorySettings, bus=bus, archivist=nobody
-        )
+        settings = SimpleNamespace(memory=MemorySettings())
+        parts = SimpleNamespace(records=self, clock=self.clock, settings=lambda: settings, bus=bus)
         self._parts = cast("Parts", parts)
+        nobody = FakeActor(SimpleNamespace(look=lambda: None))
+        self._actors = cast("Actors", SimpleNamespace(archivist=nobody))
 
     async def read(self, query: Callable[[Connection], T]) -> T:
         """Run a query."""

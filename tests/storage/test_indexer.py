@@ -17,14 +17,14 @@ from cortex_actors.storage.events import LedgerJournal
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.index.indexer import FAULT_PAUSE, IDLE, RETRY, Indexer
 from cortex_actors.testing import eventually
+from tests.fakes import FakeActor
 from tests.storage.support import MODEL, id_of, unit
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from cortex_actors.runtime.ref import ActorHandle
-    from cortex_actors.storage.embeddings import Matrix
-    from cortex_actors.storage.index.indexer import Embed
+    from cortex_actors.storage.embeddings import Embed, Matrix
     from tests.storage.support import Store
 
 HERE = "/projects/atlas/CLAUDE.md"
@@ -52,7 +52,7 @@ class World:
             settings=self.store.settings,
             model=MODEL,
             embed=embed or self.embed,
-            index=self,
+            index=FakeActor(self),
         )
         self.handle = await start_actor(self.store.names, "indexer", make)
 

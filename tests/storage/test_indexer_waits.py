@@ -17,6 +17,7 @@ from cortex_actors.storage.events import LedgerJournal
 from cortex_actors.storage.index import indexer, pending
 from cortex_actors.storage.index.indexer import IDLE, REFUSED, RETRY, Indexer
 from cortex_actors.testing import eventually
+from tests.fakes import FakeActor
 from tests.storage.support import MODEL, id_of, text_hash, unit
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class World:
                 settings=self.store.settings.model_copy(update=settings),
                 model=MODEL,
                 embed=self.embed,
-                index=self,
+                index=FakeActor(self),
             ),
         )
 

@@ -21,7 +21,7 @@ import itertools
 import logging
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sqlalchemy import delete, select
@@ -33,19 +33,21 @@ from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.embeddings import INDEX
 from cortex_actors.storage.index import pending
+from cortex_actors.storage.index.vectors import Vectors
 from cortex_actors.storage.schema import index_ops, passages
 from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Awaitable, Collection, Sequence
+    from collections.abc import Collection, Sequence
 
     from sqlalchemy import Connection
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
+    from cortex_actors.runtime.names import NamedActor
     from cortex_actors.sections import StorageSettings
-    from cortex_actors.storage.embeddings import Matrix
+    from cortex_actors.storage.embeddings import Embed
     from cortex_actors.storage.index.pending import Change
     from cortex_actors.storage.ledger.actor import Records
 
@@ -121,27 +123,6 @@ FAULT_PAUSE = 30.0
 REFUSED = 60.0
 
 
-class Embed(Protocol):
-    """Turns texts into unit vectors."""
-
-    def __call__(self, texts: Sequence[str], *, model: str) -> Awaitable[Matrix]:
-        """Return one row for each text.
-
-        Raises `EmbedderDown` when it cannot, or serves another model by now; `Unembeddable` when
-        some of the texts have no vector whoever asks.
-        """
-
-
-class IndexPort(Protocol):
-    """What the indexer needs of the vectors actor."""
-
-    async def put(self, collection: str, ids: Sequence[str], rows: Matrix) -> None:
-        """Insert or replace vectors."""
-
-    async def drop(self, collection: str, ids: Sequence[str]) -> None:
-        """Remove vectors."""
-
-
 @dataclass(frozen=True, slots=True)
 class Look:
     """See whether there is something to do."""
@@ -180,7 +161,7 @@ class Indexer(AsyncioActor):
         settings: StorageSettings,
         model: str,
         embed: Embed,
-        index: IndexPort,
+        index: NamedActor[Vectors],
     ) -> None:
         """Remember whom to ask."""
         super().__init__()
@@ -337,10 +318,11 @@ class Indexer(AsyncioActor):
         """Tell the index one run of changes of a kind; of one item only the last counts."""
         if gone:
             ids = list(dict.fromkeys(change.item_id for change in group))
-            await self._index.drop(collection, ids)
+            await self._index.ask(Vectors.drop, collection, ids)
             return
         latest = {each.item_id: each.vector for each in group if each.vector is not None}
-        await self._index.put(collection, list(latest), np.stack(list(latest.values())))
+        rows = np.stack(list(latest.values()))
+        await self._index.ask(Vectors.put, collection, list(latest), rows)
 
     def _later(self, seconds: float) -> None:
         """Look again after a while; there is one such timer at most."""

@@ -315,8 +315,13 @@ class Records:
 
     def __init__(self, names: Names, *, timeout: float = TIMEOUT) -> None:
         """Find the ledger by its name; calls take at most `timeout` seconds."""
+        self._names = names
         self._write: _Run = names.method(NAME, Ledger.write, timeout=timeout)
         self._read: _Run = names.method(NAME, Ledger.read, timeout=timeout)
+
+    def within(self, timeout: float) -> Records:
+        """Return the same with another limit in seconds."""
+        return Records(self._names, timeout=timeout)
 
     async def write(self, unit: Callable[[Connection], T], *, vital: bool = False) -> T:
         """Run a unit of work; return its value after the commit. See `Ledger.write`."""

@@ -1,0 +1,34 @@
+"""Stand-ins for actors by name: what is asked of them is asked of an object of a test."""
+
+from __future__ import annotations
+
+from inspect import isawaitable
+from typing import Any
+
+from cortex_actors.runtime.names import NamedActor, Names
+
+
+class FakeActor(NamedActor[Any]):
+    """Runs on an object the method of the same name as the one that the actor has."""
+
+    def __init__(self, actor: object) -> None:
+        """Remember the object."""
+        super().__init__("fake", Names())
+        self._actor = actor
+
+    def within(self, _timeout: float | None) -> FakeActor:
+        """Return itself: nothing is late here."""
+        return self
+
+    async def ask(self, method: Any, *args: Any, **kwargs: Any) -> Any:
+        """Run the method and return what it returns, or what that gives once it is awaited."""
+        found = self._run(method, args, kwargs)
+        return await found if isawaitable(found) else found
+
+    def tell(self, method: Any, *args: Any, **kwargs: Any) -> bool:
+        """Run the method."""
+        self._run(method, args, kwargs)
+        return True
+
+    def _run(self, method: Any, args: Any, kwargs: Any) -> Any:
+        return getattr(self._actor, method.__name__)(*args, **kwargs)
