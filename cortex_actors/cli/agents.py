@@ -35,9 +35,9 @@ AsOption = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    group = typer.Typer(
+def group() -> typer.Typer:
+    """Return the group."""
+    found = typer.Typer(
         help="List who remembers and posts here, describe an agent, or give it a token.",
         rich_markup_mode=None,
         no_args_is_help=False,
@@ -50,19 +50,19 @@ def register(app: typer.Typer) -> None:
             "cortex agents revoke LUMEN",
         ),
     )
-    group.callback(invoke_without_command=True)(everybody)
-    group.command("list", epilog=examples("cortex agents list --json"))(listed)
-    group.command("show", epilog=examples("cortex agents show ELYSIAN"))(show)
+    found.callback(invoke_without_command=True)(everybody)
+    found.command("list", epilog=examples("cortex agents list --json"))(listed)
+    found.command("show", epilog=examples("cortex agents show ELYSIAN"))(show)
     summoning = examples(
         "cortex agents summon LUMEN --specialization 'Release notes' --symbol ☼",
         "cortex agents summon ELDER --generation=-2 --lineage Founder --specialization Origins",
     )
-    group.command("summon", epilog=summoning)(summon)
-    group.command("introduce", epilog=examples("cortex agents introduce LUMEN"))(introduce)
+    found.command("summon", epilog=summoning)(summon)
+    found.command("introduce", epilog=examples("cortex agents introduce LUMEN"))(introduce)
     tokens = examples("export CORTEX_TOKEN=$(cortex agents token LUMEN)")
-    group.command("token", epilog=tokens)(token)
-    group.command("revoke", epilog=examples("cortex agents revoke LUMEN"))(revoke)
-    app.add_typer(group, name="agents")
+    found.command("token", epilog=tokens)(token)
+    found.command("revoke", epilog=examples("cortex agents revoke LUMEN"))(revoke)
+    return found
 
 
 def everybody(

@@ -22,15 +22,16 @@ FAST = frozenset({"status", "start", "stop", "restart", "reload", "publish", "ho
 
 #: Commands that read or write the home themselves where no daemon answers: the owner's alone, as
 #: they are with one. An agent is one whose token stands in that variable.
-OWNERS = frozenset(
-    {"backup", "doctor", "embeddings", "logs", "model", "publish", "restore", "run", "service"}
-)
+OWNERS = frozenset({"doctor", "embeddings", "model", "service"}) | {
+    f"daemon {name}" for name in "backup install logs publish restore run uninstall unit".split()
+}
 TOKEN = "CORTEX_TOKEN"  # noqa: S105 - a variable's name
 
 #: Commands whose name is two words, or one that has others below it.
 GROUPS = frozenset(
-    {"actor", "agents", "contradictions", "crumb", "embeddings", "knowledge", "memory", "model"}
-    | {"project", "review", "service", "stores"}
+    {"actor", "agents", "agents crumb", "contradictions", "crumb", "daemon", "debug", "embeddings"}
+    | {"insights", "knowledge", "memory", "model", "principles", "project", "projects", "review"}
+    | {"service", "stores"}
 )
 
 #: What a shell expects of a program that was interrupted: 128 + SIGINT.
@@ -50,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader has seen enough (`cortex logs | head`); Python must not complain at its end.
+        # The reader has seen enough (`... | head`); Python must not complain at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:  # noqa: BLE001 - the last place where a fault can be explained
@@ -59,21 +60,27 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(words: list[str]) -> int:
     """Run the command on the way it deserves."""
-    if words[:1] and words[0] in OWNERS and TOKEN in os.environ:
-        message = (
-            f"cortex {words[0]} is not for agents: only the owner of the daemon may, without a "
-            f"token (unset {TOKEN})"
-        )
-        raise NotYours(message)
-    if words and words[0] in FAST:
-        from cortex_actors.cli import fast  # noqa: PLC0415 - only what is needed
-
-        return fast.run(words)
     if words == ["--version"]:
-        from cortex_actors import __version__  # noqa: PLC0415 - as above
+        from cortex_actors import __version__  # noqa: PLC0415 - only what is needed
 
         print(f"cortex {__version__}")
         return 0
+    from cortex_actors.cli.options import MOVED, moved  # noqa: PLC0415 - as above
+
+    old, name = moved(words) or (None, " ".join(words[:2]))
+    if TOKEN in os.environ and OWNERS & {name, *words[:1]}:
+        message = (
+            f"cortex {old or (name if name in OWNERS else words[0])} is not for agents: only the "
+            f"owner of the daemon may, without a token (unset {TOKEN})"
+        )
+        raise NotYours(message)
+    if old and sys.stderr.isatty():
+        print(f"cortex: `cortex {old}` is now `cortex {name}`", file=sys.stderr)
+    quick = words[1:] if words[:1] == ["daemon"] else words
+    if quick and quick[0] in FAST and (quick is words or MOVED.get(quick[0]) == name):
+        from cortex_actors.cli import fast  # noqa: PLC0415 - as above
+
+        return fast.run(quick)
     return _full(words)
 
 
@@ -121,9 +128,15 @@ def _home_last(words: list[str]) -> list[str]:
     """Return the words with a leading `--home DIR` behind the command, which knows it."""
     leading = 2 if words[:1] == ["--home"] else 1 if words and words[0][:7] == "--home=" else 0
     home, command = words[:leading], words[leading:]
-    named = command and command[0] in GROUPS and not "".join(command[1:2]).startswith("-")
-    length = 2 if named else 1
+    length = 1
+    while " ".join(command[:length]) in GROUPS and _is_word(command[length:]):
+        length += 1
     return [*command[:length], *home, *command[length:]]
+
+
+def _is_word(words: list[str]) -> bool:
+    """Return whether a command or a text comes next, and no option."""
+    return bool(words) and not words[0].startswith("-")
 
 
 def _faulted(error: Exception) -> int:

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 #: Seconds it may take: an actor has five to finish what it has in hand, and reloads take turns.
 TIMEOUT = 120.0
 
-_RELOAD_EXAMPLES = """  cortex reload
-  cortex reload --json"""
+_RELOAD_EXAMPLES = """  cortex daemon reload
+  cortex daemon reload --json"""
 
 
 def run_reload(home: Home, options: argparse.Namespace) -> int:
@@ -138,7 +138,7 @@ def _unresolved(found: dict[str, Any]) -> list[tuple[str, str]]:
     ]
     others = len(some) - len(edited)
     if others:
-        shown.append(("unwritten", f"{others}: cortex runs --kind resolver --failed"))
+        shown.append(("unwritten", f"{others}: cortex debug runs --kind resolver --failed"))
     return shown
 
 
@@ -248,7 +248,7 @@ _EXAMPLES = {
   cortex start --home ~/other-memory""",
     "stop": """  cortex stop
   cortex stop --timeout 30""",
-    "restart": """  cortex restart""",
+    "restart": """  cortex daemon restart""",
 }
 
 
@@ -304,7 +304,9 @@ def _with_lock(home: Home, found: dict[str, Any]) -> dict[str, Any]:
     held = lock.state(home) in lock.HELD
     if held or lifecycle.listener(home) is None:
         return found
-    reason = f"its lock {home.lock} was removed, so a second daemon could start: cortex restart"
+    reason = (
+        f"its lock {home.lock} was removed, so a second daemon could start: cortex daemon restart"
+    )
     return {**found, "state": "degraded", "reasons": [*found.get("reasons", []), reason]}
 
 

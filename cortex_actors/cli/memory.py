@@ -237,7 +237,7 @@ def forget(
     counts = ((found["parts"], "part"), (found["wholes"], "former whole"))
     more = [counted(len(some), noun) for some, noun in counts if some]
     print(visible(" and ".join([f"forgot {', '.join(found['forgotten'])}", *more])))
-    print("backups that were made before still have it: cortex backup --list")
+    print("backups that were made before still have it: cortex daemon backup --list")
     if found["archived"]:
         print(visible(f"archived, as what replaced it is gone: {', '.join(found['archived'])}"))
 
@@ -498,9 +498,9 @@ def _done(each: Answer) -> list[str]:
     ]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    group = typer.Typer(
+def group() -> typer.Typer:
+    """Return the group."""
+    found = typer.Typer(
         help="Look at memories, keep them, take them apart, let them go, and undo that.",
         rich_markup_mode=None,
         no_args_is_help=True,
@@ -519,5 +519,5 @@ def register(app: typer.Typer) -> None:
         register_states,
         memory_health.register,
     ):
-        add(group)
-    app.add_typer(group, name="memory")
+        add(found)
+    return found

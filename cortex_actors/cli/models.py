@@ -236,8 +236,8 @@ MB = 1_000_000
 INTERRUPTED = 130
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
+def group() -> typer.Typer:
+    """Return the group."""
     model = typer.Typer(
         help="See, compile, check and choose the model that embeds.",
         rich_markup_mode=None,
@@ -252,7 +252,7 @@ def register(app: typer.Typer) -> None:
         "use",
         epilog=examples("cortex model use all-MiniLM-L6-v2", "cortex model use ~/models/my-model"),
     )(use)
-    app.add_typer(model, name="model")
+    return model
 
 
 def status(as_json: JsonOption = False, home: HomeOption = None) -> None:
@@ -404,7 +404,7 @@ def _begun(found: Answer) -> Iterator[str]:
         yield f"the next start migrates to {model}; the model before it answers until then"
     else:
         yield f"migrating to {model} in the background; the model before it answers until then"
-        yield "how far it is: cortex embeddings status"
+        yield "how far it is: cortex model migration"
 
 
 def _step(line: str) -> None:

@@ -396,11 +396,11 @@ def register_search(app: typer.Typer) -> None:
     app.command(
         "search",
         epilog=examples(
-            "cortex search who owns the release",
-            "cortex search deploy --agent VAJRA --realm village --since 7d",
-            "cortex search 'test database' --layer long_term --layer cortex --min-attention 0.3",
-            "cortex search port --as-of 2026-03-01",
-            "cortex search port --original --plain",
+            "cortex memory search who owns the release",
+            "cortex memory search deploy --agent VAJRA --realm village --since 7d",
+            "cortex memory search 'test database' --layer cortex --min-attention 0.3",
+            "cortex memory search port --as-of 2026-03-01",
+            "cortex memory search port --original --plain",
         ),
     )(search)
 

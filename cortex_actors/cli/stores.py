@@ -59,9 +59,9 @@ FloorOption = Annotated[
 _EXAMPLE = re.compile(r"Added with `([^`]+)`")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    group = typer.Typer(
+def group() -> typer.Typer:
+    """Return the group."""
+    found = typer.Typer(
         help="See and change which stores a recall asks beside what is known here.",
         rich_markup_mode=None,
         no_args_is_help=False,
@@ -74,7 +74,7 @@ def register(app: typer.Typer) -> None:
             "cortex stores import seren-corpus-callosum.yaml",
         ),
     )
-    group.callback(invoke_without_command=True)(everything)
+    found.callback(invoke_without_command=True)(everything)
     adding = examples(
         "cortex stores add notes seren_memory http://127.0.0.1:7420",
         "cortex stores add facts seren_loci http://127.0.0.1:7422 --token-stdin < token.txt",
@@ -89,10 +89,10 @@ def register(app: typer.Typer) -> None:
         (tune, "tune", "tune notes --weight 2 --floor 0.3"),
         (types, "types", "types"),
     ):
-        group.command(name, epilog=examples(f"cortex stores {rest}") if rest else adding)(command)
+        found.command(name, epilog=examples(f"cortex stores {rest}") if rest else adding)(command)
     for add_more in (store_options.register_knobs, store_options.register, stores_import.register):
-        add_more(group)
-    app.add_typer(group, name="stores")
+        add_more(found)
+    return found
 
 
 def everything(

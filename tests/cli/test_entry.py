@@ -115,7 +115,14 @@ class TestHome:
         """Every command that has others below it is known as one: a home in front reaches them."""
         from cortex_actors.cli.app import app  # noqa: PLC0415 - other tests look at what is loaded
 
-        assert {group.name for group in app.registered_groups} == entry.GROUPS
+        below = {each.name: each.typer_instance for each in app.registered_groups}
+        nested = {
+            f"{name} {each.name}"
+            for name, group in below.items()
+            for each in (group.registered_groups if group else ())
+        }
+
+        assert {*below, *nested} == entry.GROUPS
 
     @pytest.mark.parametrize("words", [[], ["list"], ["--as", "AZOTH"], ["list", "--as", "AZOTH"]])
     @pytest.mark.parametrize("home", [["--home", "/nowhere"], ["--home=/nowhere"]])
@@ -217,7 +224,8 @@ class TestHelp:
 
     def test_lists_the_quick_ones(self, capsys: pytest.CaptureFixture[str]) -> None:
         """The list of commands has those that are answered on the quick way."""
-        entry.main([])
+        entry.main(["--help"])
+        entry.main(["daemon", "--help"])
         shown = capsys.readouterr().out
 
         assert all(f"\n  {name} " in shown for name in entry.FAST)
