@@ -10,6 +10,7 @@ import typer
 from cortex_actors.cli.filters import LimitOption, SkipOption
 from cortex_actors.cli.output import (
     Block,
+    Commands,
     HomeOption,
     JsonOption,
     console,
@@ -40,7 +41,6 @@ def group() -> typer.Typer:
     found = typer.Typer(
         help="List who remembers and posts here, describe an agent, or give it a token.",
         rich_markup_mode=None,
-        no_args_is_help=False,
         epilog=examples(
             "cortex agents",
             "cortex agents show AZOTH",
@@ -50,7 +50,7 @@ def group() -> typer.Typer:
             "cortex agents revoke LUMEN",
         ),
     )
-    found.callback(invoke_without_command=True)(everybody)
+    found.callback(cls=Commands, invoke_without_command=True)(listed)
     found.command("list", epilog=examples("cortex agents list --json"))(listed)
     found.command("show", epilog=examples("cortex agents show ELYSIAN"))(show)
     summoning = examples(
@@ -63,20 +63,6 @@ def group() -> typer.Typer:
     found.command("token", epilog=tokens)(token)
     found.command("revoke", epilog=examples("cortex agents revoke LUMEN"))(revoke)
     return found
-
-
-def everybody(
-    context: typer.Context,
-    *,
-    as_agent: AsOption = None,
-    limit: LimitOption = 100,
-    skip: SkipOption = 0,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """List who remembers and posts here."""
-    if context.invoked_subcommand is None:
-        listed(as_agent=as_agent, limit=limit, skip=skip, as_json=as_json, home=home)
 
 
 def listed(

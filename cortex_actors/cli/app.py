@@ -47,10 +47,12 @@ from cortex_actors.cli.output import (
     HomeOption,
     JsonOption,
     examples,
+    listing,
     show_json,
     show_table,
 )
 from cortex_actors.client.connection import Client
+from cortex_actors.home import Home
 from cortex_actors.process.logfile import visible
 
 #: Columns of `tree --stats`, and what they are called in the daemon's answer.
@@ -189,6 +191,11 @@ def _group(about: str, *lines: str) -> typer.Typer:
     return typer.Typer(cls=Commands, help=about, rich_markup_mode=None, epilog=examples(*lines))
 
 
+def _status(as_json: JsonOption = False, home: HomeOption = None) -> int:
+    """Show whether the daemon runs, and its state."""
+    return fast.status(Home.of(home), as_json=as_json)
+
+
 _register_quick(app, "start", "stop", "status", "hook")
 
 #: Group -> what it holds itself, and what else is added to it.
@@ -229,12 +236,13 @@ _GROUPS: dict[str, tuple[typer.Typer, Sequence[Callable[[typer.Typer], None]]]] 
     "stores": (stores.group(), ()),
     "model": (models.group(), (embeddings.register,)),
     "daemon": (
-        _group(
-            "Run, configure, watch and back up the daemon.",
+        listing(
+            _status,
             "cortex daemon restart",
             "cortex daemon logs -f",
             "cortex daemon backup --list",
             "cortex daemon install --now",
+            about="Run, configure, watch and back up the daemon.",
         ),
         (
             lambda group: _register_quick(group, "restart", "reload"),
@@ -248,10 +256,11 @@ _GROUPS: dict[str, tuple[typer.Typer, Sequence[Callable[[typer.Typer], None]]]] 
         ),
     ),
     "debug": (
-        _group(
-            "Look inside: actors, topics, runs, parsing.",
+        listing(
+            tree,
             "cortex debug tree",
             "cortex debug runs --failed",
+            about="Look inside: actors, topics, runs, parsing.",
         ),
         (
             register_show,

@@ -23,6 +23,7 @@ from cortex_actors.cli.filters import (
 )
 from cortex_actors.cli.output import (
     Block,
+    Commands,
     HomeOption,
     JsonOption,
     brief,
@@ -72,7 +73,6 @@ def group() -> typer.Typer:
     found = typer.Typer(
         help="Show what instruction files say against one another, and decide it.",
         rich_markup_mode=None,
-        no_args_is_help=False,
         epilog=examples(
             "cortex contradictions",
             "cortex contradictions --project atlas-api --type direct",
@@ -81,7 +81,7 @@ def group() -> typer.Typer:
             "cortex contradictions dismiss con_5e1f02ab --note 'two different services'",
         ),
     )
-    found.callback(invoke_without_command=True)(listed)
+    found.callback(cls=Commands, invoke_without_command=True)(listed)
     found.command("show", epilog=examples("cortex contradictions show con_5e1f02ab"))(show)
     found.command(
         "resolve",
@@ -95,7 +95,6 @@ def group() -> typer.Typer:
 
 
 def listed(
-    context: typer.Context,
     *,
     project: ProjectOption = None,
     status: Annotated[
@@ -112,8 +111,6 @@ def listed(
     home: HomeOption = None,
 ) -> None:
     """List pairs of insights that cannot both hold; those that nobody has decided yet."""
-    if context.invoked_subcommand is not None:
-        return
     found = Client(home).call(
         "contradictions",
         project=meant(project),

@@ -11,6 +11,7 @@ import typer
 from cortex_actors.cli.filters import AsOption
 from cortex_actors.cli.output import (
     Block,
+    Commands,
     HomeOption,
     JsonOption,
     console,
@@ -79,9 +80,9 @@ def group() -> typer.Typer:
     found = typer.Typer(
         help="Leave a crumb for the next session, and read what was left for this one.",
         rich_markup_mode=None,
-        no_args_is_help=True,
         epilog=leaving,
     )
+    found.callback(cls=Commands, invoke_without_command=True)(get)
     found.command("leave", epilog=leaving)(leave)
     found.command("get", epilog=getting)(get)
     found.command("latest", epilog=examples("cortex agents crumb latest --agent AZOTH"))(latest)

@@ -65,6 +65,11 @@ def _run(words: list[str]) -> int:
 
         print(f"cortex {__version__}")
         return 0
+    if not words:
+        from cortex_actors.cli import fast  # noqa: PLC0415 - as above
+        from cortex_actors.home import Home  # noqa: PLC0415 - as above
+
+        return fast.overview(Home.of(None))
     from cortex_actors.cli.options import MOVED, moved  # noqa: PLC0415 - as above
 
     old, name = moved(words) or (None, " ".join(words[:2]))
@@ -89,7 +94,7 @@ def _full(words: list[str]) -> int:
     from cortex_actors.cli.app import app  # noqa: PLC0415 - half a second
 
     try:
-        result = app(words or ["--help"], prog_name="cortex", standalone_mode=False)
+        result = app(words, prog_name="cortex", standalone_mode=False)
     except SystemExit as ended:
         # All that Typer leaves the process for in this mode is a reader that hung up.
         raise BrokenPipeError from ended

@@ -299,6 +299,32 @@ def status(home: Home, *, timeout: float = STATUS_TIMEOUT, as_json: bool) -> int
     return code
 
 
+def overview(home: Home) -> int:
+    """Say in a few lines how the daemon is, and what to do next."""
+    home.require_entry()
+    try:
+        found = _with_lock(home, Client(home, timeout=STATUS_TIMEOUT).call("status"))
+    except (DaemonDown, DeadlineExceeded, TooManyConnections):
+        found, _ = _without_answer(home)
+    rows = _rows({key: each for key, each in found.items() if key != "unindexed"})
+    if "projects" in found:
+        counts = [f"{found[key]:,} {key}" for key in ("projects", "insights") if key in found]
+        rows.append(("known", ", ".join(counts)))
+    print("\n".join(_columns([*rows, ("next", _next(found)), ("all", "cortex --help")])))
+    return 0
+
+
+def _next(found: dict[str, Any]) -> str:
+    """Return the command that is of most use now."""
+    if found["state"] in {lock.State.STOPPED, lock.State.CRASHED}:
+        return "cortex start"
+    if "projects" not in found:
+        return "cortex status"
+    if not found["projects"]:
+        return "cortex init PATH (a folder with instruction files)"
+    return "cortex recall QUESTION"
+
+
 def _with_lock(home: Home, found: dict[str, Any]) -> dict[str, Any]:
     """Return a status, degraded when the daemon that gave it has lost its lock."""
     held = lock.state(home) in lock.HELD
@@ -339,6 +365,11 @@ def _silence(home: Home, state: lock.State, pid: int) -> str:
 
 def _lines(found: dict[str, Any]) -> list[str]:
     """Return a status for a person."""
+    return _columns(_rows(found))
+
+
+def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the rows of a status: a name and a text each."""
     first = found["state"]
     if "uptime_s" in found:
         first += f", pid {found['pid']}, up {duration(found['uptime_s'])}, {found['version']}"
@@ -350,6 +381,11 @@ def _lines(found: dict[str, Any]) -> list[str]:
     rows.append(("home", found["home"]))
     if "unindexed" in found:
         rows += figure_rows(found)
+    return rows
+
+
+def _columns(rows: Sequence[tuple[str, str]]) -> list[str]:
+    """Return rows as lines, with the names in a column."""
     width = max(len(name) for name, _ in rows) + _GAP
     return [f"{name:<{width}}{value}" for name, value in rows]
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from cortex_actors.cli.output import (
+    Commands,
     HomeOption,
     JsonOption,
     counted,
@@ -34,7 +35,6 @@ def group() -> typer.Typer:
     found = typer.Typer(
         help="Have documents read, and find what they say.",
         rich_markup_mode=None,
-        no_args_is_help=True,
         epilog=examples(
             "cortex knowledge ingest ~/notes",
             "cortex knowledge search how do we deploy",
@@ -42,6 +42,7 @@ def group() -> typer.Typer:
             "cortex knowledge remove --topic drafts",
         ),
     )
+    found.callback(cls=Commands, invoke_without_command=True)(topics)
     found.command("ingest", epilog=examples("cortex knowledge ingest docs/ --topic handbook"))(
         ingest
     )

@@ -32,6 +32,7 @@ from cortex_actors.cli.filters import (
 )
 from cortex_actors.cli.output import (
     Block,
+    Commands,
     HomeOption,
     JsonOption,
     counted,
@@ -503,7 +504,6 @@ def group() -> typer.Typer:
     found = typer.Typer(
         help="Look at memories, keep them, take them apart, let them go, and undo that.",
         rich_markup_mode=None,
-        no_args_is_help=True,
         epilog=examples(
             "cortex memory list --layer sensory",
             "cortex memory show mem_01KATQ8W",
@@ -513,6 +513,7 @@ def group() -> typer.Typer:
             "cortex memory undo 12",
         ),
     )
+    found.callback(cls=Commands, invoke_without_command=True)(listed)
     for add in (
         register_looking,
         register_keeping,

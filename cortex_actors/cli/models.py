@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json
+from cortex_actors.cli.output import Commands, HomeOption, JsonOption, examples, show_json
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SystemClock, iso
 from cortex_actors.errors import CortexError, DaemonDown, NotFound, Refused
@@ -243,6 +243,7 @@ def group() -> typer.Typer:
         rich_markup_mode=None,
         epilog=examples("cortex model status", "cortex model prepare", "cortex model verify"),
     )
+    model.callback(cls=Commands, invoke_without_command=True)(status)
     model.command("status", epilog=examples("cortex model status --json"))(status)
     model.command("prepare", epilog=examples("cortex model prepare"))(prepare)
     model.command("verify", epilog=examples("cortex model verify", "cortex model verify --json"))(

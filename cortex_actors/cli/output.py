@@ -115,7 +115,7 @@ class Commands(TyperGroup):
                     formatter.write_dl([(name, rows[name]) for name in names])
 
 
-def listing(command: Callable[..., None], *lines: str, about: str | None = None) -> typer.Typer:
+def listing(command: Callable[..., object], *lines: str, about: str | None = None) -> typer.Typer:
     """Return a group that runs a command of its own where none below it is named.
 
     `lines` are examples; `about` says what the group is for, where the command's own text does not.

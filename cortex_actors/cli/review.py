@@ -15,6 +15,7 @@ from cortex_actors.cli.filters import LimitOption, ProjectOption, SkipOption, on
 from cortex_actors.cli.output import (
     NARROWEST,
     Block,
+    Commands,
     HomeOption,
     JsonOption,
     brief,
@@ -83,7 +84,6 @@ def group() -> typer.Typer:
     found = typer.Typer(
         help="Look at what waits for a person; let it be used, promoted and written, or not.",
         rich_markup_mode=None,
-        no_args_is_help=False,
         epilog=examples(
             "cortex review",
             "cortex review list --status rejected",
@@ -92,7 +92,7 @@ def group() -> typer.Typer:
             "cortex review reject ins_4f0c9b21 --note 'only true of one service'",
         ),
     )
-    found.callback(invoke_without_command=True)(waiting)
+    found.callback(cls=Commands, invoke_without_command=True)(listed)
     lists = examples("cortex review list", "cortex review list --status approved --json")
     found.command("list", epilog=lists)(listed)
     found.command("show", epilog=examples("cortex review show ins_4f0c9b21"))(show)
@@ -102,21 +102,6 @@ def group() -> typer.Typer:
         epilog=examples("cortex review reject ins_4f0c9b21 --note 'only true of one service'"),
     )(reject)
     return found
-
-
-def waiting(
-    context: typer.Context,
-    *,
-    project: ProjectOption = None,
-    status: StateOption = "waiting",
-    limit: LimitOption = 20,
-    skip: SkipOption = 0,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """List texts that wait for a person, or those that a person has decided about."""
-    if context.invoked_subcommand is None:
-        listed(project=project, status=status, limit=limit, skip=skip, as_json=as_json, home=home)
 
 
 def listed(

@@ -88,7 +88,7 @@ def serve(home: Home) -> Iterator[Serve]:
 
 class TestQuickWay:
     @pytest.mark.parametrize(
-        "words", [["status"], ["reload"], ["publish", "custom:x"], ["--version"]]
+        "words", [[], ["status"], ["daemon", "reload"], ["publish", "custom:x"], ["--version"]]
     )
     def test_loads_little(self, tmp_home: Path, words: list[str]) -> None:
         """The quickest commands load the standard library's small modules alone."""
@@ -268,6 +268,28 @@ class TestStatus:
         """So it is before a command whose name is two words."""
         assert 69 == entry.main(["--home", str(tmp_path), "actor", "crash", "x"])
         assert f"no daemon answers for {tmp_path}" in capsys.readouterr().err
+
+
+class TestAlone:
+    def test_stopped(self, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+        """Without a word the command line says that nothing runs, and how to start it."""
+        assert 0 == entry.main([])
+        shown = capsys.readouterr().out
+        assert "state  stopped\n" in shown
+        assert f"home   {home.root}\n" in shown
+        assert "next   cortex start\n" in shown
+
+    @pytest.mark.parametrize(("projects", "step"), [(0, "cortex init PATH"), (3, "cortex recall")])
+    def test_running(
+        self, serve: Serve, capsys: pytest.CaptureFixture[str], projects: int, step: str
+    ) -> None:
+        """Of a daemon that runs it shows the state and what is known, and names the next step."""
+        serve({"result": {**_STATUS, "projects": projects}})
+
+        assert 0 == entry.main([])
+        shown = " ".join(capsys.readouterr().out.split())
+        assert "degraded, pid 42, up 2.0 h, 1.2.3 because model: loading" in shown
+        assert f"known {projects} projects, 50 insights next {step}" in shown
 
 
 class TestPublish:

@@ -130,6 +130,21 @@ class TestShown:
         assert 64 == entry.main(["insights", "--nonsense"])
         assert "see: cortex insights --help" in capsys.readouterr().err
 
+    @pytest.mark.parametrize(
+        "words",
+        "agents,agents crumb,contradictions,crumb,debug,insights,knowledge,memory,principles,"
+        "projects,review,stores".split(","),
+    )
+    def test_lists_alone(self, capsys: pytest.CaptureFixture[str], words: str) -> None:
+        """A group without a command below it asks the daemon for its list."""
+        assert 69 == entry.main(words.split())
+        assert 'start one with "cortex start"' in capsys.readouterr().err
+
+    def test_shows_alone(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """Two groups show something without a daemon, too: the model, and that none runs."""
+        assert (0, 3) == (entry.main(["model"]), entry.main(["daemon"]))
+        assert "state  stopped" in capsys.readouterr().out
+
     def test_unknown(self, capsys: pytest.CaptureFixture[str]) -> None:
         """A command that a group does not have is wrong usage."""
         assert 64 == entry.main(["daemon", "nonsense"])
