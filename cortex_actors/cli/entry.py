@@ -17,6 +17,8 @@ from cortex_actors.errors import CortexError, InternalError, NotYours, UsageErro
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cortex_actors.home import Home
+
 #: Commands that are answered without Typer, Rich, pydantic or asyncio: half a second less.
 FAST = frozenset({"status", "start", "stop", "restart", "reload", "publish", "hook"})
 
@@ -33,6 +35,9 @@ GROUPS = frozenset(
     | {"insights", "knowledge", "memory", "model", "principles", "project", "projects", "review"}
     | {"service", "stores"}
 )
+
+#: Seconds that a daemon may take to start before a command gives up, as `cortex start` has.
+START_TIMEOUT = 60.0
 
 #: What a shell expects of a program that was interrupted: 128 + SIGINT.
 INTERRUPTED = 130
@@ -67,9 +72,8 @@ def _run(words: list[str]) -> int:
         return 0
     if not words:
         from cortex_actors.cli import fast  # noqa: PLC0415 - as above
-        from cortex_actors.home import Home  # noqa: PLC0415 - as above
 
-        return fast.overview(Home.of(None))
+        return fast.overview()
     from cortex_actors.cli.options import MOVED, moved  # noqa: PLC0415 - as above
 
     old, name = moved(words) or (None, " ".join(words[:2]))
@@ -86,7 +90,43 @@ def _run(words: list[str]) -> int:
         from cortex_actors.cli import fast  # noqa: PLC0415 - as above
 
         return fast.run(quick)
+    if _may_start(words, name):
+        from cortex_actors.client.connection import Client  # noqa: PLC0415 - as above
+
+        Client.when_down = staticmethod(_start)
+        try:
+            return _full(words)
+        finally:
+            Client.when_down = None
     return _full(words)
+
+
+def _may_start(words: list[str], name: str) -> bool:
+    """Return whether a command starts the daemon it needs: typed by the owner in a terminal."""
+    return (
+        _is_watched()
+        and os.environ.get("CORTEX_AUTOSTART") != "0"
+        and TOKEN not in os.environ
+        and not OWNERS & {name, *words[:1]}
+        and name not in {"daemon", "demo"}
+    )
+
+
+def _is_watched() -> bool:
+    """Return whether a person types: whatever the output goes into."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _start(home: Home) -> bool:
+    """Start the daemon of a home, at most once a command, and say so; return whether it runs."""
+    from cortex_actors.cli import lifecycle  # noqa: PLC0415 - only what is needed
+    from cortex_actors.client.connection import Client  # noqa: PLC0415 - as above
+
+    Client.when_down = None
+    child, took = lifecycle.launch(home, timeout=START_TIMEOUT)
+    text = f"cortex: started the daemon, pid {child.pid}, in {took:.2f} s (CORTEX_AUTOSTART=0: not)"
+    print(text, file=sys.stderr)
+    return True
 
 
 def _full(words: list[str]) -> int:

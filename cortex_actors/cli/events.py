@@ -76,9 +76,7 @@ def events(
 ) -> None:
     """List the newest stored events, or decide about those that could not be handled."""
     if sum(bool(given) for given in (name, replay, discard)) > 1:
-        raise UsageError(
-            "say one of --id, --replay and --discard; see: cortex daemon events --help"
-        )
+        raise UsageError("say one of --id, --replay, --discard; see: cortex daemon events --help")
     replay, discard = _named(replay, "--replay"), _named(discard, "--discard")
     _refuse_stray(discard, yes=yes)
     client = Client(home)

@@ -299,8 +299,9 @@ def status(home: Home, *, timeout: float = STATUS_TIMEOUT, as_json: bool) -> int
     return code
 
 
-def overview(home: Home) -> int:
+def overview() -> int:
     """Say in a few lines how the daemon is, and what to do next."""
+    home = Home.of(None)
     home.require_entry()
     try:
         found = _with_lock(home, Client(home, timeout=STATUS_TIMEOUT).call("status"))

@@ -382,9 +382,7 @@ def clusters(
     client = Client(home)
     if name is not None:
         if words:
-            raise UsageError(
-                "--show needs an id and no words; see: cortex insights clusters --help"
-            )
+            raise UsageError("--show needs an id, no words; see: cortex insights clusters --help")
         found = client.call("cluster", cluster=name)
         show_json(found) if as_json else _show(found)
         return

@@ -10,6 +10,7 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -290,6 +291,75 @@ class TestAlone:
         shown = " ".join(capsys.readouterr().out.split())
         assert "degraded, pid 42, up 2.0 h, 1.2.3 because model: loading" in shown
         assert f"known {projects} projects, 50 insights next {step}" in shown
+
+
+class TestStart:
+    @pytest.fixture(autouse=True)
+    def launched(
+        self,
+        home: Home,
+        serve: Serve,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> list[Any]:
+        """Have a daemon start that answers at once, in a terminal; give what it is asked."""
+        asked: list[Any] = []
+
+        def launch(where: Home, *, timeout: float) -> tuple[Any, float]:
+            assert (home.root, 60) == (where.root, timeout)
+            asked.append(serve({"result": {"projects": [], "broken": []}}))
+            return SimpleNamespace(pid=7), 0.5
+
+        monkeypatch.delenv("CORTEX_AUTOSTART", raising=False)
+        monkeypatch.setattr("cortex_actors.cli.lifecycle.launch", launch)
+        monkeypatch.setattr(entry, "_is_watched", lambda: True)
+        return asked
+
+    def test_starts(self, launched: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
+        """In a terminal a command starts the daemon it needs, says so, and asks it once."""
+        assert 0 == entry.main(["projects", "--json"])
+        shown = capsys.readouterr()
+        assert "cortex: started the daemon, pid 7, in 0.50 s" in shown.err
+        assert {"projects": [], "broken": []} == json.loads(shown.out)
+        assert [1] == [len(each) for each in launched]
+
+    @pytest.mark.parametrize(
+        "words", [["publish", "custom:x"], ["daemon", "publish", "custom:x"], ["reload"]]
+    )
+    def test_not_by_itself(
+        self, launched: list[Any], capsys: pytest.CaptureFixture[str], words: list[str]
+    ) -> None:
+        """What other programs run starts none, in a terminal either."""
+        assert 69 == entry.main(words)
+        assert 'start one with "cortex start"' in capsys.readouterr().err
+        assert [] == launched
+
+    @pytest.mark.parametrize(("name", "value"), [("CORTEX_AUTOSTART", "0"), ("CORTEX_TOKEN", "x")])
+    def test_not_wanted(
+        self, launched: list[Any], monkeypatch: pytest.MonkeyPatch, name: str, value: str
+    ) -> None:
+        """CORTEX_AUTOSTART=0 keeps a command from it, and no agent starts a daemon."""
+        monkeypatch.setenv(name, value)
+
+        assert 69 == entry.main(["projects"])
+        assert [] == launched
+
+    @pytest.mark.parametrize("streams", [(True, False), (False, True), (True, True)])
+    def test_in_a_terminal_only(
+        self, launched: list[Any], monkeypatch: pytest.MonkeyPatch, streams: tuple[bool, bool]
+    ) -> None:
+        """A command without a terminal on both sides starts none."""
+        monkeypatch.undo()
+        for name, is_terminal in zip(("stdin", "stderr"), streams, strict=True):
+            stream = SimpleNamespace(isatty=lambda answer=is_terminal: answer)
+            monkeypatch.setattr(sys, name, stream)
+
+        assert all(streams) == entry._is_watched()
+
+    @pytest.mark.parametrize("words", [["daemon"], ["model"], []])
+    def test_not_needed(self, launched: list[Any], words: list[str]) -> None:
+        """What shows how things are without a daemon leaves it so."""
+        assert entry.main(words) in {0, 3}
+        assert [] == launched
 
 
 class TestPublish:
