@@ -8,7 +8,9 @@ What `status` shows a person of a daemon that answers; standard library only.
 from __future__ import annotations
 
 import json
+import os
 import re
+import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -237,6 +239,9 @@ _WORDLESS = "it ended without a word: it was killed, or the machine went down"
 #: Blanks between the names of a status and their values.
 _GAP = 2
 
+#: State -> the number of its colour: green, yellow, red.
+_COLOURS = {"running": 32, "degraded": 33, "starting": 33, "crashed": 31}
+
 #: Seconds `status` waits for an answer.
 STATUS_TIMEOUT = 5.0
 
@@ -295,7 +300,7 @@ def status(home: Home, *, timeout: float = STATUS_TIMEOUT, as_json: bool) -> int
     if as_json:
         print(json.dumps(found, indent=2))
     else:
-        print("\n".join(_lines(found)))
+        print("\n".join(_coloured(_lines(found), found["state"])))
     return code
 
 
@@ -311,7 +316,8 @@ def overview() -> int:
     if "projects" in found:
         counts = [f"{found[key]:,} {key}" for key in ("projects", "insights") if key in found]
         rows.append(("known", ", ".join(counts)))
-    print("\n".join(_columns([*rows, ("next", _next(found)), ("all", "cortex --help")])))
+    lines = _columns([*rows, ("next", _next(found)), ("all", "cortex --help")])
+    print("\n".join(_coloured(lines, found["state"])))
     return 0
 
 
@@ -324,6 +330,13 @@ def _next(found: dict[str, Any]) -> str:
     if not found["projects"]:
         return "cortex init PATH (a folder with instruction files)"
     return "cortex recall QUESTION"
+
+
+def _coloured(lines: Sequence[str], state: str) -> list[str]:
+    """Return lines with the state in the first in its colour, where a terminal shows colours."""
+    if state not in _COLOURS or not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        return [*lines]
+    return [lines[0].replace(state, f"\x1b[{_COLOURS[state]}m{state}\x1b[0m", 1), *lines[1:]]
 
 
 def _with_lock(home: Home, found: dict[str, Any]) -> dict[str, Any]:

@@ -88,7 +88,7 @@ OPEN: dict[str, int] = {
 }
 
 #: What the product may have and need not use up. The next are 61,000 code lines in 320 modules.
-BOUNDS: dict[str, int] = {"code lines": 70_340, "modules": 327}
+BOUNDS: dict[str, int] = {"code lines": 70_350, "modules": 327}
 
 
 @dataclass(frozen=True)

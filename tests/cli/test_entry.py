@@ -243,6 +243,23 @@ class TestStatus:
         assert "because   model: loading" in shown
         assert "1 to handle, 2 to embed, 3 to index, 4 set aside" in shown
 
+    @pytest.mark.parametrize(("plain", "count"), [("", 1), ("1", 0)])
+    def test_colour(
+        self,
+        serve: Serve,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+        plain: str,
+        count: int,
+    ) -> None:
+        """A terminal shows the state in its colour, unless NO_COLOR is set."""
+        serve({"result": _STATUS})
+        monkeypatch.setenv("NO_COLOR", plain)
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+
+        assert 0 == entry.main(["status"])
+        assert count == capsys.readouterr().out.count("\x1b[33mdegraded\x1b[0m, pid 42")
+
     def test_for_programs(self, serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
         """`--json` prints the status as it came."""
         serve({"result": _STATUS})
