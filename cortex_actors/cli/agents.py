@@ -10,6 +10,7 @@ import typer
 from cortex_actors.cli.filters import LimitOption, SkipOption
 from cortex_actors.cli.output import (
     Block,
+    Commands,
     HomeOption,
     JsonOption,
     console,
@@ -35,12 +36,11 @@ AsOption = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    group = typer.Typer(
+def group() -> typer.Typer:
+    """Return the group."""
+    found = typer.Typer(
         help="List who remembers and posts here, describe an agent, or give it a token.",
         rich_markup_mode=None,
-        no_args_is_help=False,
         epilog=examples(
             "cortex agents",
             "cortex agents show AZOTH",
@@ -50,33 +50,19 @@ def register(app: typer.Typer) -> None:
             "cortex agents revoke LUMEN",
         ),
     )
-    group.callback(invoke_without_command=True)(everybody)
-    group.command("list", epilog=examples("cortex agents list --json"))(listed)
-    group.command("show", epilog=examples("cortex agents show ELYSIAN"))(show)
+    found.callback(cls=Commands, invoke_without_command=True)(listed)
+    found.command("list", epilog=examples("cortex agents list --json"))(listed)
+    found.command("show", epilog=examples("cortex agents show ELYSIAN"))(show)
     summoning = examples(
         "cortex agents summon LUMEN --specialization 'Release notes' --symbol ☼",
         "cortex agents summon ELDER --generation=-2 --lineage Founder --specialization Origins",
     )
-    group.command("summon", epilog=summoning)(summon)
-    group.command("introduce", epilog=examples("cortex agents introduce LUMEN"))(introduce)
+    found.command("summon", epilog=summoning)(summon)
+    found.command("introduce", epilog=examples("cortex agents introduce LUMEN"))(introduce)
     tokens = examples("export CORTEX_TOKEN=$(cortex agents token LUMEN)")
-    group.command("token", epilog=tokens)(token)
-    group.command("revoke", epilog=examples("cortex agents revoke LUMEN"))(revoke)
-    app.add_typer(group, name="agents")
-
-
-def everybody(
-    context: typer.Context,
-    *,
-    as_agent: AsOption = None,
-    limit: LimitOption = 100,
-    skip: SkipOption = 0,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """List who remembers and posts here."""
-    if context.invoked_subcommand is None:
-        listed(as_agent=as_agent, limit=limit, skip=skip, as_json=as_json, home=home)
+    found.command("token", epilog=tokens)(token)
+    found.command("revoke", epilog=examples("cortex agents revoke LUMEN"))(revoke)
+    return found
 
 
 def listed(

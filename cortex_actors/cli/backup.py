@@ -54,13 +54,17 @@ def register(app: typer.Typer) -> None:
     app.command(
         "backup",
         epilog=examples(
-            "cortex backup", "cortex backup --to /media/disk/cortex.db", "cortex backup --list"
+            "cortex daemon backup",
+            "cortex daemon backup --to /media/disk/cortex.db",
+            "cortex daemon backup --list",
         ),
     )(backup)
     app.command(
         "restore",
         epilog=examples(
-            "cortex restore", "cortex restore cortex-20260101T120000Z", "cortex restore --yes"
+            "cortex daemon restore",
+            "cortex daemon restore cortex-20260101T120000Z",
+            "cortex daemon restore --yes",
         ),
     )(restore)
 
@@ -191,7 +195,7 @@ def _show(home: Home, *, as_json: bool) -> None:
             )
             for row, each in zip(rows, found, strict=True)
         ],
-        empty="there is no backup yet; make one with: cortex backup",
+        empty="there is no backup yet; make one with: cortex daemon backup",
     )
 
 
@@ -250,10 +254,10 @@ def register_export(app: typer.Typer) -> None:
     app.command(
         "export",
         epilog=examples(
-            "cortex export -o memories.json",
-            "cortex export --agent AZOTH --realm private -o azoth.json",
-            "cortex export --full -o everything.jsonl",
-            "cortex export | jq '.metadata'",
+            "cortex memory export -o memories.json",
+            "cortex memory export --agent AZOTH --realm private -o azoth.json",
+            "cortex memory export --full -o everything.jsonl",
+            "cortex memory export | jq '.metadata'",
         ),
     )(export)
 
@@ -278,7 +282,7 @@ def export(
     """Write what is remembered into a file, as MemoryCore's JSON, or in full.
 
     With an agent's token (CORTEX_TOKEN) it holds what that agent may read. The daemon's own copy of
-    everything is `cortex backup`.
+    everything is `cortex daemon backup`.
     """
     if realm not in {None, *_REALMS}:
         raise BadInput(f"no realm is called {realm!r}; there are {', '.join(_REALMS)}")
@@ -312,15 +316,17 @@ def register_import(app: typer.Typer) -> None:
     app.command(
         "import",
         epilog=examples(
-            "cortex import memories.json --dry-run",
-            "cortex import memories.json",
-            "cortex import everything.jsonl --json",
+            "cortex memory import memories.json --dry-run",
+            "cortex memory import memories.json",
+            "cortex memory import everything.jsonl --json",
         ),
     )(import_)
 
 
 def import_(
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="What `cortex export` wrote.")],
+    path: Annotated[
+        Path, typer.Argument(metavar="FILE", help="What `cortex memory export` wrote.")
+    ],
     *,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Look at everything, and write nothing.")

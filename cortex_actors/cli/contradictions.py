@@ -23,6 +23,7 @@ from cortex_actors.cli.filters import (
 )
 from cortex_actors.cli.output import (
     Block,
+    Commands,
     HomeOption,
     JsonOption,
     brief,
@@ -67,12 +68,11 @@ _DECIDERS = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    group = typer.Typer(
+def group() -> typer.Typer:
+    """Return the group."""
+    found = typer.Typer(
         help="Show what instruction files say against one another, and decide it.",
         rich_markup_mode=None,
-        no_args_is_help=False,
         epilog=examples(
             "cortex contradictions",
             "cortex contradictions --project atlas-api --type direct",
@@ -81,21 +81,20 @@ def register(app: typer.Typer) -> None:
             "cortex contradictions dismiss con_5e1f02ab --note 'two different services'",
         ),
     )
-    group.callback(invoke_without_command=True)(listed)
-    group.command("show", epilog=examples("cortex contradictions show con_5e1f02ab"))(show)
-    group.command(
+    found.callback(cls=Commands, invoke_without_command=True)(listed)
+    found.command("show", epilog=examples("cortex contradictions show con_5e1f02ab"))(show)
+    found.command(
         "resolve",
         epilog=examples(
             "cortex contradictions resolve con_5e1f02ab --keep a",
             "cortex contradictions resolve con_5e1f02ab --keep both --note 'one is for tests'",
         ),
     )(resolve)
-    group.command("dismiss", epilog=examples("cortex contradictions dismiss con_5e1f02ab"))(dismiss)
-    app.add_typer(group, name="contradictions")
+    found.command("dismiss", epilog=examples("cortex contradictions dismiss con_5e1f02ab"))(dismiss)
+    return found
 
 
 def listed(
-    context: typer.Context,
     *,
     project: ProjectOption = None,
     status: Annotated[
@@ -112,8 +111,6 @@ def listed(
     home: HomeOption = None,
 ) -> None:
     """List pairs of insights that cannot both hold; those that nobody has decided yet."""
-    if context.invoked_subcommand is not None:
-        return
     found = Client(home).call(
         "contradictions",
         project=meant(project),
@@ -281,8 +278,8 @@ def register_judge(app: typer.Typer) -> None:
     app.command(
         "judge",
         epilog=examples(
-            'cortex judge "Indent with tabs." "Indent with 4 spaces."',
-            'cortex judge --json "Never push to main." "Do not push to the main branch."',
+            'cortex contradictions judge "Indent with tabs." "Indent with 4 spaces."',
+            'cortex contradictions judge --json "Never push to main." "Do not push to main."',
         ),
     )(judge)
 
@@ -341,10 +338,10 @@ def register_calibrate(app: typer.Typer) -> None:
     app.command(
         "calibrate",
         epilog=examples(
-            "cortex calibrate",
-            "cortex calibrate --domain python",
-            "cortex calibrate --pairs labelled.jsonl",
-            "cortex calibrate --write",
+            "cortex contradictions calibrate",
+            "cortex contradictions calibrate --domain python",
+            "cortex contradictions calibrate --pairs labelled.jsonl",
+            "cortex contradictions calibrate --write",
         ),
     )(calibrate)
 
@@ -427,7 +424,7 @@ def _close(found: Answer, *, write: bool) -> None:
         print(f"wrote {found['written']}; changed {changed}")
         print("insights are compared anew by it; remove the file and reload to go back")
     elif better:
-        print("nothing was written; follow it with: cortex calibrate --write")
+        print("nothing was written; follow it with: cortex contradictions calibrate --write")
     elif write:
         print("nothing was written: nothing is suggested")
     else:

@@ -11,6 +11,7 @@ import typer
 from cortex_actors.cli.filters import AsOption
 from cortex_actors.cli.output import (
     Block,
+    Commands,
     HomeOption,
     JsonOption,
     console,
@@ -67,27 +68,29 @@ StepOption = Annotated[
 UrgencyOption = Annotated[Priority, typer.Option(case_sensitive=False, help="How urgent it is.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
+def group() -> typer.Typer:
+    """Return the group."""
     leaving = examples(
-        'cortex crumb leave "Moved the tests to pytest." --unfinished "port the last three"',
-        'cortex crumb leave "Found the leak." --discovery "sockets stay open" --priority HIGH',
+        'cortex agents crumb leave "Moved the tests to pytest." --unfinished "port the last three"',
+        'cortex agents crumb leave "Found it." --discovery "sockets stay open" --priority HIGH',
     )
-    getting = examples("cortex crumb get", "cortex crumb get --agent AZOTH --priority HIGH")
-    group = typer.Typer(
+    getting = examples(
+        "cortex agents crumb get", "cortex agents crumb get --agent AZOTH --priority HIGH"
+    )
+    found = typer.Typer(
         help="Leave a crumb for the next session, and read what was left for this one.",
         rich_markup_mode=None,
-        no_args_is_help=True,
         epilog=leaving,
     )
-    group.command("leave", epilog=leaving)(leave)
-    group.command("get", epilog=getting)(get)
-    group.command("latest", epilog=examples("cortex crumb latest --agent AZOTH"))(latest)
-    group.command("tasks", epilog=examples("cortex crumb tasks", "cortex crumb tasks --json"))(
-        tasks
-    )
-    group.command("import", epilog=examples("cortex crumb import crumb.txt"))(import_)
-    app.add_typer(group, name="crumb")
+    found.callback(cls=Commands, invoke_without_command=True)(get)
+    found.command("leave", epilog=leaving)(leave)
+    found.command("get", epilog=getting)(get)
+    found.command("latest", epilog=examples("cortex agents crumb latest --agent AZOTH"))(latest)
+    found.command(
+        "tasks", epilog=examples("cortex agents crumb tasks", "cortex agents crumb tasks --json")
+    )(tasks)
+    found.command("import", epilog=examples("cortex agents crumb import crumb.txt"))(import_)
+    return found
 
 
 def leave(
@@ -153,7 +156,7 @@ def get(
         return
     crumbs, total = found["crumbs"], found["summary"]["total_found"]
     if not crumbs:
-        print("no crumb was left in that time; leave one with: cortex crumb leave SUMMARY")
+        print("no crumb was left in that time; leave one with: cortex agents crumb leave SUMMARY")
         return
     for each in crumbs:
         console().print(visible(f"{each['agent']}  {each['id']}"), style="bold")
@@ -174,7 +177,7 @@ def latest(
         show_json(found)
         return
     if found["crumb"] is None:
-        raise NotFound("no crumb of that agent was left yet; everybody's: cortex crumb get")
+        raise NotFound("no crumb of that agent was left yet; everybody's: cortex agents crumb get")
     _print(found["crumb"])
 
 

@@ -155,7 +155,7 @@ def show_remembered(found: Answer) -> None:
     """Print what became of what was said, what each agent finds, and that nothing is left."""
     rows = [(each["agent"], shortened(each["said"]), _became(each)) for each in found["told"]]
     show_table("What agents remember", ("agent", "says", "becomes"), rows, empty="nothing")
-    print(f"\n$ cortex search {MINDS_QUESTION}\n")
+    print(f"\n$ cortex memory search {MINDS_QUESTION}\n")
     for agent, hits in found["asked"].items():
         texts = "; ".join(str(hit["text"]) for hit in hits)
         print(f"  {agent} finds: {texts or 'nothing: it may not read what others keep'}")

@@ -39,29 +39,19 @@ WORKING = ("compiling", "migrating")
 DAY = 86_400
 
 
-def register_embeddings(app: typer.Typer) -> None:
+def register(app: typer.Typer) -> None:
     """Add the commands."""
-    embeddings = typer.Typer(
-        help="See which model embeds, and change to another one.",
-        rich_markup_mode=None,
-        epilog=examples(
-            "cortex embeddings status", "cortex embeddings migrate --to all-MiniLM-L6-v2"
-        ),
-    )
-    embeddings.command(
+    app.command(
         "migrate",
         epilog=examples(
-            "cortex embeddings migrate --to all-MiniLM-L6-v2",
-            "cortex embeddings migrate --to ~/models/my-model --no-wait",
-            "cortex embeddings migrate --to nomic-embed-text --provider openai",
+            "cortex model migrate --to all-MiniLM-L6-v2",
+            "cortex model migrate --to ~/models/my-model --no-wait",
+            "cortex model migrate --to nomic-embed-text --provider openai",
         ),
     )(migrate)
-    embeddings.command("status", epilog=examples("cortex embeddings status --json"))(
-        embeddings_status
-    )
-    embeddings.command("cancel", epilog=examples("cortex embeddings cancel"))(cancel_migration)
-    embeddings.command("prune", epilog=examples("cortex embeddings prune"))(prune_vectors)
-    app.add_typer(embeddings, name="embeddings")
+    app.command("migration", epilog=examples("cortex model migration --json"))(embeddings_status)
+    app.command("cancel", epilog=examples("cortex model cancel"))(cancel_migration)
+    app.command("prune", epilog=examples("cortex model prune"))(prune_vectors)
 
 
 def migrate(
@@ -86,7 +76,7 @@ def migrate(
         show_json(found)
     elif no_wait:
         print(f"it goes on in the background: {visible(begun['coming']['model_id'])}")
-        print("how far it is: cortex embeddings status")
+        print("how far it is: cortex model migration")
     else:
         _say_end(found, before)
 
@@ -118,7 +108,7 @@ def cancel_migration(as_json: JsonOption = False, home: HomeOption = None) -> No
         show_json(found)
         return
     print(f"called off: {visible(found['cancelled']['model_id'])}; what it made is kept a week,")
-    print("and used if you begin again. Delete it now with: cortex embeddings prune")
+    print("and used if you begin again. Delete it now with: cortex model prune")
 
 
 def prune_vectors(as_json: JsonOption = False, home: HomeOption = None) -> None:
@@ -161,7 +151,7 @@ def _watch(client: Client, *, show: bool) -> None:
                 time.sleep(POLL)
     except KeyboardInterrupt:
         if show:
-            print("it goes on in the background; how far it is: cortex embeddings status")
+            print("it goes on in the background; how far it is: cortex model migration")
         raise typer.Exit(INTERRUPTED) from None
 
 
@@ -194,7 +184,7 @@ def _say_end(found: Answer, before: Answer | None) -> None:
     print(f"{visible(active['model_id'])} answers now")
     if before is not None:
         print(f"vectors of {visible(before['model_id'])} are kept a week, to go back quickly;")
-        print("delete them now with: cortex embeddings prune")
+        print("delete them now with: cortex model prune")
 
 
 def _embedding_lines(found: Answer) -> list[str]:

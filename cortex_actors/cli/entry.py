@@ -17,21 +17,27 @@ from cortex_actors.errors import CortexError, InternalError, NotYours, UsageErro
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cortex_actors.home import Home
+
 #: Commands that are answered without Typer, Rich, pydantic or asyncio: half a second less.
 FAST = frozenset({"status", "start", "stop", "restart", "reload", "publish", "hook"})
 
 #: Commands that read or write the home themselves where no daemon answers: the owner's alone, as
 #: they are with one. An agent is one whose token stands in that variable.
-OWNERS = frozenset(
-    {"backup", "doctor", "embeddings", "logs", "model", "publish", "restore", "run", "service"}
-)
+OWNERS = frozenset({"doctor", "embeddings", "model", "service"}) | {
+    f"daemon {name}" for name in "backup install logs publish restore run uninstall unit".split()
+}
 TOKEN = "CORTEX_TOKEN"  # noqa: S105 - a variable's name
 
 #: Commands whose name is two words, or one that has others below it.
 GROUPS = frozenset(
-    {"actor", "agents", "contradictions", "crumb", "embeddings", "knowledge", "memory", "model"}
-    | {"project", "review", "service", "stores"}
+    {"actor", "agents", "agents crumb", "contradictions", "crumb", "daemon", "debug", "embeddings"}
+    | {"insights", "knowledge", "memory", "model", "principles", "project", "projects", "review"}
+    | {"service", "stores"}
 )
+
+#: Seconds that a daemon may take to start before a command gives up, as `cortex start` has.
+START_TIMEOUT = 60.0
 
 #: What a shell expects of a program that was interrupted: 128 + SIGINT.
 INTERRUPTED = 130
@@ -50,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader has seen enough (`cortex logs | head`); Python must not complain at its end.
+        # The reader has seen enough (`... | head`); Python must not complain at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:  # noqa: BLE001 - the last place where a fault can be explained
@@ -59,22 +65,68 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(words: list[str]) -> int:
     """Run the command on the way it deserves."""
-    if words[:1] and words[0] in OWNERS and TOKEN in os.environ:
-        message = (
-            f"cortex {words[0]} is not for agents: only the owner of the daemon may, without a "
-            f"token (unset {TOKEN})"
-        )
-        raise NotYours(message)
-    if words and words[0] in FAST:
-        from cortex_actors.cli import fast  # noqa: PLC0415 - only what is needed
-
-        return fast.run(words)
     if words == ["--version"]:
-        from cortex_actors import __version__  # noqa: PLC0415 - as above
+        from cortex_actors import __version__  # noqa: PLC0415 - only what is needed
 
         print(f"cortex {__version__}")
         return 0
+    if not words:
+        from cortex_actors.cli import fast  # noqa: PLC0415 - as above
+
+        return fast.overview()
+    from cortex_actors.cli.options import MOVED, moved  # noqa: PLC0415 - as above
+
+    old, name = moved(words) or (None, " ".join(words[:2]))
+    if TOKEN in os.environ and OWNERS & {name, *words[:1]}:
+        message = (
+            f"cortex {old or (name if name in OWNERS else words[0])} is not for agents: only the "
+            f"owner of the daemon may, without a token (unset {TOKEN})"
+        )
+        raise NotYours(message)
+    if old and sys.stderr.isatty():
+        print(f"cortex: `cortex {old}` is now `cortex {name}`", file=sys.stderr)
+    quick = words[1:] if words[:1] == ["daemon"] else words
+    if quick and quick[0] in FAST and (quick is words or MOVED.get(quick[0]) == name):
+        from cortex_actors.cli import fast  # noqa: PLC0415 - as above
+
+        return fast.run(quick)
+    if _may_start(words, name):
+        from cortex_actors.client.connection import Client  # noqa: PLC0415 - as above
+
+        Client.when_down = staticmethod(_start)
+        try:
+            return _full(words)
+        finally:
+            Client.when_down = None
     return _full(words)
+
+
+def _may_start(words: list[str], name: str) -> bool:
+    """Return whether a command starts the daemon it needs: typed by the owner in a terminal."""
+    return (
+        _is_watched()
+        and os.environ.get("CORTEX_AUTOSTART") != "0"
+        and TOKEN not in os.environ
+        and not OWNERS & {name, *words[:1]}
+        and name not in {"daemon", "demo"}
+    )
+
+
+def _is_watched() -> bool:
+    """Return whether a person types: whatever the output goes into."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _start(home: Home) -> bool:
+    """Start the daemon of a home, at most once a command, and say so; return whether it runs."""
+    from cortex_actors.cli import lifecycle  # noqa: PLC0415 - only what is needed
+    from cortex_actors.client.connection import Client  # noqa: PLC0415 - as above
+
+    Client.when_down = None
+    child, took = lifecycle.launch(home, timeout=START_TIMEOUT)
+    text = f"cortex: started the daemon, pid {child.pid}, in {took:.2f} s (CORTEX_AUTOSTART=0: not)"
+    print(text, file=sys.stderr)
+    return True
 
 
 def _full(words: list[str]) -> int:
@@ -82,7 +134,7 @@ def _full(words: list[str]) -> int:
     from cortex_actors.cli.app import app  # noqa: PLC0415 - half a second
 
     try:
-        result = app(words or ["--help"], prog_name="cortex", standalone_mode=False)
+        result = app(words, prog_name="cortex", standalone_mode=False)
     except SystemExit as ended:
         # All that Typer leaves the process for in this mode is a reader that hung up.
         raise BrokenPipeError from ended
@@ -121,9 +173,15 @@ def _home_last(words: list[str]) -> list[str]:
     """Return the words with a leading `--home DIR` behind the command, which knows it."""
     leading = 2 if words[:1] == ["--home"] else 1 if words and words[0][:7] == "--home=" else 0
     home, command = words[:leading], words[leading:]
-    named = command and command[0] in GROUPS and not "".join(command[1:2]).startswith("-")
-    length = 2 if named else 1
+    length = 1
+    while " ".join(command[:length]) in GROUPS and _is_word(command[length:]):
+        length += 1
     return [*command[:length], *home, *command[length:]]
+
+
+def _is_word(words: list[str]) -> bool:
+    """Return whether a command or a text comes next, and no option."""
+    return bool(words) and not words[0].startswith("-")
 
 
 def _faulted(error: Exception) -> int:

@@ -38,13 +38,13 @@ def register(app: typer.Typer) -> None:
     app.command(
         "events",
         epilog=examples(
-            "cortex events",
-            "cortex events --topic 'file:*' --limit 50",
-            "cortex events --dead",
-            "cortex events --id 21",
-            "cortex events --replay 21",
-            "cortex events --replay all",
-            "cortex events --discard evt_01M806R9PZAY78CBPJFYBR0AVQ",
+            "cortex daemon events",
+            "cortex daemon events --topic 'file:*' --limit 50",
+            "cortex daemon events --dead",
+            "cortex daemon events --id 21",
+            "cortex daemon events --replay 21",
+            "cortex daemon events --replay all",
+            "cortex daemon events --discard evt_01M806R9PZAY78CBPJFYBR0AVQ",
         ),
     )(events)
 
@@ -76,7 +76,7 @@ def events(
 ) -> None:
     """List the newest stored events, or decide about those that could not be handled."""
     if sum(bool(given) for given in (name, replay, discard)) > 1:
-        raise UsageError("say one of --id, --replay and --discard; see: cortex events --help")
+        raise UsageError("say one of --id, --replay, --discard; see: cortex daemon events --help")
     replay, discard = _named(replay, "--replay"), _named(discard, "--discard")
     _refuse_stray(discard, yes=yes)
     client = Client(home)
@@ -208,15 +208,10 @@ NameArgument = Annotated[str, typer.Argument(help="Its name, as the tree shows i
 
 def register_actor(app: typer.Typer) -> None:
     """Add the commands."""
-    epilog = examples("cortex inspect accumulator", "cortex inspect pipeline --json")
+    epilog = examples("cortex debug inspect accumulator", "cortex debug inspect pipeline --json")
     app.command("inspect", epilog=epilog)(inspect)
-    actor = typer.Typer(
-        help="Do something to one actor.",
-        rich_markup_mode=None,
-        epilog=examples("CORTEX_DEBUG=1 cortex start", "cortex actor crash accumulator"),
-    )
-    actor.command("crash", epilog=examples("cortex actor crash accumulator"))(crash)
-    app.add_typer(actor, name="actor")
+    crashing = examples("CORTEX_DEBUG=1 cortex start", "cortex debug crash accumulator")
+    app.command("crash", epilog=crashing)(crash)
 
 
 def inspect(name: NameArgument, as_json: JsonOption = False, home: HomeOption = None) -> None:
@@ -236,7 +231,7 @@ def crash(name: NameArgument, as_json: JsonOption = False, home: HomeOption = No
     if as_json:
         show_json(found)
         return
-    print(f"{name} was told to crash; watch it come back: cortex tree")
+    print(f"{name} was told to crash; watch it come back: cortex debug tree")
 
 
 def _actor(found: dict[str, Any]) -> Iterator[tuple[str, object]]:

@@ -8,7 +8,9 @@ What `status` shows a person of a daemon that answers; standard library only.
 from __future__ import annotations
 
 import json
+import os
 import re
+import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +31,8 @@ if TYPE_CHECKING:
 #: Seconds it may take: an actor has five to finish what it has in hand, and reloads take turns.
 TIMEOUT = 120.0
 
-_RELOAD_EXAMPLES = """  cortex reload
-  cortex reload --json"""
+_RELOAD_EXAMPLES = """  cortex daemon reload
+  cortex daemon reload --json"""
 
 
 def run_reload(home: Home, options: argparse.Namespace) -> int:
@@ -138,7 +140,7 @@ def _unresolved(found: dict[str, Any]) -> list[tuple[str, str]]:
     ]
     others = len(some) - len(edited)
     if others:
-        shown.append(("unwritten", f"{others}: cortex runs --kind resolver --failed"))
+        shown.append(("unwritten", f"{others}: cortex debug runs --kind resolver --failed"))
     return shown
 
 
@@ -237,6 +239,9 @@ _WORDLESS = "it ended without a word: it was killed, or the machine went down"
 #: Blanks between the names of a status and their values.
 _GAP = 2
 
+#: State -> the number of its colour: green, yellow, red.
+_COLOURS = {"running": 32, "degraded": 33, "starting": 33, "crashed": 31}
+
 #: Seconds `status` waits for an answer.
 STATUS_TIMEOUT = 5.0
 
@@ -248,7 +253,7 @@ _EXAMPLES = {
   cortex start --home ~/other-memory""",
     "stop": """  cortex stop
   cortex stop --timeout 30""",
-    "restart": """  cortex restart""",
+    "restart": """  cortex daemon restart""",
 }
 
 
@@ -295,8 +300,43 @@ def status(home: Home, *, timeout: float = STATUS_TIMEOUT, as_json: bool) -> int
     if as_json:
         print(json.dumps(found, indent=2))
     else:
-        print("\n".join(_lines(found)))
+        print("\n".join(_coloured(_lines(found), found["state"])))
     return code
+
+
+def overview() -> int:
+    """Say in a few lines how the daemon is, and what to do next."""
+    home = Home.of(None)
+    home.require_entry()
+    try:
+        found = _with_lock(home, Client(home, timeout=STATUS_TIMEOUT).call("status"))
+    except (DaemonDown, DeadlineExceeded, TooManyConnections):
+        found, _ = _without_answer(home)
+    rows = _rows({key: each for key, each in found.items() if key != "unindexed"})
+    if "projects" in found:
+        counts = [f"{found[key]:,} {key}" for key in ("projects", "insights") if key in found]
+        rows.append(("known", ", ".join(counts)))
+    lines = _columns([*rows, ("next", _next(found)), ("all", "cortex --help")])
+    print("\n".join(_coloured(lines, found["state"])))
+    return 0
+
+
+def _next(found: dict[str, Any]) -> str:
+    """Return the command that is of most use now."""
+    if found["state"] in {lock.State.STOPPED, lock.State.CRASHED}:
+        return "cortex start"
+    if "projects" not in found:
+        return "cortex status"
+    if not found["projects"]:
+        return "cortex init PATH (a folder with instruction files)"
+    return "cortex recall QUESTION"
+
+
+def _coloured(lines: Sequence[str], state: str) -> list[str]:
+    """Return lines with the state in the first in its colour, where a terminal shows colours."""
+    if state not in _COLOURS or not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        return [*lines]
+    return [lines[0].replace(state, f"\x1b[{_COLOURS[state]}m{state}\x1b[0m", 1), *lines[1:]]
 
 
 def _with_lock(home: Home, found: dict[str, Any]) -> dict[str, Any]:
@@ -304,7 +344,9 @@ def _with_lock(home: Home, found: dict[str, Any]) -> dict[str, Any]:
     held = lock.state(home) in lock.HELD
     if held or lifecycle.listener(home) is None:
         return found
-    reason = f"its lock {home.lock} was removed, so a second daemon could start: cortex restart"
+    reason = (
+        f"its lock {home.lock} was removed, so a second daemon could start: cortex daemon restart"
+    )
     return {**found, "state": "degraded", "reasons": [*found.get("reasons", []), reason]}
 
 
@@ -337,6 +379,11 @@ def _silence(home: Home, state: lock.State, pid: int) -> str:
 
 def _lines(found: dict[str, Any]) -> list[str]:
     """Return a status for a person."""
+    return _columns(_rows(found))
+
+
+def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the rows of a status: a name and a text each."""
     first = found["state"]
     if "uptime_s" in found:
         first += f", pid {found['pid']}, up {duration(found['uptime_s'])}, {found['version']}"
@@ -348,6 +395,11 @@ def _lines(found: dict[str, Any]) -> list[str]:
     rows.append(("home", found["home"]))
     if "unindexed" in found:
         rows += figure_rows(found)
+    return rows
+
+
+def _columns(rows: Sequence[tuple[str, str]]) -> list[str]:
+    """Return rows as lines, with the names in a column."""
     width = max(len(name) for name, _ in rows) + _GAP
     return [f"{name:<{width}}{value}" for name, value in rows]
 

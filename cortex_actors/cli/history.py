@@ -65,9 +65,9 @@ def register(app: typer.Typer) -> None:
     app.command(
         "history",
         epilog=examples(
-            "cortex history ins_4f0c9b21",
-            "cortex history pri_4f0c9b21",
-            "cortex history CLAUDE.md:12",
+            "cortex insights history ins_4f0c9b21",
+            "cortex insights history pri_4f0c9b21",
+            "cortex insights history CLAUDE.md:12",
         ),
     )(history)
 
@@ -118,7 +118,9 @@ def _show(found: Answer) -> None:
     show_facts(_events(found["events"]), indent=2)
     if not found["principles"]:
         out.print()
-        out.print(f"no principle came of it yet: cortex promotion {_candidate(found)}".rstrip())
+        out.print(
+            f"no principle came of it yet: cortex principles promotion {_candidate(found)}".rstrip()
+        )
 
 
 def _title(found: Answer) -> str:
@@ -258,9 +260,9 @@ def register_blame(app: typer.Typer) -> None:
     app.command(
         "blame",
         epilog=examples(
-            "cortex blame CLAUDE.md:42",
-            "cortex blame ~/code/atlas-api/AGENTS.md:7 --json",
-            "cortex blame 'Run the tests before every commit'",
+            "cortex insights blame CLAUDE.md:42",
+            "cortex insights blame ~/code/atlas-api/AGENTS.md:7 --json",
+            "cortex insights blame 'Run the tests before every commit'",
         ),
     )(blame)
 
@@ -329,7 +331,10 @@ def _show_match(match: Answer, question: Answer) -> None:
         show_facts([("also in" if bullet else "stands in", "\n".join(others))])
     if match["principles"]:
         name = brief(match["principles"][0]["id"])
-        print(f"all of it: cortex history {name}; take it back: cortex revoke {name}")
+        print(
+            f"all of it: cortex insights history {name}; "
+            f"take it back: cortex projects revoke {name}"
+        )
 
 
 def _principle(each: Answer, match: Answer, *, is_new: bool) -> None:

@@ -38,6 +38,7 @@ from cortex_actors.cli.output import (
     cut,
     examples,
     joined,
+    listing,
     nothing,
     shortened,
     show_blocks,
@@ -224,20 +225,18 @@ _NONE = "no such insight is known; leave out a filter, or see: cortex insights -
 _NOTHING = "nothing was learned yet; follow a project with: cortex init PATH"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "insights",
-        epilog=examples(
-            "cortex insights",
-            "cortex insights commit message --project atlas-api",
-            "cortex insights --category warning --domain python --sort seen",
-            "cortex insights --in docs --min-confidence 0.6 --json",
-            "cortex insights --status pending_review",
-            "cortex insights --explain ins_4f0c9b21",
-            "cortex insights --approve ins_4f0c9b21",
-        ),
-    )(insights)
+def group() -> typer.Typer:
+    """Return the group."""
+    return listing(
+        insights,
+        "cortex insights",
+        "cortex insights commit message --project atlas-api",
+        "cortex insights --category warning --domain python --sort seen",
+        "cortex insights --in docs --min-confidence 0.6 --json",
+        "cortex insights --status pending_review",
+        "cortex insights --explain ins_4f0c9b21",
+        "cortex insights --approve ins_4f0c9b21",
+    )
 
 
 def insights(
@@ -331,7 +330,9 @@ def _approve(client: Client, name: str, *, as_json: bool) -> None:
 
 #: What is said where no cluster is listed: of those that were asked for, and of any.
 _NO_CLUSTER = "no such cluster is known; leave out a filter"
-_NO_CLUSTERS = "no cluster is known; clusters are made when insights are compared: cortex reconcile"
+_NO_CLUSTERS = (
+    "no cluster is known; clusters are made when insights are compared: cortex insights reconcile"
+)
 
 #: Members beside the middle one that a list names of a cluster, and characters of each.
 MEMBERS, MEMBER = 4, 120
@@ -345,18 +346,18 @@ def register_clusters(app: typer.Typer) -> None:
     app.command(
         "clusters",
         epilog=examples(
-            "cortex clusters",
-            "cortex clusters commit --sort loose",
-            "cortex clusters --min-size 3 --project atlas-api",
-            "cortex clusters --show clu_77d01f3c",
+            "cortex insights clusters",
+            "cortex insights clusters commit --sort loose",
+            "cortex insights clusters --min-size 3 --project atlas-api",
+            "cortex insights clusters --show clu_77d01f3c",
         ),
     )(clusters)
     app.command(
         "fragments",
         epilog=examples(
-            "cortex fragments",
-            "cortex fragments ~/code/atlas-api/CLAUDE.md",
-            "cortex fragments --sort size --limit 5",
+            "cortex insights fragments",
+            "cortex insights fragments ~/code/atlas-api/CLAUDE.md",
+            "cortex insights fragments --sort size --limit 5",
         ),
     )(fragments)
 
@@ -381,7 +382,7 @@ def clusters(
     client = Client(home)
     if name is not None:
         if words:
-            raise UsageError("--show needs an id and no words; see: cortex clusters --help")
+            raise UsageError("--show needs an id, no words; see: cortex insights clusters --help")
         found = client.call("cluster", cluster=name)
         show_json(found) if as_json else _show(found)
         return

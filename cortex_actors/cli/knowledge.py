@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from cortex_actors.cli.output import (
+    Commands,
     HomeOption,
     JsonOption,
     counted,
@@ -29,12 +30,11 @@ _NAMED = 20
 TopicOption = Annotated[str | None, typer.Option(help="Only documents of this topic.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    group = typer.Typer(
+def group() -> typer.Typer:
+    """Return the group."""
+    found = typer.Typer(
         help="Have documents read, and find what they say.",
         rich_markup_mode=None,
-        no_args_is_help=True,
         epilog=examples(
             "cortex knowledge ingest ~/notes",
             "cortex knowledge search how do we deploy",
@@ -42,14 +42,15 @@ def register(app: typer.Typer) -> None:
             "cortex knowledge remove --topic drafts",
         ),
     )
-    group.command("ingest", epilog=examples("cortex knowledge ingest docs/ --topic handbook"))(
+    found.callback(cls=Commands, invoke_without_command=True)(topics)
+    found.command("ingest", epilog=examples("cortex knowledge ingest docs/ --topic handbook"))(
         ingest
     )
-    group.command("search", epilog=examples("cortex knowledge search rollback --topic ops"))(search)
-    group.command("topics", epilog=examples("cortex knowledge topics --json"))(topics)
-    group.command("remove", epilog=examples("cortex knowledge remove --topic drafts"))(remove)
-    group.command("restore", epilog=examples("cortex knowledge restore --topic drafts"))(restore)
-    app.add_typer(group, name="knowledge")
+    found.command("search", epilog=examples("cortex knowledge search rollback --topic ops"))(search)
+    found.command("topics", epilog=examples("cortex knowledge topics --json"))(topics)
+    found.command("remove", epilog=examples("cortex knowledge remove --topic drafts"))(remove)
+    found.command("restore", epilog=examples("cortex knowledge restore --topic drafts"))(restore)
+    return found
 
 
 def ingest(

@@ -51,7 +51,7 @@ _DECIDERS: Mapping[Decider, str] = {
 }
 
 #: What is said where there is nothing to see: of what was asked for, and of anything.
-_NONE = "no such link is known; leave out a filter, or see: cortex links --status all"
+_NONE = "no such link is known; leave out a filter, or see: cortex principles links --status all"
 _NOTHING = "no principles are linked yet; they are when there are some: cortex principles"
 _ALONE = "it is linked with no other principle"
 
@@ -66,10 +66,10 @@ def register(app: typer.Typer) -> None:
     app.command(
         "links",
         epilog=examples(
-            "cortex links",
-            "cortex links pri_4f0c9b21",
-            "cortex links --type contradicts",
-            "cortex links pri_4f0c9b21 --dot | dot -Tpng -o one.png",
+            "cortex principles links",
+            "cortex principles links pri_4f0c9b21",
+            "cortex principles links --type contradicts",
+            "cortex principles links pri_4f0c9b21 --dot | dot -Tpng -o one.png",
         ),
     )(links)
 

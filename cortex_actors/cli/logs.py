@@ -139,13 +139,13 @@ def register(app: typer.Typer) -> None:
     app.command(
         "logs",
         epilog=examples(
-            "cortex logs",
-            "cortex logs -f",
-            "cortex logs -F",
-            "cortex logs -n 50 --level warning",
-            "cortex logs -f --topic 'file:*'",
-            "cortex logs --actor 'watcher*' --since 10m",
-            "cortex logs --since 2030-01-31T12:00 --json",
+            "cortex daemon logs",
+            "cortex daemon logs -f",
+            "cortex daemon logs -F",
+            "cortex daemon logs -n 50 --level warning",
+            "cortex daemon logs -f --topic 'file:*'",
+            "cortex daemon logs --actor 'watcher*' --since 10m",
+            "cortex daemon logs --since 2030-01-31T12:00 --json",
         ),
     )(logs)
 

@@ -32,6 +32,7 @@ from cortex_actors.cli.filters import (
 )
 from cortex_actors.cli.output import (
     Block,
+    Commands,
     HomeOption,
     JsonOption,
     counted,
@@ -237,7 +238,7 @@ def forget(
     counts = ((found["parts"], "part"), (found["wholes"], "former whole"))
     more = [counted(len(some), noun) for some, noun in counts if some]
     print(visible(" and ".join([f"forgot {', '.join(found['forgotten'])}", *more])))
-    print("backups that were made before still have it: cortex backup --list")
+    print("backups that were made before still have it: cortex daemon backup --list")
     if found["archived"]:
         print(visible(f"archived, as what replaced it is gone: {', '.join(found['archived'])}"))
 
@@ -498,12 +499,11 @@ def _done(each: Answer) -> list[str]:
     ]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    group = typer.Typer(
+def group() -> typer.Typer:
+    """Return the group."""
+    found = typer.Typer(
         help="Look at memories, keep them, take them apart, let them go, and undo that.",
         rich_markup_mode=None,
-        no_args_is_help=True,
         epilog=examples(
             "cortex memory list --layer sensory",
             "cortex memory show mem_01KATQ8W",
@@ -513,11 +513,12 @@ def register(app: typer.Typer) -> None:
             "cortex memory undo 12",
         ),
     )
+    found.callback(cls=Commands, invoke_without_command=True)(listed)
     for add in (
         register_looking,
         register_keeping,
         register_states,
         memory_health.register,
     ):
-        add(group)
-    app.add_typer(group, name="memory")
+        add(found)
+    return found

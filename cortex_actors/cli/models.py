@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json
+from cortex_actors.cli.output import Commands, HomeOption, JsonOption, examples, show_json
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SystemClock, iso
 from cortex_actors.errors import CortexError, DaemonDown, NotFound, Refused
@@ -236,13 +236,14 @@ MB = 1_000_000
 INTERRUPTED = 130
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
+def group() -> typer.Typer:
+    """Return the group."""
     model = typer.Typer(
         help="See, compile, check and choose the model that embeds.",
         rich_markup_mode=None,
         epilog=examples("cortex model status", "cortex model prepare", "cortex model verify"),
     )
+    model.callback(cls=Commands, invoke_without_command=True)(status)
     model.command("status", epilog=examples("cortex model status --json"))(status)
     model.command("prepare", epilog=examples("cortex model prepare"))(prepare)
     model.command("verify", epilog=examples("cortex model verify", "cortex model verify --json"))(
@@ -252,7 +253,7 @@ def register(app: typer.Typer) -> None:
         "use",
         epilog=examples("cortex model use all-MiniLM-L6-v2", "cortex model use ~/models/my-model"),
     )(use)
-    app.add_typer(model, name="model")
+    return model
 
 
 def status(as_json: JsonOption = False, home: HomeOption = None) -> None:
@@ -404,7 +405,7 @@ def _begun(found: Answer) -> Iterator[str]:
         yield f"the next start migrates to {model}; the model before it answers until then"
     else:
         yield f"migrating to {model} in the background; the model before it answers until then"
-        yield "how far it is: cortex embeddings status"
+        yield "how far it is: cortex model migration"
 
 
 def _step(line: str) -> None:

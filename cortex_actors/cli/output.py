@@ -10,17 +10,19 @@ Differences: a unified diff, in colours where a terminal shows them.
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, NamedTuple
 
 import typer
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+from typer.core import TyperGroup
 
 from cortex_actors.clock import iso
 from cortex_actors.home import Home
@@ -28,7 +30,6 @@ from cortex_actors.process.logfile import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Any
 
 
 #: Columns where nobody watches: a file or a pipe has no width of its own.
@@ -60,6 +61,71 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 def examples(*lines: str) -> str:
     r"""Return the end of a command's help; `\b` keeps its lines as they are."""
     return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
+
+
+class Commands(TyperGroup):
+    """A group of commands; without one of them it does what its own options and words ask.
+
+    Its help shows whole sentences, under the titles that `panels` gives to names.
+    """
+
+    #: Title -> names below it, in that order; what has no title comes under "Commands".
+    panels: ClassVar[Mapping[str, str]] = {}
+
+    def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401 - click's, vendored
+        """Return the parameters; a command below does not show the words of its group in usage."""
+        found = super().get_params(ctx)
+        return [p for p in found if ctx.command is self or p.param_type_name != "argument"]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - click's, vendored
+        """Read the group's own words, unless a command's name comes first."""
+        if args and args[0] in self.commands:
+            # Its options are not read: a command below has its own.
+            ctx.args = args
+            return args
+        if any(each.param_type_name == "argument" for each in self.params):
+            ctx.allow_interspersed_args, ctx.allow_extra_args = True, False
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as above
+        """Run the command that was named, else the group's own."""
+        words = [*ctx._protected_args, *ctx.args]  # noqa: SLF001 - where a group has them
+        if not words:
+            return super().invoke(ctx)
+        command: Any
+        name, command, rest = self.resolve_command(ctx, words)
+        ctx.args, ctx.invoked_subcommand = [], name
+        with ctx, command.make_context(name, rest, parent=ctx) as inner:
+            return command.invoke(inner)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - as above
+        """Write the commands under their titles, each with its whole first paragraph."""
+        rows = {
+            name: " ".join(inspect.cleandoc(each.help or "").split("\n\n")[0].split())
+            for name, each in self.commands.items()
+            if not each.hidden
+        }
+        panels = {
+            title: [n for n in names.split() if n in rows] for title, names in self.panels.items()
+        }
+        rest = [n for n in rows if not any(n in names for names in panels.values())]
+        for title, names in {**panels, "Commands": rest}.items():
+            if names:
+                with formatter.section(title):
+                    formatter.write_dl([(name, rows[name]) for name in names])
+
+
+def listing(command: Callable[..., object], *lines: str, about: str | None = None) -> typer.Typer:
+    """Return a group that runs a command of its own where none below it is named.
+
+    `lines` are examples; `about` says what the group is for, where the command's own text does not.
+    """
+    group = typer.Typer(cls=Commands, rich_markup_mode=None)
+    text = about or inspect.cleandoc(command.__doc__ or "")
+    group.callback(cls=Commands, help=text, invoke_without_command=True, epilog=examples(*lines))(
+        command
+    )
+    return group
 
 
 def console() -> Console:

@@ -40,7 +40,9 @@ def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command(
         "parse",
-        epilog=examples("cortex parse CLAUDE.md", "cortex parse .cursor/rules/style.mdc --json"),
+        epilog=examples(
+            "cortex debug parse CLAUDE.md", "cortex debug parse .cursor/rules/style.mdc --json"
+        ),
     )(parse)
 
 

@@ -26,8 +26,8 @@ from cortex_actors.cli.output import (
     console,
     counted,
     cut,
-    examples,
     joined,
+    listing,
     nothing,
     shortened,
     show_blocks,
@@ -70,7 +70,9 @@ _PARTS = {
 
 #: What is said where no principle is listed: of those that were asked for, and of any.
 _NONE = "no such principle is known; leave out a filter, or see: cortex principles --status all"
-_NOTHING = "nothing was distilled yet; what is nearest to it is shown by: cortex promotion"
+_NOTHING = (
+    "nothing was distilled yet; what is nearest to it is shown by: cortex principles promotion"
+)
 
 #: What a principle was made of, by its origin.
 _ORIGINS = {
@@ -96,18 +98,16 @@ RankOption = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "principles",
-        epilog=examples(
-            "cortex principles",
-            "cortex principles commit --category anti_pattern --sort seen",
-            "cortex principles --domain python --min-rank 0.5 --json",
-            "cortex principles --status all --sort newest",
-            "cortex principles pri_4f0c9b21",
-        ),
-    )(principles)
+def group() -> typer.Typer:
+    """Return the group."""
+    return listing(
+        principles,
+        "cortex principles",
+        "cortex principles commit --category anti_pattern --sort seen",
+        "cortex principles --domain python --min-rank 0.5 --json",
+        "cortex principles --status all --sort newest",
+        "cortex principles pri_4f0c9b21",
+    )
 
 
 def principles(
@@ -227,7 +227,7 @@ def _facts(found: Answer) -> Iterable[tuple[str, object]]:
         ("is a", f"{found['category']}, {found['status']}, of {_ORIGINS[found['origin']]}"),
         (
             "given",
-            f"to nobody: it was taken back (cortex revoke --undo {brief(found['id'])})"
+            f"to nobody: it was taken back (cortex projects revoke --undo {brief(found['id'])})"
             if found["revoked"]
             else "",
         ),

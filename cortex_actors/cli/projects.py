@@ -28,6 +28,7 @@ from cortex_actors.cli.output import (
     counted,
     examples,
     joined,
+    listing,
     shortened,
     show_blocks,
     show_json,
@@ -117,27 +118,27 @@ PathArgument = Annotated[Path, typer.Argument(help="The project's folder.")]
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("init", epilog=examples("cortex init", "cortex init ~/code/atlas-api"))(init)
-    app.command("projects", epilog=examples("cortex projects", "cortex projects --json"))(projects)
-    app.command("remove", epilog=examples("cortex remove ~/code/atlas-api"))(remove)
-    app.command("scan", epilog=examples("cortex scan", "cortex scan ~/code/atlas-api"))(scan)
-    app.add_typer(_group(), name="project")
 
 
-def _group() -> typer.Typer:
-    """Return the same under the names that Cerno's users know."""
-    project = typer.Typer(
-        help="List the projects that are followed, say what is done in one, or leave it.",
-        rich_markup_mode=None,
-        epilog=examples(
-            "cortex project list",
-            "cortex project auto atlas-api on",
-            "cortex project remove ~/code/atlas-api",
-        ),
+def group() -> typer.Typer:
+    """Return the group."""
+    found = listing(
+        projects,
+        "cortex projects",
+        "cortex projects --json",
+        "cortex projects scan atlas-api",
+        "cortex projects auto atlas-api on",
+        "cortex projects remove ~/code/atlas-api",
+        about="List the projects that are followed; scan, change or leave one.",
     )
-    project.command("list", epilog=examples("cortex project list --json"))(projects)
-    project.command("auto", epilog=examples("cortex project auto atlas-api on"))(auto)
-    project.command("remove", epilog=examples("cortex project remove atlas-api"))(remove)
-    return project
+    scanning = examples("cortex projects scan", "cortex projects scan ~/code/atlas-api")
+    found.command("scan", epilog=scanning)(scan)
+    found.command("auto", epilog=examples("cortex projects auto atlas-api on"))(auto)
+    leaving = examples(
+        "cortex projects remove atlas-api", "cortex projects remove ~/code/atlas-api"
+    )
+    found.command("remove", epilog=leaving)(remove)
+    return found
 
 
 def init(
@@ -155,7 +156,10 @@ def init(
     verb = "following" if found["new"] else "already following"
     print(f"{verb} {found['name']} ({found['id']}) in {found['root']}")
     if found.get("revoked"):
-        print(f"it is taken back, nothing is learned of it: cortex revoke --undo {found['id']}")
+        print(
+            "it is taken back, nothing is learned of it: "
+            f"cortex projects revoke --undo {found['id']}"
+        )
     _wait(client, found, wait=wait)
 
 
@@ -211,7 +215,9 @@ def auto(
         return
     again = "" if found["new"] else " already"
     if found["auto"]:
-        print(f"{found['name']} is{again} resolved by itself; see: cortex runs --kind resolver")
+        print(
+            f"{found['name']} is{again} resolved by itself; see: cortex debug runs --kind resolver"
+        )
     else:
         print(f"{found['name']} is{again} resolved only when you ask: cortex resolve")
 
@@ -262,19 +268,28 @@ def meant(project: str | None) -> str | None:
     return project.rstrip("/") or project
 
 
-def register_work(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("reconcile", epilog=examples("cortex reconcile", "cortex reconcile --full"))(
-        reconcile
-    )
-    app.command("organise", epilog=examples("cortex organise"))(organise)
+def register_reconcile(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        "reconcile",
+        epilog=examples("cortex insights reconcile", "cortex insights reconcile --full"),
+    )(reconcile)
+
+
+def register_organise(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("organise", epilog=examples("cortex principles organise"))(organise)
+
+
+def register_runs(app: typer.Typer) -> None:
+    """Add the command."""
     app.command(
         "runs",
         epilog=examples(
-            "cortex runs",
-            "cortex runs --failed",
-            "cortex runs --kind accumulator --project atlas-api --limit 5",
-            "cortex runs --kind digest --json",
+            "cortex debug runs",
+            "cortex debug runs --failed",
+            "cortex debug runs --kind accumulator --project atlas-api --limit 5",
+            "cortex debug runs --kind digest --json",
         ),
     )(runs)
 
@@ -293,7 +308,10 @@ def reconcile(
         show_json(found)
         return
     how = "from nothing" if full else "anew"
-    print(f"comparing all insights {how}, seq {found['seq']}; see: cortex runs --kind reconciler")
+    print(
+        f"comparing all insights {how}, seq {found['seq']}; "
+        "see: cortex debug runs --kind reconciler"
+    )
 
 
 def organise(as_json: JsonOption = False, home: HomeOption = None) -> None:
@@ -302,7 +320,7 @@ def organise(as_json: JsonOption = False, home: HomeOption = None) -> None:
     if as_json:
         show_json(found)
         return
-    print(f"distilling principles, seq {found['seq']}; see: cortex runs --kind organiser")
+    print(f"distilling principles, seq {found['seq']}; see: cortex debug runs --kind organiser")
 
 
 def runs(
@@ -360,7 +378,9 @@ def register_schedule(app: typer.Typer) -> None:
     app.command(
         "schedule",
         epilog=examples(
-            "cortex schedule", "cortex schedule --run reconcile", "cortex schedule --json"
+            "cortex daemon schedule",
+            "cortex daemon schedule --run reconcile",
+            "cortex daemon schedule --json",
         ),
     )(schedule)
 

@@ -44,7 +44,9 @@ def register_eligible(app: typer.Typer) -> None:
     app.command(
         "eligible",
         epilog=examples(
-            "cortex eligible", "cortex eligible ins_4f0c9b21", "cortex eligible --project atlas-api"
+            "cortex principles eligible",
+            "cortex principles eligible ins_4f0c9b21",
+            "cortex principles eligible --project atlas-api",
         ),
     )(eligible)
 
@@ -172,10 +174,10 @@ def register_promotion(app: typer.Typer) -> None:
     app.command(
         "promotion",
         epilog=examples(
-            "cortex promotion",
-            "cortex promotion --reason age",
-            "cortex promotion --project atlas-api --limit 5",
-            "cortex promotion ins_4f0c9b21",
+            "cortex principles promotion",
+            "cortex principles promotion --reason age",
+            "cortex principles promotion --project atlas-api --limit 5",
+            "cortex principles promotion ins_4f0c9b21",
         ),
     )(promotion)
 

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 #: `key=text` or `key:=JSON`.
 _FIELD = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)(:?=)(.*)", re.DOTALL)
 
-_EXAMPLES = """  cortex publish scan:requested
-  cortex publish custom:deployed version=1.4 replicas:=3
-  cortex publish custom:deployed --json '{"version": "1.4"}'
-  cortex publish custom:deployed version=1.4 --idempotency-key release-1.4
-  cortex publish custom:ping --transient"""
+_EXAMPLES = """  cortex daemon publish scan:requested
+  cortex daemon publish custom:deployed version=1.4 replicas:=3
+  cortex daemon publish custom:deployed --json '{"version": "1.4"}'
+  cortex daemon publish custom:deployed version=1.4 --idempotency-key release-1.4
+  cortex daemon publish custom:ping --transient"""
 
 
 def run(home: Home, options: argparse.Namespace) -> int:

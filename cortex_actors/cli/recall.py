@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
 from cortex_actors.cli.filters import (
     AgentOption,
@@ -111,11 +112,12 @@ def question_of(words: list[str]) -> str:
     return question
 
 
-def show_hits(found: Answer, empty: str = NOTHING) -> None:
+def show_hits(found: Answer, empty: str = NOTHING, *, words: list[str] | None = None) -> None:
     """Print what was found, where it was read or who said it, and which stores did not answer."""
     out, now = console(), SystemClock().now()
+    matches = [each for each in " ".join(words or ()).split() if len(each) > _SHORT]
     for number, hit in enumerate(found["hits"], 1):
-        _show_hit(out, hit, f"{number}. {hit['score']:.3f}", now)
+        _show_hit(out, hit, f"{number}. {hit['score']:.3f}", now, matches=matches)
     beside = found.get("beside") or ()
     if beside:
         out.print("beside these:", style="bold")
@@ -161,6 +163,13 @@ def show_lists(hits: list[dict[str, Any]]) -> None:
     out.print(visible(f"ranking: {ours.get('profile', '')}"))
 
 
+#: Characters of words that are no match worth a colour, such as "is".
+_SHORT = 2
+
+#: The place of a hit and its score, at the beginning of its line.
+_SCORE = r"^\d+\. \d\.\d+"
+
+
 def age(at: int, now: int) -> str:
     """Return how long ago something was, in one unit."""
     for size, unit in _AGES:
@@ -169,15 +178,21 @@ def age(at: int, now: int) -> str:
     return "just now"
 
 
-def _show_hit(out: Console, hit: dict[str, Any], head: str, now: int) -> None:
+def _show_hit(
+    out: Console, hit: dict[str, Any], head: str, now: int, *, matches: list[str] | None = None
+) -> None:
     """Print one thing that was found."""
     extra = hit.get("extra") or {}
     is_other = hit.get("trust") == _REMOTE
     facts = [_elsewhere(hit)] if is_other else [*_place(hit, extra), *_voice(extra, now)]
     line = "  ".join(part for part in (head, *facts) if part)
-    out.print(visible(line), style="bold")
+    shown = Text(visible(line), style="bold")
+    shown.highlight_regex(_SCORE, "cyan")
+    out.print(shown)
     for each in _excerpt(hit, extra).splitlines():
-        out.print(f"   {visible(each)}")
+        text = Text(f"   {visible(each)}")
+        text.highlight_words(matches or (), "bold yellow", case_sensitive=False)
+        out.print(text)
     if is_other:
         _show_warnings(out, extra)
     else:
@@ -372,15 +387,18 @@ def recall(
     when = {"since": since, "until": until, "attention": attention, "as_of": as_of}
     asked |= conditions({**what, **when, "thread": thread, "as_agent": as_agent, "track": track})
     asked |= {"explain": True} if explain else {}
-    _show(Client(home, timeout=TIMEOUT).call("recall", **asked), as_json, plain, explain)
+    found = Client(home, timeout=TIMEOUT).call("recall", **asked)
+    _show(found, as_json, plain, explain, words=words)
 
 
-def _show(found: dict[str, Any], as_json: bool, plain: bool, explain: bool) -> None:
+def _show(
+    found: dict[str, Any], as_json: bool, plain: bool, explain: bool, *, words: list[str]
+) -> None:
     """Print an answer for a program, an agent or a person."""
     if as_json or plain:
         (show_json if as_json else show_plain)(found)
         return
-    show_hits(found)
+    show_hits(found, words=words)
     if explain:
         show_lists(found["hits"])
 
@@ -396,11 +414,11 @@ def register_search(app: typer.Typer) -> None:
     app.command(
         "search",
         epilog=examples(
-            "cortex search who owns the release",
-            "cortex search deploy --agent VAJRA --realm village --since 7d",
-            "cortex search 'test database' --layer long_term --layer cortex --min-attention 0.3",
-            "cortex search port --as-of 2026-03-01",
-            "cortex search port --original --plain",
+            "cortex memory search who owns the release",
+            "cortex memory search deploy --agent VAJRA --realm village --since 7d",
+            "cortex memory search 'test database' --layer cortex --min-attention 0.3",
+            "cortex memory search port --as-of 2026-03-01",
+            "cortex memory search port --original --plain",
         ),
     )(search)
 
@@ -441,6 +459,6 @@ def search(
     if plain:
         show_plain(found)
         return
-    show_hits(found, NO_MEMORIES)
+    show_hits(found, NO_MEMORIES, words=words)
     if explain:
         show_lists(found["hits"])

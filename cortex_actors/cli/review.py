@@ -15,6 +15,7 @@ from cortex_actors.cli.filters import LimitOption, ProjectOption, SkipOption, on
 from cortex_actors.cli.output import (
     NARROWEST,
     Block,
+    Commands,
     HomeOption,
     JsonOption,
     brief,
@@ -78,12 +79,11 @@ IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Its id, or the be
 NoteOption = Annotated[str | None, typer.Option(help="Why, in your own words.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    group = typer.Typer(
+def group() -> typer.Typer:
+    """Return the group."""
+    found = typer.Typer(
         help="Look at what waits for a person; let it be used, promoted and written, or not.",
         rich_markup_mode=None,
-        no_args_is_help=False,
         epilog=examples(
             "cortex review",
             "cortex review list --status rejected",
@@ -92,31 +92,16 @@ def register(app: typer.Typer) -> None:
             "cortex review reject ins_4f0c9b21 --note 'only true of one service'",
         ),
     )
-    group.callback(invoke_without_command=True)(waiting)
+    found.callback(cls=Commands, invoke_without_command=True)(listed)
     lists = examples("cortex review list", "cortex review list --status approved --json")
-    group.command("list", epilog=lists)(listed)
-    group.command("show", epilog=examples("cortex review show ins_4f0c9b21"))(show)
-    group.command("approve", epilog=examples("cortex review approve ins_4f0c9b21"))(approve)
-    group.command(
+    found.command("list", epilog=lists)(listed)
+    found.command("show", epilog=examples("cortex review show ins_4f0c9b21"))(show)
+    found.command("approve", epilog=examples("cortex review approve ins_4f0c9b21"))(approve)
+    found.command(
         "reject",
         epilog=examples("cortex review reject ins_4f0c9b21 --note 'only true of one service'"),
     )(reject)
-    app.add_typer(group, name="review")
-
-
-def waiting(
-    context: typer.Context,
-    *,
-    project: ProjectOption = None,
-    status: StateOption = "waiting",
-    limit: LimitOption = 20,
-    skip: SkipOption = 0,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """List texts that wait for a person, or those that a person has decided about."""
-    if context.invoked_subcommand is None:
-        listed(project=project, status=status, limit=limit, skip=skip, as_json=as_json, home=home)
+    return found
 
 
 def listed(
@@ -312,12 +297,12 @@ def register_revoke(app: typer.Typer) -> None:
     app.command(
         "revoke",
         epilog=examples(
-            "cortex revoke",
-            "cortex revoke ~/code/left-pad --dry-run",
-            "cortex revoke ~/code/atlas-api/CLAUDE.md --note 'somebody else wrote that'",
-            "cortex revoke ins_4f0c9b21 --same",
-            "cortex revoke pri_77ab03c2",
-            "cortex revoke --undo ~/code/left-pad",
+            "cortex projects revoke",
+            "cortex projects revoke ~/code/left-pad --dry-run",
+            "cortex projects revoke ~/code/atlas-api/CLAUDE.md --note 'somebody else wrote that'",
+            "cortex projects revoke ins_4f0c9b21 --same",
+            "cortex projects revoke pri_77ab03c2",
+            "cortex projects revoke --undo ~/code/left-pad",
         ),
     )(revoke)
 
@@ -350,13 +335,13 @@ def revoke(
     client = Client(home)
     if source is None:
         if undo or same or dry_run or note:
-            raise UsageError("say what to take back; see: cortex revoke --help")
+            raise UsageError("say what to take back; see: cortex projects revoke --help")
         found = client.call("revoked")
         show_json(found) if as_json else _list_revoked(found)
         return
     if undo:
         if same or dry_run or note:
-            raise UsageError("--undo takes only the source; see: cortex revoke --help")
+            raise UsageError("--undo takes only the source; see: cortex projects revoke --help")
         found = client.call("lift", source=word(source))
         show_json(found) if as_json else _lifted(found)
         return
@@ -400,7 +385,7 @@ def _show_revoked(client: Client, found: Answer) -> None:
         return
     if found["files"]:
         _written_by(client, found["files"])
-    print(visible(f"undo it with: cortex revoke --undo {found['key']}"))
+    print(visible(f"undo it with: cortex projects revoke --undo {found['key']}"))
 
 
 def _some(title: str, texts: Sequence[str], total: int | None = None) -> None:
@@ -433,7 +418,7 @@ def _written_by(client: Client, files: Sequence[Answer]) -> None:
     print()
     for path, agent in sorted(asked):
         state = left.get((path, agent), "written anew")
-        print(visible(f"{path}: {state or 'is being written; look with: cortex revoke'}"))
+        print(visible(f"{path}: {state or 'is being written; look with: cortex projects revoke'}"))
 
 
 def _lifted(found: Answer) -> None:

@@ -146,8 +146,8 @@ def unit(home: Home) -> Unit:
             marker=MARKER,
             home_line=f"{_HOME}{home.root}",
             name=NAME,
-            command=_command("run", home),
-            reload=_command("reload", home),
+            command=_command("daemon run", home),
+            reload=_command("daemon reload", home),
             environment=_environment(),
             writable=" ".join(writable),
             private_tmp=_private_tmp(home),
@@ -158,7 +158,7 @@ def unit(home: Home) -> Unit:
 def _command(verb: str, home: Home) -> str:
     """Return the words that run one of our commands for a home."""
     # ":" keeps systemd from taking "$" for a variable.
-    words = [f":{sys.executable}", "-m", "cortex_actors", verb, "--home", str(home.root)]
+    words = [f":{sys.executable}", "-m", "cortex_actors", *verb.split(), "--home", str(home.root)]
     return " ".join(_quoted(word) for word in words)
 
 
@@ -200,16 +200,10 @@ _DISABLE = ("disable", "--now", NAME)
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    service = typer.Typer(
-        help="Run the daemon as a systemd user service.",
-        rich_markup_mode=None,
-        epilog=examples("cortex service show", "cortex service install --now"),
-    )
-    epilog = examples("cortex service install", "cortex service install --now")
-    service.command("install", epilog=epilog)(install)
-    service.command("uninstall", epilog=examples("cortex service uninstall"))(uninstall)
-    service.command("show", epilog=examples("cortex service show --home ~/memory"))(show)
-    app.add_typer(service, name="service")
+    epilog = examples("cortex daemon install", "cortex daemon install --now")
+    app.command("install", epilog=epilog)(install)
+    app.command("uninstall", epilog=examples("cortex daemon uninstall"))(uninstall)
+    app.command("unit", epilog=examples("cortex daemon unit --home ~/memory"))(show)
 
 
 def install(
@@ -268,7 +262,7 @@ def _require_systemd() -> None:
     if shutil.which("systemctl") is None:
         message = (
             "this machine has no systemd (systemctl is not there): have your own service manager "
-            'run "cortex run", which ends on SIGTERM, or call "cortex start" at login'
+            'run "cortex daemon run", which ends on SIGTERM, or call "cortex start" at login'
         )
         raise ConfigurationError(message)
 

@@ -10,6 +10,7 @@ import typer
 from cortex_actors.cli import store_options, stores_import
 from cortex_actors.cli.output import (
     Block,
+    Commands,
     HomeOption,
     JsonOption,
     counted,
@@ -59,12 +60,11 @@ FloorOption = Annotated[
 _EXAMPLE = re.compile(r"Added with `([^`]+)`")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    group = typer.Typer(
+def group() -> typer.Typer:
+    """Return the group."""
+    found = typer.Typer(
         help="See and change which stores a recall asks beside what is known here.",
         rich_markup_mode=None,
-        no_args_is_help=False,
         epilog=examples(
             "cortex stores",
             "cortex stores add notes seren_memory http://127.0.0.1:7420",
@@ -74,7 +74,7 @@ def register(app: typer.Typer) -> None:
             "cortex stores import seren-corpus-callosum.yaml",
         ),
     )
-    group.callback(invoke_without_command=True)(everything)
+    found.callback(cls=Commands, invoke_without_command=True)(listed)
     adding = examples(
         "cortex stores add notes seren_memory http://127.0.0.1:7420",
         "cortex stores add facts seren_loci http://127.0.0.1:7422 --token-stdin < token.txt",
@@ -89,18 +89,10 @@ def register(app: typer.Typer) -> None:
         (tune, "tune", "tune notes --weight 2 --floor 0.3"),
         (types, "types", "types"),
     ):
-        group.command(name, epilog=examples(f"cortex stores {rest}") if rest else adding)(command)
+        found.command(name, epilog=examples(f"cortex stores {rest}") if rest else adding)(command)
     for add_more in (store_options.register_knobs, store_options.register, stores_import.register):
-        add_more(group)
-    app.add_typer(group, name="stores")
-
-
-def everything(
-    context: typer.Context, *, as_json: JsonOption = False, home: HomeOption = None
-) -> None:
-    """List the stores that a recall asks, what is known here first."""
-    if context.invoked_subcommand is None:
-        listed(as_json=as_json, home=home)
+        add_more(found)
+    return found
 
 
 def listed(*, as_json: JsonOption = False, home: HomeOption = None) -> None:

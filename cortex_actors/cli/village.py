@@ -58,9 +58,9 @@ def register(app: typer.Typer) -> None:
     app.command(
         "post",
         epilog=examples(
-            'cortex post "The test database listens on port 5433." --thread databases',
-            "cortex post Agreed. --agent VAJRA --reply-to mem_01HZ...",
-            'cortex post "Read my notes first." --realm bridge --to KETHER',
+            'cortex agents post "The test database listens on port 5433." --thread databases',
+            "cortex agents post Agreed. --agent VAJRA --reply-to mem_01HZ...",
+            'cortex agents post "Read my notes first." --realm bridge --to KETHER',
         ),
     )(post)
 
@@ -102,10 +102,15 @@ def post(
 def register_threads(app: typer.Typer) -> None:
     """Add the commands."""
     app.command(
-        "thread", epilog=examples("cortex thread databases", "cortex thread databases --as KETHER")
+        "thread",
+        epilog=examples(
+            "cortex agents thread databases", "cortex agents thread databases --as KETHER"
+        ),
     )(thread)
-    app.command("threads", epilog=examples("cortex threads", "cortex threads --json"))(threads)
-    app.command("village", epilog=examples("cortex village"))(village)
+    app.command(
+        "threads", epilog=examples("cortex agents threads", "cortex agents threads --json")
+    )(threads)
+    app.command("village", epilog=examples("cortex agents village"))(village)
 
 
 def thread(
@@ -149,7 +154,9 @@ def threads(
         for each in found["threads"]
     ]
     title = f"{len(entries)} of {counted(found['total'], 'thread')}, with their posts"
-    empty = nothing(found["total"], "nobody has posted in a thread yet; see: cortex post --help")
+    empty = nothing(
+        found["total"], "nobody has posted in a thread yet; see: cortex agents post --help"
+    )
     show_blocks(title, entries, empty=empty)
 
 
@@ -206,8 +213,8 @@ def register_convergence(app: typer.Typer) -> None:
     app.command(
         "convergence",
         epilog=examples(
-            "cortex convergence which package manager",
-            "cortex convergence tabs or spaces --min-agents 3 --threshold 0.8",
+            "cortex agents convergence which package manager",
+            "cortex agents convergence tabs or spaces --min-agents 3 --threshold 0.8",
         ),
     )(convergence)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import socket
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from cortex_actors import errors
 from cortex_actors.errors import (
@@ -26,7 +26,7 @@ from cortex_actors.home import LINE_LIMIT, Home
 from cortex_actors.process.lock import peer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from io import BufferedReader
     from pathlib import Path
 
@@ -42,6 +42,10 @@ Answer = dict[str, Any]
 
 class Client:
     """Calls the daemon of one home; blocking."""
+
+    #: Starts a daemon where none answers, and returns whether it did; a connection is then tried
+    #: once more. Nothing was sent before, so nothing is done twice. Only the command line sets it.
+    when_down: ClassVar[Callable[[Home], bool] | None] = None
 
     def __init__(
         self,
@@ -106,6 +110,9 @@ class Client:
             raise self.crowded() from None
         except OSError as error:
             sock.close()
+            start = type(self).when_down
+            if start is not None and start(self.home):
+                return self._connect(seconds)
             raise self.down() from error
         if not ours:
             sock.close()

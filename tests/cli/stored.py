@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the command line have these commands only: it is made anew for each, which takes long."""
     app = typer.Typer(rich_markup_mode=None)
-    stores.register(app)
+    app.add_typer(stores.group(), name="stores")
     recall.register(app)
     monkeypatch.setattr("cortex_actors.cli.app.app", app)
 

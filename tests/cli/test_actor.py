@@ -1,4 +1,4 @@
-"""`cortex inspect`: what is printed of what the daemon answers."""
+"""`cortex debug inspect`: what is printed of what the daemon answers."""
 
 from __future__ import annotations
 

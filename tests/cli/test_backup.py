@@ -1,4 +1,4 @@
-"""`cortex backup` and `cortex restore` while the daemon is down."""
+"""`cortex daemon backup` and `cortex daemon restore` while the daemon is down."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -88,7 +89,7 @@ def serve(home: Home) -> Iterator[Serve]:
 
 class TestQuickWay:
     @pytest.mark.parametrize(
-        "words", [["status"], ["reload"], ["publish", "custom:x"], ["--version"]]
+        "words", [[], ["status"], ["daemon", "reload"], ["publish", "custom:x"], ["--version"]]
     )
     def test_loads_little(self, tmp_home: Path, words: list[str]) -> None:
         """The quickest commands load the standard library's small modules alone."""
@@ -115,7 +116,14 @@ class TestHome:
         """Every command that has others below it is known as one: a home in front reaches them."""
         from cortex_actors.cli.app import app  # noqa: PLC0415 - other tests look at what is loaded
 
-        assert {group.name for group in app.registered_groups} == entry.GROUPS
+        below = {each.name: each.typer_instance for each in app.registered_groups}
+        nested = {
+            f"{name} {each.name}"
+            for name, group in below.items()
+            for each in (group.registered_groups if group else ())
+        }
+
+        assert {*below, *nested} == entry.GROUPS
 
     @pytest.mark.parametrize("words", [[], ["list"], ["--as", "AZOTH"], ["list", "--as", "AZOTH"]])
     @pytest.mark.parametrize("home", [["--home", "/nowhere"], ["--home=/nowhere"]])
@@ -217,7 +225,8 @@ class TestHelp:
 
     def test_lists_the_quick_ones(self, capsys: pytest.CaptureFixture[str]) -> None:
         """The list of commands has those that are answered on the quick way."""
-        entry.main([])
+        entry.main(["--help"])
+        entry.main(["daemon", "--help"])
         shown = capsys.readouterr().out
 
         assert all(f"\n  {name} " in shown for name in entry.FAST)
@@ -233,6 +242,23 @@ class TestStatus:
         assert "degraded, pid 42, up 2.0 h, 1.2.3" in shown
         assert "because   model: loading" in shown
         assert "1 to handle, 2 to embed, 3 to index, 4 set aside" in shown
+
+    @pytest.mark.parametrize(("plain", "count"), [("", 1), ("1", 0)])
+    def test_colour(
+        self,
+        serve: Serve,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+        plain: str,
+        count: int,
+    ) -> None:
+        """A terminal shows the state in its colour, unless NO_COLOR is set."""
+        serve({"result": _STATUS})
+        monkeypatch.setenv("NO_COLOR", plain)
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+
+        assert 0 == entry.main(["status"])
+        assert count == capsys.readouterr().out.count("\x1b[33mdegraded\x1b[0m, pid 42")
 
     def test_for_programs(self, serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
         """`--json` prints the status as it came."""
@@ -260,6 +286,97 @@ class TestStatus:
         """So it is before a command whose name is two words."""
         assert 69 == entry.main(["--home", str(tmp_path), "actor", "crash", "x"])
         assert f"no daemon answers for {tmp_path}" in capsys.readouterr().err
+
+
+class TestAlone:
+    def test_stopped(self, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+        """Without a word the command line says that nothing runs, and how to start it."""
+        assert 0 == entry.main([])
+        shown = capsys.readouterr().out
+        assert "state  stopped\n" in shown
+        assert f"home   {home.root}\n" in shown
+        assert "next   cortex start\n" in shown
+
+    @pytest.mark.parametrize(("projects", "step"), [(0, "cortex init PATH"), (3, "cortex recall")])
+    def test_running(
+        self, serve: Serve, capsys: pytest.CaptureFixture[str], projects: int, step: str
+    ) -> None:
+        """Of a daemon that runs it shows the state and what is known, and names the next step."""
+        serve({"result": {**_STATUS, "projects": projects}})
+
+        assert 0 == entry.main([])
+        shown = " ".join(capsys.readouterr().out.split())
+        assert "degraded, pid 42, up 2.0 h, 1.2.3 because model: loading" in shown
+        assert f"known {projects} projects, 50 insights next {step}" in shown
+
+
+class TestStart:
+    @pytest.fixture(autouse=True)
+    def launched(
+        self,
+        home: Home,
+        serve: Serve,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> list[Any]:
+        """Have a daemon start that answers at once, in a terminal; give what it is asked."""
+        asked: list[Any] = []
+
+        def launch(where: Home, *, timeout: float) -> tuple[Any, float]:
+            assert (home.root, 60) == (where.root, timeout)
+            asked.append(serve({"result": {"projects": [], "broken": []}}))
+            return SimpleNamespace(pid=7), 0.5
+
+        monkeypatch.delenv("CORTEX_AUTOSTART", raising=False)
+        monkeypatch.setattr("cortex_actors.cli.lifecycle.launch", launch)
+        monkeypatch.setattr(entry, "_is_watched", lambda: True)
+        return asked
+
+    def test_starts(self, launched: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
+        """In a terminal a command starts the daemon it needs, says so, and asks it once."""
+        assert 0 == entry.main(["projects", "--json"])
+        shown = capsys.readouterr()
+        assert "cortex: started the daemon, pid 7, in 0.50 s" in shown.err
+        assert {"projects": [], "broken": []} == json.loads(shown.out)
+        assert [1] == [len(each) for each in launched]
+
+    @pytest.mark.parametrize(
+        "words", [["publish", "custom:x"], ["daemon", "publish", "custom:x"], ["reload"]]
+    )
+    def test_not_by_itself(
+        self, launched: list[Any], capsys: pytest.CaptureFixture[str], words: list[str]
+    ) -> None:
+        """What other programs run starts none, in a terminal either."""
+        assert 69 == entry.main(words)
+        assert 'start one with "cortex start"' in capsys.readouterr().err
+        assert [] == launched
+
+    @pytest.mark.parametrize(("name", "value"), [("CORTEX_AUTOSTART", "0"), ("CORTEX_TOKEN", "x")])
+    def test_not_wanted(
+        self, launched: list[Any], monkeypatch: pytest.MonkeyPatch, name: str, value: str
+    ) -> None:
+        """CORTEX_AUTOSTART=0 keeps a command from it, and no agent starts a daemon."""
+        monkeypatch.setenv(name, value)
+
+        assert 69 == entry.main(["projects"])
+        assert [] == launched
+
+    @pytest.mark.parametrize("streams", [(True, False), (False, True), (True, True)])
+    def test_in_a_terminal_only(
+        self, launched: list[Any], monkeypatch: pytest.MonkeyPatch, streams: tuple[bool, bool]
+    ) -> None:
+        """A command without a terminal on both sides starts none."""
+        monkeypatch.undo()
+        for name, is_terminal in zip(("stdin", "stderr"), streams, strict=True):
+            stream = SimpleNamespace(isatty=lambda answer=is_terminal: answer)
+            monkeypatch.setattr(sys, name, stream)
+
+        assert all(streams) == entry._is_watched()
+
+    @pytest.mark.parametrize("words", [["daemon"], ["model"], []])
+    def test_not_needed(self, launched: list[Any], words: list[str]) -> None:
+        """What shows how things are without a daemon leaves it so."""
+        assert entry.main(words) in {0, 3}
+        assert [] == launched
 
 
 class TestPublish:

@@ -1,4 +1,4 @@
-"""`cortex events`: what people see of stored events."""
+"""`cortex daemon events`: what people see of stored events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `cortex links` prints and writes."""
+"""What `cortex principles links` prints and writes."""
 
 from __future__ import annotations
 

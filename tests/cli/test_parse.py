@@ -1,4 +1,4 @@
-"""`cortex parse`: what it prints of a file, and that it keeps nothing of it."""
+"""`cortex debug parse`: what it prints of a file, and that it keeps nothing of it."""
 
 from __future__ import annotations
 

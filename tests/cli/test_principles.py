@@ -158,7 +158,7 @@ class TestNothing:
     @pytest.mark.parametrize(
         ("words", "known", "text"),
         [
-            ("principles", 0, "what is nearest to it is shown by: cortex promotion"),
+            ("principles", 0, "what is nearest to it is shown by: cortex principles promotion"),
             ("principles", 2, "leave out a filter"),
             ("principles --tag x", 0, "leave out a filter"),
         ],
@@ -210,7 +210,7 @@ class TestNothing:
         monkeypatch.setitem(ANSWERS, "history", found)
         assert 0 == entry.main(["history", "ins_c"])
 
-        assert "cortex promotion ins_aaaaaaaa" in capsys.readouterr().out
+        assert "cortex principles promotion ins_aaaaaaaa" in capsys.readouterr().out
 
 
 class TestWhatIf:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from cortex_actors.cli import entry
 from cortex_actors.cli.recall import age
@@ -205,3 +207,20 @@ class TestAge:
     def test_age(self, ago: int, shown: str) -> None:
         """An age is told in the largest unit that fits."""
         assert shown == age(10**15, 10**15 + ago)
+
+
+class TestColour:
+    @pytest.mark.parametrize(("plain", "count"), [(None, 1), ("1", 0)])
+    def test_matches(
+        self, asked: Asked, monkeypatch: pytest.MonkeyPatch, plain: str | None, count: int
+    ) -> None:
+        """A terminal shows the score and the words that were asked in colours."""
+        out = io.StringIO()
+        monkeypatch.delenv("NO_COLOR", raising=False)
+        if plain:
+            monkeypatch.setenv("NO_COLOR", plain)
+        terminal = Console(file=out, force_terminal=True, color_system="standard", width=100)
+        monkeypatch.setattr("cortex_actors.cli.recall.console", lambda: terminal)
+
+        assert 0 == entry.main(["search", "deploys"])
+        assert count == out.getvalue().count("\x1b[1;33mDeploys\x1b[0m")

@@ -171,7 +171,7 @@ class TestInstall:
         code, _, err = cortex(*words)
 
         assert 78 == code
-        assert "cortex run" in err
+        assert "cortex daemon run" in err
         assert not machine.unit.exists()
         assert not machine.home.exists()
 

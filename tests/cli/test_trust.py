@@ -36,7 +36,7 @@ _SHOWN = {
         "says the same, and stays (--same):",
         "another checkout of it, and counts:",
         "/b/CLAUDE.md: edited by hand",
-        "cortex revoke --undo prj_1",
+        "cortex projects revoke --undo prj_1",
     ],
     "revoke atlas --undo": ["project atlas counts again; what it says is read again"],
     "blame /b/CLAUDE.md:9": [
@@ -47,7 +47,7 @@ _SHOWN = {
         "weight 0.75 · approved by a person 1970-01-01",
         "and 2 more",
         "also in  /c/AGENTS.md (for codex)",
-        "cortex history pri_aaaaaaaa",
+        "cortex insights history pri_aaaaaaaa",
     ],
 }
 

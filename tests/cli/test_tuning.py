@@ -162,7 +162,7 @@ class TestNothing:
     @pytest.mark.parametrize(
         ("words", "text"),
         [
-            ("clusters", "clusters are made when insights are compared: cortex reconcile"),
+            ("clusters", "clusters are made when insights are compared: cortex insights reconcile"),
             ("clusters --min-size 9", "leave out a filter"),
             ("insights", "follow a project with: cortex init PATH"),
             ("insights --tag odd", "leave out a filter"),

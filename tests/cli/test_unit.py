@@ -77,7 +77,8 @@ class TestCommand:
         """The commands are this interpreter's, for the daemon of that home, whatever its name."""
         command = words(setting(unit(Home(Path(root))).text, name))
 
-        assert [f":{sys.executable}", "-m", "cortex_actors", verb, "--home", root] == command
+        program = [f":{sys.executable}", "-m", "cortex_actors"]
+        assert [*program, "daemon", verb, "--home", root] == command
 
     def test_checkout(self) -> None:
         """A checkout that is not installed is found by the service, too."""

@@ -80,7 +80,7 @@ _SHOWN = {
         "since 2026-01-01T00:00:00Z, 3 new insights",
     ],
     "runs --failed": ["/a/CLAUDE.md", "failed", "it is no text", "nothing new"],
-    "reconcile": ["comparing all insights anew, seq 7", "cortex runs --kind reconciler"],
+    "reconcile": ["comparing all insights anew, seq 7", "cortex debug runs --kind reconciler"],
     "reconcile --full": ["comparing all insights from nothing, seq 7"],
     "organise": ["distilling principles, seq 8"],
     "project list": ["no project is followed"],

@@ -42,7 +42,7 @@ class TestToken:
 
 class TestWithoutDaemon:
     @pytest.mark.parametrize("token", ["VAJRA.x", ""])
-    @pytest.mark.parametrize("words", [[name] for name in sorted(entry.OWNERS)])
+    @pytest.mark.parametrize("words", [name.split() for name in sorted(entry.OWNERS)])
     def test_owners(
         self,
         tmp_home: Path,
