@@ -108,7 +108,7 @@ class Compiled:
     async def _start_pool(self) -> None:
         from cortex_actors.embedding.pool import Pool  # noqa: PLC0415
         from cortex_actors.runtime.names import Names  # noqa: PLC0415
-        from cortex_actors.runtime.ref import start_actor  # noqa: PLC0415
+        from cortex_actors.runtime.supervised import start_actor  # noqa: PLC0415
 
         names = Names()
         make = partial(

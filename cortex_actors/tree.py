@@ -65,7 +65,7 @@ from cortex_actors.domain.event import Life, plain
 from cortex_actors.errors import ActorAway, UnknownActor
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.ref import start_actor
+from cortex_actors.runtime.supervised import start_actor
 from cortex_actors.runtime.watchdog import Watchdog
 from cortex_actors.storage.ledger import actor
 from cortex_actors.watching.watcher import Watcher
@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     from cortex_actors.errors import CortexError
     from cortex_actors.home import Home
     from cortex_actors.process.logs import LogStream
-    from cortex_actors.runtime.ref import ActorHandle
+    from cortex_actors.runtime.supervised import ActorHandle
     from cortex_actors.settings import Settings
     from cortex_actors.watching.watcher import WatcherParts
     from supervision import Node

@@ -11,10 +11,10 @@ from cortex_actors.federation.federation import Federation
 from cortex_actors.federation.local import members
 from cortex_actors.federation.registry import Books, Overlay
 from cortex_actors.federation.roster import Roster
-from cortex_actors.memory.archivist import Archivist, Phrasing
+from cortex_actors.memory.archivist import Archivist
 from cortex_actors.memory.custodian import Custodian
 from cortex_actors.memory.librarian import Librarian
-from cortex_actors.memory.planner import Looking, Planner
+from cortex_actors.memory.planner import Looking, Phrasing, Planner
 from cortex_actors.memory.trail import Trail
 from cortex_actors.memory.village import Village
 from cortex_actors.pipeline.relations import Ruling

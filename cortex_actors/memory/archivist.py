@@ -11,11 +11,6 @@ Line-up: what is said at once and lies near each other is remembered one after a
 Two texts that say the same, planned at the same moment, would both find nothing and both be saved.
 So a text waits for those of its scope that came before it and are near enough to become one with
 it. Everything else goes on at the same time.
-
-Phrasing: what a language model says of memories, as far as there is one and it can be believed.
-
-Without one, or where its budget is used up, where it is late or writes what its sources do not say,
-the answer is None and the rules' own words count. Nothing is raised here.
 """
 
 from __future__ import annotations
@@ -30,11 +25,9 @@ from typing import TYPE_CHECKING
 from cortex_actors import topics
 from cortex_actors.clock import ulid
 from cortex_actors.domain.event import Ids
-from cortex_actors.domain.insight import Claim
 from cortex_actors.errors import CortexError, MailboxFull, Unembeddable
-from cortex_actors.memory.planner import UNEMBEDDED, spoken
+from cortex_actors.memory.planner import UNEMBEDDED, Phrasing
 from cortex_actors.memory.request import Remembered, Wish, digest
-from cortex_actors.rules.merging import objection
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import within
@@ -42,7 +35,6 @@ from cortex_actors.storage import memory_merge, memory_records, realms
 from cortex_actors.storage.events import store
 from cortex_actors.storage.memory_merge import How, Plan
 from cortex_actors.storage.similar_memories import Scope
-from cortex_actors.text.summary import ABSTRACT, SUMMARY, sentences
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -50,10 +42,8 @@ if TYPE_CHECKING:
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
     from cortex_actors.domain.event import Event, Payload
-    from cortex_actors.domain.insight import Judgement
     from cortex_actors.domain.memory import Memory
-    from cortex_actors.memory.planner import Embed, JudgePort, Planner
-    from cortex_actors.rules.merging import Prefer
+    from cortex_actors.memory.planner import Embed, Planner
     from cortex_actors.runtime.names import NamedActor
     from cortex_actors.sections import MemorySettings
     from cortex_actors.storage.embeddings import Matrix
@@ -330,44 +320,6 @@ def _told(plan: Plan, replaced: tuple[str, ...] = ()) -> Remembered:
         superseded=replaced,
         conflicts=tuple((each.memory_id, each.why) for each in plan.clashes),
     )
-
-
-#: Letters of a summary that a model writes.
-LONGEST = 600
-
-
-class Phrasing:
-    """Puts questions to the judge; what belongs to one memory is one `run`, with one budget."""
-
-    def __init__(self, judge: JudgePort) -> None:
-        """Ask that judge."""
-        self._judge = judge
-
-    async def compared(self, one: str, other: str, cosine: float, *, run: str) -> Judgement | None:
-        """Return what two texts are to each other; None where nobody is sure."""
-        if not self._judge.is_there:
-            return None
-        (said,) = await self._judge.compare([(Claim(one), Claim(other), cosine)], run=run)
-        return said
-
-    async def merged(self, new: str, old: str, *, prefer: Prefer, run: str) -> str | None:
-        """Return one text for two that say the same; None where nobody can, or it is not it."""
-        if not self._judge.is_there:
-            return None
-        text = await self._judge.merged([new, old], prefer=str(prefer), run=run)
-        return None if text is None or objection(text, (new, old)) is not None else text
-
-    async def briefed(self, memory: Memory, *, own: str | None, run: str) -> Memory:
-        """Return a memory with a model's abstract and summary, where its text is long enough.
-
-        An agent's own abstract is kept.
-        """
-        text = spoken(memory)
-        if not self._judge.is_there or len(sentences(text)) <= SUMMARY:
-            return memory
-        short = own or await self._judge.summarise(text, most=ABSTRACT, run=run)
-        long = await self._judge.summarise(text, most=LONGEST, run=run)
-        return replace(memory, abstract=short or memory.abstract, summary=long or memory.summary)
 
 
 def compare_soon(archivist: NamedActor[Archivist]) -> None:

@@ -22,16 +22,8 @@ from pykka import ActorRegistry
 from cortex_actors.errors import DeathPact, InternalError
 from cortex_actors.runtime.future import TURN, AsyncioFuture, Fate, loop_here
 from cortex_actors.runtime.inbox import Inbox, Overflow
-from cortex_actors.runtime.life import (
-    CONTROL,
-    AskErrors,
-    Down,
-    Exit,
-    Life,
-    Shutdown,
-    logger,
-    refuse,
-)
+from cortex_actors.runtime.life import AskErrors, Exit, Life, logger
+from cortex_actors.runtime.messages import CONTROL, Down, Shutdown, refuse
 from cortex_actors.runtime.ref import AsyncioRef
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from pykka import ActorDeadError
 
 from cortex_actors.errors import MailboxFull
 from cortex_actors.runtime.future import Fate, loop_here
-from cortex_actors.runtime.life import CONTROL, refuse
+from cortex_actors.runtime.messages import CONTROL, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable

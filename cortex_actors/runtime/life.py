@@ -7,10 +7,6 @@ Who watches whom: an actor is told of another's end through its own mailbox.
 
 A watch is one way and ends with either life, so it leaks nothing. It is on a life and not on a
 name: an actor that wants to follow a name watches it again once it is back.
-
-What the runtime itself sends through a mailbox: an end that is asked for, word of another's end.
-
-No mailbox refuses or drops these, however full it is; like any other message they wait their turn.
 """
 
 from __future__ import annotations
@@ -18,71 +14,22 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextvars import copy_context
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pykka import ActorDeadError
 from pykka._envelope import Envelope
-from pykka.messages import ProxyCall, ProxyGetAttr, ProxySetAttr, _ActorStop
 
 from cortex_actors.errors import InternalError
 from cortex_actors.runtime.future import TURN, AsyncioFuture, Fate, loop_here
+from cortex_actors.runtime.messages import NOPROC, Down, title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from cortex_actors.runtime.inbox import Inbox
-
-
-#: The reason of a `Down` for somebody who was dead, or whose name nobody had, when the watch began.
-NOPROC: Final = "noproc"
-
-
-class Shutdown:
-    """Asks an actor to end for a reason, after the messages that came before this one."""
-
-    __slots__ = ("reason",)
-
-    def __init__(self, reason: object = "shutdown") -> None:
-        """Name the reason that becomes the actor's exit reason."""
-        self.reason = reason
-
-
-@dataclass(frozen=True, slots=True)
-class Down:
-    """A watched actor has ended, and why; `NOPROC` if it had before the watch began."""
-
-    name: str
-    reason: object
-    #: Whose life it was, so that `unwatch` holds for a message that waits already; None for a name
-    #: that nobody had.
-    life: Life | None = field(default=None, repr=False, compare=False)
-
-
-#: Messages that a mailbox takes when it is full, and never drops for another one.
-CONTROL: Final = (_ActorStop, Shutdown, Down)
-
-
-def title(message: object) -> str:
-    """Return what a message is called where people read: the method's name, or the type's."""
-    if isinstance(message, ProxyCall | ProxyGetAttr | ProxySetAttr):
-        return ".".join(message.attr_path)
-    return type(message).__name__
-
-
-def refuse(envelope: Envelope[Any], error: BaseException, fate: Fate = Fate.UNHANDLED) -> None:
-    """Tell the asker, if there is one, that no answer will come; a stop is simply done."""
-    reply = envelope.reply_to
-    if reply is None:
-        return
-    if isinstance(envelope.message, _ActorStop):
-        reply.set(None)
-    elif isinstance(reply, AsyncioFuture):
-        reply.fail(error, fate)
-    else:
-        reply.set_exception((type(error), error, None))
 
 
 class DeathWatch:
@@ -114,9 +61,9 @@ class DeathWatch:
         if self.settle(life) and not life.ended.done():
             life.on_loop(partial(life.deaths.dismiss, self))
 
-    def settle(self, life: Life) -> bool:
-        """End the watch on a life; return whether there was one."""
-        return self._watched.pop(life, None) is not None
+    def settle(self, life: object) -> bool:
+        """End the watch on a life, which a `Down` names; return whether there was one."""
+        return self._watched.pop(cast("Life", life), None) is not None
 
     def hear(self, life: Life, reason: object) -> None:
         """Send word of an end to the watcher's mailbox, if it still wants it."""

@@ -1,39 +1,31 @@
 """A reference to one life of an actor: Pykka's, with the forms that do not block a loop.
 
 A ref dies with its actor and is never renewed: hold a name (names.py) and not a ref.
-
-An actor as a supervisor sees it: started under a name, asked to end, killed, watched.
-
-`ActorHandle` has the methods that `supervision.py` calls on a child; neither imports the other.
 """
 
 from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-import math
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import pykka
 from pykka import ActorDeadError
 from pykka._envelope import Envelope
 from pykka.messages import _ActorStop
 
-from cortex_actors.errors import DeadlineExceeded, InternalError
+from cortex_actors.errors import DeadlineExceeded
 from cortex_actors.runtime.future import AsyncioFuture, Fate, refuse_cycle, refuse_to_block, waiter
-from cortex_actors.runtime.life import Shutdown
+from cortex_actors.runtime.messages import Shutdown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cortex_actors.runtime.actor import AsyncioActor
     from cortex_actors.runtime.inbox import Inbox
     from cortex_actors.runtime.life import Life
-    from cortex_actors.runtime.names import Names
 
 
-A = TypeVar("A", bound="AsyncioActor")
+A = TypeVar("A", bound=pykka.Actor)
 
 
 class AsyncioRef(pykka.ActorRef[A]):
@@ -253,64 +245,3 @@ class AsyncioRef(pykka.ActorRef[A]):
 
     def _not_found(self) -> ActorDeadError:
         return ActorDeadError(f"{self} not found")
-
-
-P = ParamSpec("P")
-
-
-class ActorHandle:
-    """One life of a named actor; its successor after a restart has a handle of its own."""
-
-    def __init__(self, ref: AsyncioRef[Any]) -> None:
-        self.ref = ref
-
-    @property
-    def name(self) -> str:
-        """The name it was started under; a report of its supervisor may know only its template."""
-        return self.ref.life.label
-
-    async def stop(self, timeout: float | None) -> None:
-        """Ask the actor to end after what it was sent before, and wait until it has.
-
-        Raises TimeoutError if it is still alive after `timeout` seconds (None: wait for ever).
-        """
-        self.ref.shut_down()
-        async with asyncio.timeout(None if timeout == math.inf else timeout):
-            await self.ref.join()
-
-    def kill(self) -> None:
-        """End the actor now; `exited` then gives "killed"."""
-        self.ref.kill()
-
-    async def exited(self) -> object:
-        """Wait until the actor and its tasks have ended, and return why."""
-        return await self.ref.join()
-
-    def info(self) -> dict[str, object]:
-        """Return the counters of the actor and its mailbox (MailboxStats), each a plain number.
-
-        `handled` and `dropped` only grow while the actor lives, and begin again with its successor.
-        """
-        return {**asdict(self.ref.actor_inbox.stats()), "handled": self.ref.life.handled}
-
-
-async def start_actor(
-    names: Names, name: str, make: Callable[P, A], /, *args: P.args, **kwargs: P.kwargs
-) -> ActorHandle:
-    """Make an actor (a class and its arguments, or any factory), start it and give it the name.
-
-    Returns once on_start is done, and raises what it raised; the name then resolves until the
-    actor ends. Raises InternalError if a living actor has the name. A cancelled start leaves no
-    actor behind.
-    """
-    if names.whereis(name) is not None:
-        raise InternalError(f"cannot start {name}: a living actor has that name")
-    ref = make(*args, **kwargs).launch(name)
-    try:
-        await ref.life.started
-        names.register(name, ref)
-    except BaseException:
-        ref.kill()
-        await ref.join()
-        raise
-    return ActorHandle(ref)

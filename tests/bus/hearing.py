@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from cortex_actors.domain.event import Custom, Event
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
-from cortex_actors.runtime.ref import ActorHandle, start_actor
+from cortex_actors.runtime.supervised import ActorHandle, start_actor
 
 if TYPE_CHECKING:
     from cortex_actors.bus.bus import Bus

@@ -12,7 +12,7 @@ from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.bus.journal import Journal, Outcome
 from cortex_actors.domain.event import AccumulationComplete, FileChanged
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.ref import ActorHandle, start_actor
+from cortex_actors.runtime.supervised import ActorHandle, start_actor
 from cortex_actors.sections import EventsSettings
 from cortex_actors.testing import ManualClock, MemoryJournal, eventually
 from supervision import ChildSpec, Report, Supervisor

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cortex_actors.embedding.pool import PoolInfo
     from cortex_actors.embedding.provider import Vectors
     from cortex_actors.runtime.names import Names
-    from cortex_actors.runtime.ref import ActorHandle
+    from cortex_actors.runtime.supervised import ActorHandle
     from tests.embedding.support import StagedProvider
 
     Asked = asyncio.Task[Vectors]

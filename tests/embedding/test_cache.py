@@ -19,7 +19,7 @@ from cortex_actors.errors import (
     ModelChanged,
     Unembeddable,
 )
-from cortex_actors.runtime.ref import start_actor
+from cortex_actors.runtime.supervised import start_actor
 from tests.embedding.support import StagedProvider
 
 if TYPE_CHECKING:

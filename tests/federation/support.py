@@ -13,7 +13,7 @@ from cortex_actors.embedding.hashing import HashingProvider
 from cortex_actors.federation.federation import Federation
 from cortex_actors.federation.store import Answer, Fan, Knobs, Member, Question
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.ref import start_actor
+from cortex_actors.runtime.supervised import start_actor
 from cortex_actors.sections import FederationSettings
 from tests.fakes import FakeActor
 

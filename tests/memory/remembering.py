@@ -12,8 +12,8 @@ from cortex_actors.domain.event import Ids
 from cortex_actors.domain.memory import Memory, MemoryStatus
 from cortex_actors.embedding.provider import unit
 from cortex_actors.errors import EmbedderDown, IndexDown, Unembeddable
-from cortex_actors.memory.archivist import NAME, Archivist, Phrasing
-from cortex_actors.memory.planner import Looking, Planner
+from cortex_actors.memory.archivist import NAME, Archivist
+from cortex_actors.memory.planner import Looking, Phrasing, Planner
 from cortex_actors.memory.request import Remembered, Wish
 from cortex_actors.rules.contradiction import DEFAULTS
 from cortex_actors.sections import MemorySettings

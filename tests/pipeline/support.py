@@ -18,7 +18,7 @@ from cortex_actors.embedding.hashing import HashingProvider
 from cortex_actors.home import Home
 from cortex_actors.pipeline.accumulator import Accumulator
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.ref import start_actor
+from cortex_actors.runtime.supervised import start_actor
 from cortex_actors.sections import AccumulationSettings, EventsSettings, StorageSettings
 from cortex_actors.storage import insights, projects
 from cortex_actors.storage.events import LedgerJournal
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.insight import Insight
     from cortex_actors.errors import CortexError
     from cortex_actors.runtime.actor import AsyncioActor
-    from cortex_actors.runtime.ref import ActorHandle
+    from cortex_actors.runtime.supervised import ActorHandle
     from cortex_actors.storage.embeddings import Matrix
 
 T = TypeVar("T")

@@ -20,7 +20,7 @@ from cortex_actors.clock import SystemClock, ulid
 from cortex_actors.domain.event import AccumulationComplete, FileChanged
 from cortex_actors.home import Home
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.ref import start_actor
+from cortex_actors.runtime.supervised import start_actor
 from cortex_actors.sections import EventsSettings, StorageSettings
 from cortex_actors.storage import events, projects
 from cortex_actors.storage.events import LedgerJournal

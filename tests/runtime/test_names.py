@@ -8,7 +8,7 @@ import pytest
 from cortex_actors.errors import ActorAway, DeadlineExceeded, InternalError, MailboxFull
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.names import NamedActor, Names
-from cortex_actors.runtime.ref import ActorHandle, start_actor
+from cortex_actors.runtime.supervised import ActorHandle, start_actor
 from tests.runtime.support import Recorder
 
 

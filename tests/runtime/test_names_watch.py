@@ -7,11 +7,11 @@ import pytest
 
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.ref import start_actor
+from cortex_actors.runtime.supervised import start_actor
 from tests.runtime.support import Recorder
 
 if TYPE_CHECKING:
-    from cortex_actors.runtime.life import Down
+    from cortex_actors.runtime.messages import Down
 
 
 class Widow(Recorder):

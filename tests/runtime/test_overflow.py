@@ -9,7 +9,7 @@ from pykka._envelope import Envelope
 
 from cortex_actors.errors import MailboxFull
 from cortex_actors.runtime.inbox import Overflow
-from cortex_actors.runtime.life import Down
+from cortex_actors.runtime.messages import Down
 from tests.runtime.support import Recorder, held, turns
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 from cortex_actors.errors import InternalError
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.ref import start_actor
+from cortex_actors.runtime.supervised import start_actor
 from supervision import ChildSpec, Supervisor
 from tests.runtime.support import Recorder
 

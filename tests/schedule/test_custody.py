@@ -10,7 +10,7 @@ import pytest
 from cortex_actors.clock import SECOND
 from cortex_actors.domain.event import Custom
 from cortex_actors.domain.memory import Layer, Memory, MemoryStatus, Realm
-from cortex_actors.runtime.ref import start_actor
+from cortex_actors.runtime.supervised import start_actor
 from cortex_actors.schedule.scheduler import Scheduler
 from cortex_actors.sections import MemorySettings
 from cortex_actors.storage import memory_records

@@ -11,7 +11,7 @@ from cortex_actors.bus.consumer import Desk
 from cortex_actors.bus.journal import Delivery, Failure, Outcome, Rest
 from cortex_actors.domain.event import AccumulationComplete, FileChanged, Ids, ScanRequested
 from cortex_actors.errors import CortexError
-from cortex_actors.runtime.ref import start_actor
+from cortex_actors.runtime.supervised import start_actor
 from cortex_actors.sections import EventsSettings
 from cortex_actors.storage import events as module
 from cortex_actors.storage.events import LedgerJournal
