@@ -161,7 +161,7 @@ def _met(reader: str) -> ColumnElement[bool]:
         agents.c.id.in_(KNOWN),
         agents.c.specialization.is_not(None),
         agents.c.id.in_(wrote),
-        agents.c.id.in_(named.where(readable(reader))),
+        agents.c.id.in_(named.where(realms.readable(reader))),
     )
 
 
