@@ -10,8 +10,8 @@ from benchmarks.said import payload
 from cortex_actors.bus.bus import Bus
 from cortex_actors.clock import SystemClock
 from cortex_actors.home import Home
+from cortex_actors.runtime.actor import start_actor
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.supervised import start_actor
 from cortex_actors.sections import StorageSettings
 from cortex_actors.storage.events import LedgerJournal
 from cortex_actors.storage.ledger.actor import Ledger, Records

@@ -107,8 +107,8 @@ class Compiled:
 
     async def _start_pool(self) -> None:
         from cortex_actors.embedding.pool import Pool  # noqa: PLC0415
+        from cortex_actors.runtime.actor import start_actor  # noqa: PLC0415
         from cortex_actors.runtime.names import Names  # noqa: PLC0415
-        from cortex_actors.runtime.supervised import start_actor  # noqa: PLC0415
 
         names = Names()
         make = partial(

@@ -18,7 +18,7 @@ from cortex_actors.federation.local import LocalStore
 from cortex_actors.federation.remote import RemoteStore
 from cortex_actors.federation.roster import Roster
 from cortex_actors.federation.store import Answer, Fan, Knobs, Member, Outcome, Question, StoreSpec
-from cortex_actors.runtime.supervised import start_actor
+from cortex_actors.runtime.actor import start_actor
 from cortex_actors.sections import FederationSettings, MemorySettings
 from cortex_actors.storage.search.search import Search
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.hit import Recall
     from cortex_actors.federation.store import RecallStore
+    from cortex_actors.runtime.actor import ActorHandle
     from cortex_actors.runtime.names import NamedActor, Names
-    from cortex_actors.runtime.supervised import ActorHandle
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.search.dense import DenseNeighbours
 

@@ -24,7 +24,7 @@ from sqlalchemy import delete
 from cortex_actors.assembly.context import Outside
 from cortex_actors.clock import SystemClock, ulid
 from cortex_actors.domain.memory import Layer, Memory, MemoryType, Realm
-from cortex_actors.embedding.hashing import HashingProvider
+from cortex_actors.embedding.factory import HashingProvider
 from cortex_actors.embedding.provider import unit
 from cortex_actors.errors import ChildProcessDown
 from cortex_actors.home import Home

@@ -9,9 +9,8 @@ import pykka
 from cortex_actors.bus.bus import Bus
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.event import Custom
-from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.actor import AsyncioActor, start_actor
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.supervised import start_actor
 from cortex_actors.testing import MemoryJournal
 
 #: Messages of one round: some tenths of a second, so that starting a loop counts for nothing.

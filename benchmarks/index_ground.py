@@ -21,8 +21,8 @@ from cortex_actors.bus.bus import Bus
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import CortexError
 from cortex_actors.home import Home
+from cortex_actors.runtime.actor import start_actor
 from cortex_actors.runtime.names import NamedActor, Names
-from cortex_actors.runtime.supervised import start_actor
 from cortex_actors.sections import StorageSettings
 from cortex_actors.storage import embeddings, passages
 from cortex_actors.storage.events import LedgerJournal

@@ -20,8 +20,8 @@ from cortex_actors.embedding.models import locate
 from cortex_actors.embedding.provider import digest
 from cortex_actors.errors import IndexDown
 from cortex_actors.home import Home
+from cortex_actors.runtime.actor import start_actor
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.supervised import start_actor
 from cortex_actors.sections import EmbeddingSettings, StorageSettings
 from cortex_actors.storage import documents as knowledge
 from cortex_actors.storage import embeddings, memory_records

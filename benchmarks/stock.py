@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cortex_actors.clock import SystemClock, ulid
-from cortex_actors.embedding.hashing import DIMENSION, HashingProvider
+from cortex_actors.embedding.factory import DIMENSION, HashingProvider
 from cortex_actors.storage.ledger import connection
 from cortex_actors.storage.ledger.migrate import migrate
 

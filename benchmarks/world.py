@@ -24,8 +24,8 @@ from sqlalchemy import insert
 from cortex_actors.clock import SystemClock, ulid
 from cortex_actors.errors import IndexDown
 from cortex_actors.home import Home
+from cortex_actors.runtime.actor import start_actor
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.supervised import start_actor
 from cortex_actors.sections import StorageSettings
 from cortex_actors.storage import embeddings, passages
 from cortex_actors.storage.index import pending
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from cortex_actors.runtime.supervised import ActorHandle
+    from cortex_actors.runtime.actor import ActorHandle
     from cortex_actors.storage.embeddings import Matrix
 
 #: The vector space, and how many numbers a vector has.

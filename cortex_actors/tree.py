@@ -63,9 +63,8 @@ from cortex_actors.assembly.reload import Branch, Reload, places
 from cortex_actors.assembly.wiring import Assembly
 from cortex_actors.domain.event import Life, plain
 from cortex_actors.errors import ActorAway, UnknownActor
-from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.actor import AsyncioActor, start_actor
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.supervised import start_actor
 from cortex_actors.runtime.watchdog import Watchdog
 from cortex_actors.storage.ledger import actor
 from cortex_actors.watching.watcher import Watcher
@@ -75,14 +74,14 @@ if TYPE_CHECKING:
 
     from cortex_actors.api.cortex import FrontDesk
     from cortex_actors.bus.bus import Bus
-    from cortex_actors.bus.subscription import Deliver
+    from cortex_actors.bus.delivery import Deliver
     from cortex_actors.clock import Clock
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.project import Project
     from cortex_actors.errors import CortexError
     from cortex_actors.home import Home
     from cortex_actors.process.logs import LogStream
-    from cortex_actors.runtime.supervised import ActorHandle
+    from cortex_actors.runtime.actor import ActorHandle
     from cortex_actors.settings import Settings
     from cortex_actors.watching.watcher import WatcherParts
     from supervision import Node

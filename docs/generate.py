@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from cortex_actors import sections, settings, topics
 from cortex_actors.assembly.reload import Branch
 from cortex_actors.bus.bus import CUSTOM_NAMES
-from cortex_actors.bus.subscription import PATIENCE
+from cortex_actors.bus.delivery import PATIENCE
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.tree import INTENSITY, PERIOD, TREE
 

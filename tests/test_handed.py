@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from cortex_actors.assembly.reload import FIXED, HANDED, MODEL, places
 from cortex_actors.bus.consumer import Desk
-from cortex_actors.embedding.hashing import HashingProvider
+from cortex_actors.embedding.factory import HashingProvider
 from cortex_actors.sections import DomainThresholds, Section
 from cortex_actors.settings import Settings
 from cortex_actors.storage.search.matrix import Neighbours, VectorMatrix

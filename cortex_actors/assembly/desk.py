@@ -17,8 +17,8 @@ from cortex_actors.api.cortex import FrontDesk
 from cortex_actors.api.registry import SOON, Parts
 from cortex_actors.bus.consumer import Wake
 from cortex_actors.doctor import checks, model_checks
-from cortex_actors.doctor.context import Patient
 from cortex_actors.doctor.doctor import Visit, Ward
+from cortex_actors.doctor.model_checks import Patient
 from cortex_actors.doctor.probe import RoundTrip
 from cortex_actors.errors import ActorAway, IndexDown, MailboxFull
 from cortex_actors.gateways.server import Http

@@ -39,7 +39,7 @@ from cortex_actors.bus.commits import (
     refuse_key,
     refuse_too_large,
 )
-from cortex_actors.bus.subscription import Deliver, Mailbox, Subscription
+from cortex_actors.bus.delivery import Deliver, Mailbox, Subscription
 from cortex_actors.clock import Clock, ulid
 from cortex_actors.domain.event import Custom, Event, Payload
 from cortex_actors.errors import (
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import MethodType
 
-    from cortex_actors.bus.journal import Delivery, Journal, Outcome
+    from cortex_actors.bus.delivery import Delivery, Journal, Outcome
     from cortex_actors.runtime.names import Names
 
 

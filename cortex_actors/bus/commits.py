@@ -19,15 +19,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from cortex_actors import topics
-from cortex_actors.bus.journal import AWAY
+from cortex_actors.bus.delivery import AWAY
 from cortex_actors.domain.event import Custom, plain
 from cortex_actors.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
-    from cortex_actors.bus.journal import Journal
-    from cortex_actors.bus.subscription import Subscription
+    from cortex_actors.bus.delivery import Journal, Subscription
     from cortex_actors.domain.event import Event, Payload
 
 

@@ -40,7 +40,7 @@ from cortex_actors.watching.sweep import inner_roots, sweep
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from cortex_actors.doctor.context import Patient
+    from cortex_actors.doctor.model_checks import Patient
     from cortex_actors.domain.project import Project
     from cortex_actors.storage.health.file import Check
     from cortex_actors.storage.health.rows import Learned

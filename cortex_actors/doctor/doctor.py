@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from cortex_actors.clock import ulid
 from cortex_actors.doctor import checks, model_checks
-from cortex_actors.doctor.context import Patient
+from cortex_actors.doctor.model_checks import Patient
 from cortex_actors.domain.event import Event, FileChanged
 from cortex_actors.domain.hit import Diagnosis, Repair, Severity, exit_code, worst
 from cortex_actors.domain.project import innermost

@@ -1,10 +1,13 @@
 """The embedding models: which one answers, its files, and what the settings say of it.
 
 Whether the vector index holds what the ledger says, as whoever has it open finds out.
+
+What the checks of one visit look at: home, settings, clock.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
@@ -13,15 +16,17 @@ from cortex_actors.embedding import manifest
 from cortex_actors.embedding.factory import is_hashing
 from cortex_actors.embedding.models import PUBLISHER
 from cortex_actors.errors import ActorAway, CortexError, IndexDown
+from cortex_actors.storage.health.file import Scope
 from cortex_actors.storage.models import active, chosen, coming
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
     from pathlib import Path
 
-    from cortex_actors.doctor.context import Patient
+    from cortex_actors.clock import Clock
+    from cortex_actors.home import Home
     from cortex_actors.sections import EmbeddingSettings
-    from cortex_actors.storage.health.file import Scope
+    from cortex_actors.settings import Settings
     from cortex_actors.storage.index.life import Place
     from cortex_actors.storage.index.verification import Verdict
     from cortex_actors.storage.ledger.actor import Connection
@@ -206,3 +211,28 @@ def _held(verdict: Verdict) -> str:
     asked = sum(each.canaries for each in verdict.collections)
     found = f"; {asked:,} that were asked for find themselves" if asked else ""
     return f"it holds {held:,} vectors, as the ledger says{found}"
+
+
+@dataclass(frozen=True, slots=True)
+class Patient:
+    """One home, as one checkup finds it."""
+
+    home: Home
+    settings: Settings
+    clock: Clock
+    #: Whether a daemon runs: then we are in it.
+    online: bool
+    #: Whether a check may take as long as it needs.
+    thorough: bool = False
+    #: The vector space that answers; empty while nobody knows.
+    model: str = ""
+
+    def scope(self) -> Scope:
+        """Return what the checks of the ledger want to know."""
+        return Scope(
+            path=self.home.ledger,
+            now=self.clock.now(),
+            model=self.model,
+            online=self.online,
+            thorough=self.thorough,
+        )

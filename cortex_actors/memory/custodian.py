@@ -21,7 +21,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from cortex_actors.bus.consumer import Consumer
-from cortex_actors.bus.journal import Outcome
+from cortex_actors.bus.delivery import Outcome
 from cortex_actors.clock import ulid
 from cortex_actors.domain.event import Ids
 from cortex_actors.errors import CortexError, MailboxFull

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar, TypeVarTuple, Unpack
 
 from cortex_actors.bus.consumer import Consumer, Desk
-from cortex_actors.bus.journal import Outcome
+from cortex_actors.bus.delivery import Outcome
 from cortex_actors.clock import ulid
 from cortex_actors.domain.event import AccumulationComplete, FileChanged, ScanRequested
 from cortex_actors.domain.insight import Granularity

@@ -22,7 +22,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from cortex_actors.bus.consumer import Consumer, Desk
-from cortex_actors.bus.journal import Outcome
+from cortex_actors.bus.delivery import Outcome
 from cortex_actors.clock import ulid
 from cortex_actors.domain.event import OrganisationComplete, ReconciliationComplete
 from cortex_actors.domain.project import Decision

@@ -8,30 +8,46 @@ gets its result and the mailbox goes on meanwhile.
 The course of one actor's life: it starts, takes its messages, and ends, one way or another.
 
 An object of its own and not part of the actor, so that an actor's own methods can have any name.
+
+An actor as a supervisor sees it: started under a name, asked to end, killed, watched.
+
+`ActorHandle` has the methods that `supervision.py` calls on a child; neither imports the other.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
+from dataclasses import asdict
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, ParamSpec, Self, TypeVar, cast
 
 import pykka
 from pykka import ActorRegistry
 
 from cortex_actors.errors import DeathPact, InternalError
-from cortex_actors.runtime.future import TURN, AsyncioFuture, Fate, loop_here
+from cortex_actors.runtime.future import (
+    CONTROL,
+    TURN,
+    AsyncioFuture,
+    Down,
+    Fate,
+    Shutdown,
+    loop_here,
+    refuse,
+)
 from cortex_actors.runtime.inbox import Inbox, Overflow
 from cortex_actors.runtime.life import AskErrors, Exit, Life, logger
-from cortex_actors.runtime.messages import CONTROL, Down, Shutdown, refuse
 from cortex_actors.runtime.ref import AsyncioRef
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine
     from types import TracebackType
 
     from pykka._envelope import Envelope
     from pykka.messages import _ActorStop
+
+    from cortex_actors.runtime.names import Names
 
 
 T = TypeVar("T")
@@ -374,3 +390,65 @@ _PRIVATE = {
     for name in (*vars(pykka.Actor), *vars(AsyncioActor), "_actor_ref", "_course", "_life")
     if name[0] == "_" and name[1] != "_"
 } - {"_abc_impl"}
+
+
+A = TypeVar("A", bound="AsyncioActor")
+P = ParamSpec("P")
+
+
+class ActorHandle:
+    """One life of a named actor; its successor after a restart has a handle of its own."""
+
+    def __init__(self, ref: AsyncioRef[Any]) -> None:
+        self.ref = ref
+
+    @property
+    def name(self) -> str:
+        """The name it was started under; a report of its supervisor may know only its template."""
+        return self.ref.life.label
+
+    async def stop(self, timeout: float | None) -> None:
+        """Ask the actor to end after what it was sent before, and wait until it has.
+
+        Raises TimeoutError if it is still alive after `timeout` seconds (None: wait for ever).
+        """
+        self.ref.shut_down()
+        async with asyncio.timeout(None if timeout == math.inf else timeout):
+            await self.ref.join()
+
+    def kill(self) -> None:
+        """End the actor now; `exited` then gives "killed"."""
+        self.ref.kill()
+
+    async def exited(self) -> object:
+        """Wait until the actor and its tasks have ended, and return why."""
+        return await self.ref.join()
+
+    def info(self) -> dict[str, object]:
+        """Return the counters of the actor and its mailbox (MailboxStats), each a plain number.
+
+        `handled` and `dropped` only grow while the actor lives, and begin again with its successor.
+        """
+        return {**asdict(self.ref.actor_inbox.stats()), "handled": self.ref.life.handled}
+
+
+async def start_actor(
+    names: Names, name: str, make: Callable[P, A], /, *args: P.args, **kwargs: P.kwargs
+) -> ActorHandle:
+    """Make an actor (a class and its arguments, or any factory), start it and give it the name.
+
+    Returns once on_start is done, and raises what it raised; the name then resolves until the
+    actor ends. Raises InternalError if a living actor has the name. A cancelled start leaves no
+    actor behind.
+    """
+    if names.whereis(name) is not None:
+        raise InternalError(f"cannot start {name}: a living actor has that name")
+    ref = make(*args, **kwargs).launch(name)
+    try:
+        await ref.life.started
+        names.register(name, ref)
+    except BaseException:
+        ref.kill()
+        await ref.join()
+        raise
+    return ActorHandle(ref)

@@ -9,6 +9,10 @@ A blocking wait on the thread that runs the loop can never be answered, because 
 come from that loop. A ring of actors that await one another is the same mistake with more people.
 Both raise before anything is sent. Not seen: a ring that passes through a spawned task or another
 thread; those end by their timeout.
+
+What the runtime itself sends through a mailbox: an end that is asked for, word of another's end.
+
+No mailbox refuses or drops these, however full it is; like any other message they wait their turn.
 """
 
 from __future__ import annotations
@@ -21,13 +25,15 @@ import sys
 import threading
 from contextlib import suppress
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar, cast
 
 import pykka
 from pykka._future import _Unset
+from pykka.messages import ProxyCall, ProxyGetAttr, ProxySetAttr, _ActorStop
 
 from cortex_actors.errors import BlockingInLoopError, CallCycleError
 
@@ -35,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator, Iterable, Sequence
     from types import TracebackType
 
+    from pykka._envelope import Envelope
     from pykka._types import OptExcInfo
 
 
@@ -370,3 +377,52 @@ def _wake(parked: asyncio.Future[None], thread: int) -> None:
 def _release(parked: asyncio.Future[None]) -> None:
     if not parked.done():
         parked.set_result(None)
+
+
+#: The reason of a `Down` for somebody who was dead, or whose name nobody had, when the watch began.
+NOPROC: Final = "noproc"
+
+
+class Shutdown:
+    """Asks an actor to end for a reason, after the messages that came before this one."""
+
+    __slots__ = ("reason",)
+
+    def __init__(self, reason: object = "shutdown") -> None:
+        """Name the reason that becomes the actor's exit reason."""
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Down:
+    """A watched actor has ended, and why; `NOPROC` if it had before the watch began."""
+
+    name: str
+    reason: object
+    #: Whose life it was, so that `unwatch` holds for a message that waits already; None for a name
+    #: that nobody had.
+    life: object | None = field(default=None, repr=False, compare=False)
+
+
+#: Messages that a mailbox takes when it is full, and never drops for another one.
+CONTROL: Final = (_ActorStop, Shutdown, Down)
+
+
+def title(message: object) -> str:
+    """Return what a message is called where people read: the method's name, or the type's."""
+    if isinstance(message, ProxyCall | ProxyGetAttr | ProxySetAttr):
+        return ".".join(message.attr_path)
+    return type(message).__name__
+
+
+def refuse(envelope: Envelope[Any], error: BaseException, fate: Fate = Fate.UNHANDLED) -> None:
+    """Tell the asker, if there is one, that no answer will come; a stop is simply done."""
+    reply = envelope.reply_to
+    if reply is None:
+        return
+    if isinstance(envelope.message, _ActorStop):
+        reply.set(None)
+    elif isinstance(reply, AsyncioFuture):
+        reply.fail(error, fate)
+    else:
+        reply.set_exception((type(error), error, None))

@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 from pykka import ActorDeadError
 
 from cortex_actors.errors import MailboxFull
-from cortex_actors.runtime.future import Fate, loop_here
-from cortex_actors.runtime.messages import CONTROL, refuse
+from cortex_actors.runtime.future import CONTROL, Fate, loop_here, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -23,8 +23,7 @@ from pykka import ActorDeadError
 from pykka._envelope import Envelope
 
 from cortex_actors.errors import InternalError
-from cortex_actors.runtime.future import TURN, AsyncioFuture, Fate, loop_here
-from cortex_actors.runtime.messages import NOPROC, Down, title
+from cortex_actors.runtime.future import NOPROC, TURN, AsyncioFuture, Down, Fate, loop_here, title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

@@ -15,8 +15,7 @@ from pykka._envelope import Envelope
 from pykka.messages import ProxyCall
 
 from cortex_actors.errors import ActorAway, DeadlineExceeded, InternalError
-from cortex_actors.runtime.future import AsyncioFuture, Fate
-from cortex_actors.runtime.messages import NOPROC, Down, title
+from cortex_actors.runtime.future import NOPROC, AsyncioFuture, Down, Fate, title
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine

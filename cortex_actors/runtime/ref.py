@@ -15,8 +15,14 @@ from pykka._envelope import Envelope
 from pykka.messages import _ActorStop
 
 from cortex_actors.errors import DeadlineExceeded
-from cortex_actors.runtime.future import AsyncioFuture, Fate, refuse_cycle, refuse_to_block, waiter
-from cortex_actors.runtime.messages import Shutdown
+from cortex_actors.runtime.future import (
+    AsyncioFuture,
+    Fate,
+    Shutdown,
+    refuse_cycle,
+    refuse_to_block,
+    waiter,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cortex_actors.clock import SECOND
-from cortex_actors.storage.ledger.retention import DONE, JobRow
+from cortex_actors.storage.ledger.backups import DONE, JobRow
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Sequence

@@ -39,8 +39,8 @@ from cortex_actors.schedule.tasks import JOURNAL_DAYS, Custody, Errands, Upkeep
 from cortex_actors.schedule.tasks import SOURCE as NAME
 from cortex_actors.storage import principle_decay
 from cortex_actors.storage.events import store
-from cortex_actors.storage.ledger import backups, retention
-from cortex_actors.storage.ledger.retention import DONE, FAILED, JobRow
+from cortex_actors.storage.ledger import backups
+from cortex_actors.storage.ledger.backups import DONE, FAILED, JobRow
 from cortex_actors.topics import ORGANISATION_REQUESTED, RECONCILIATION_REQUESTED, SCAN_REQUESTED
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Diary:
         Raises as `Records.read` does; then nothing is noted, because what is not known must not be
         written over what the ledger has.
         """
-        self._rows = await self._records.read(retention.known)
+        self._rows = await self._records.read(backups.known)
         new = [job for job in schedule if job.name not in self._rows]
         for job in new:
             due = now + round(job.every * SECOND)
@@ -98,7 +98,7 @@ class Diary:
         def unit(connection: Connection) -> list[Event[Payload]]:
             if done is not None and done.work is not None:
                 done.work(connection)
-            retention.note(connection, waiting.values())
+            backups.note(connection, waiting.values())
             return store(connection, done.say if done is not None else ())
 
         said = await self._records.write(unit)

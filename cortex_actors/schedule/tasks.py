@@ -24,7 +24,7 @@ from cortex_actors.schedule.jobs import Done
 from cortex_actors.storage import memory_delete, passages, principle_decay, projects
 from cortex_actors.storage.health import passages as words
 from cortex_actors.storage.health.file import NO_LIMIT, Reader, Scope
-from cortex_actors.storage.ledger import backups, faults, retention
+from cortex_actors.storage.ledger import backups, faults
 from cortex_actors.storage.ledger.files import Halt
 from cortex_actors.storage.memory_attention import Tending
 from cortex_actors.topics import ORGANISATION_REQUESTED
@@ -188,7 +188,7 @@ class Upkeep:
 
     async def prune(self) -> Done:
         """Delete what was handled long ago, a little at a time."""
-        handled, before = await self._pruned(retention.prune, self._keep_days)
+        handled, before = await self._pruned(backups.prune, self._keep_days)
         written, earlier = await self._pruned(projects.prune, self._journal_days)
         said = [f"{handled} rows older than {iso(before)}"] if handled else []
         said += [f"{written} writes into files older than {iso(earlier)}"] if written else []
@@ -233,7 +233,7 @@ class Upkeep:
     ) -> tuple[int, int]:
         """Delete what is older than so many days; return how much, and since when it is old."""
         now, gone = self._clock.now(), 0
-        before = await self._records.read(lambda c: retention.horizon(c, now, keep))
+        before = await self._records.read(lambda c: backups.horizon(c, now, keep))
         while some := await self._records.write(lambda c: prune(c, before, PRUNED), vital=True):
             gone += some
             await self._clock.sleep(PAUSE)

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, bindparam, func, or_, select, update
 
 from cortex_actors.domain.principle import LinkType
 from cortex_actors.rules import decay, promotion
-from cortex_actors.storage.ledger.retention import horizon
+from cortex_actors.storage.ledger.backups import horizon
 from cortex_actors.storage.schema import (
     derivations,
     insight_sources,

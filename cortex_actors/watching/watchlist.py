@@ -14,7 +14,7 @@ import logging
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from cortex_actors.bus.consumer import Consumer, Desk
-from cortex_actors.bus.journal import Outcome
+from cortex_actors.bus.delivery import Outcome
 from cortex_actors.domain.event import FileChanged, ScanRequested
 from cortex_actors.errors import CortexError
 from cortex_actors.runtime.inbox import Overflow

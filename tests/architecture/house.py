@@ -72,9 +72,9 @@ _DIALECT = re.compile(
 
 #: Today's count of what breaks a rule. A number may only fall; at the rule's goal its line goes.
 OPEN: dict[str, int] = {
-    "fragments": 19,
-    "annexes": 2,
-    "folders": 4,
+    "fragments": 12,
+    "annexes": 1,
+    "folders": 3,
     "namesakes": 120,
     "folder rings": 6,
     "sqlite": 38,
@@ -87,7 +87,7 @@ OPEN: dict[str, int] = {
 }
 
 #: What the product may have and need not use up. The next are 61,000 code lines in 320 modules.
-BOUNDS: dict[str, int] = {"code lines": 68_596, "modules": 326}
+BOUNDS: dict[str, int] = {"code lines": 68_563, "modules": 320}
 
 
 @dataclass(frozen=True)

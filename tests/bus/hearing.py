@@ -6,9 +6,8 @@ import asyncio
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cortex_actors.domain.event import Custom, Event
-from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.actor import ActorHandle, AsyncioActor, start_actor
 from cortex_actors.runtime.inbox import Overflow
-from cortex_actors.runtime.supervised import ActorHandle, start_actor
 
 if TYPE_CHECKING:
     from cortex_actors.bus.bus import Bus

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from cortex_actors import topics
 from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.consumer import Consumer, Desk
-from cortex_actors.bus.journal import Journal, Outcome
+from cortex_actors.bus.delivery import Journal, Outcome
 from cortex_actors.domain.event import AccumulationComplete, FileChanged
+from cortex_actors.runtime.actor import ActorHandle, start_actor
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.supervised import ActorHandle, start_actor
 from cortex_actors.sections import EventsSettings
 from cortex_actors.testing import ManualClock, MemoryJournal, eventually
 from supervision import ChildSpec, Report, Supervisor

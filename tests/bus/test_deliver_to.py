@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from cortex_actors.bus import subscription as module
+from cortex_actors.bus import delivery as module
 from cortex_actors.domain.event import Custom
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.testing import eventually

@@ -11,7 +11,7 @@ import pytest
 from cortex_actors import topics
 from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.consumer import Lanes
-from cortex_actors.bus.journal import Delivery
+from cortex_actors.bus.delivery import Delivery
 from cortex_actors.domain.event import Event, FileChanged, ScanRequested
 from cortex_actors.errors import LedgerDown
 from cortex_actors.testing import ManualClock, MemoryJournal, eventually
@@ -20,7 +20,7 @@ from tests.bus.support import Script, Stage, Wide
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection
 
-    from cortex_actors.bus.journal import Rest
+    from cortex_actors.bus.delivery import Rest
     from cortex_actors.domain.event import Payload
 
 

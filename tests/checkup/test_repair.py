@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.doctor import checks, doctor
-from cortex_actors.doctor.context import Patient
 from cortex_actors.doctor.doctor import Ward
+from cortex_actors.doctor.model_checks import Patient
 from cortex_actors.domain.hit import Repair
 from cortex_actors.storage.health.file import Reader
 from cortex_actors.storage.health.repairs import MENDS

@@ -9,7 +9,7 @@ from urllib.request import Request, urlopen
 
 import numpy as np
 
-from cortex_actors.embedding.hashing import HashingProvider
+from cortex_actors.embedding.factory import HashingProvider
 from tests.contract.adapters import TOKEN, Case
 from tests.contract.chromaserver import ChromaServer
 from tests.contract.chromaserver import serving as chroma_serving

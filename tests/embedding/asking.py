@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cortex_actors.embedding.hashing import HashingProvider
+from cortex_actors.embedding.factory import HashingProvider
 from cortex_actors.embedding.pool import Pool
 from cortex_actors.embedding.provider import rows_of
 from tests.embedding.support import until
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from cortex_actors.embedding.pool import PoolInfo
     from cortex_actors.embedding.provider import Vectors
+    from cortex_actors.runtime.actor import ActorHandle
     from cortex_actors.runtime.names import Names
-    from cortex_actors.runtime.supervised import ActorHandle
     from tests.embedding.support import StagedProvider
 
     Asked = asyncio.Task[Vectors]

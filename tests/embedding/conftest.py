@@ -13,8 +13,8 @@ import pytest
 
 from cortex_actors.embedding.manifest import compiled
 from cortex_actors.embedding.pool import Pool
+from cortex_actors.runtime.actor import start_actor
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.supervised import start_actor
 from tests.architecture.source import ROOT
 from tests.embedding.asking import Asker
 from tests.embedding.support import ManualClock, StagedProvider

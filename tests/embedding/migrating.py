@@ -7,10 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cortex_actors.clock import SystemClock
-from cortex_actors.embedding.factory import AbsentProvider
-from cortex_actors.embedding.hashing import HashingProvider
+from cortex_actors.embedding.factory import AbsentProvider, HashingProvider
 from cortex_actors.embedding.migrator import Migrator
-from cortex_actors.runtime.supervised import start_actor
+from cortex_actors.runtime.actor import start_actor
 from cortex_actors.storage import embeddings, models, passages
 from cortex_actors.storage.models import Chosen
 from cortex_actors.testing import eventually

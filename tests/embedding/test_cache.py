@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cortex_actors.embedding.cache import Cache
-from cortex_actors.embedding.hashing import HashingProvider
+from cortex_actors.embedding.factory import HashingProvider
 from cortex_actors.embedding.pool import Pool
 from cortex_actors.embedding.provider import State, digest
 from cortex_actors.errors import (
@@ -19,7 +19,7 @@ from cortex_actors.errors import (
     ModelChanged,
     Unembeddable,
 )
-from cortex_actors.runtime.supervised import start_actor
+from cortex_actors.runtime.actor import start_actor
 from tests.embedding.support import StagedProvider
 
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.embedding.factory import AbsentProvider, provider_for
-from cortex_actors.embedding.hashing import HashingProvider
+from cortex_actors.embedding.factory import AbsentProvider, HashingProvider, provider_for
 from cortex_actors.embedding.openai import OpenAIProvider
 from cortex_actors.embedding.provider import State
 from cortex_actors.embedding.torch_provider import SentenceProvider

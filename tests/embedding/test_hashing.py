@@ -9,13 +9,13 @@ import threading
 import numpy as np
 import pytest
 
-from cortex_actors.embedding.hashing import OFF_LOOP_LETTERS, HashingProvider
+from cortex_actors.embedding.factory import OFF_LOOP_LETTERS, HashingProvider
 from cortex_actors.errors import BadInput
 
 #: Prints a vector's bytes, in a process of its own.
 _PROGRAM = """
 import asyncio
-from cortex_actors.embedding.hashing import HashingProvider
+from cortex_actors.embedding.factory import HashingProvider
 rows = asyncio.run(HashingProvider().embed(["Use tabs, naïvely."]))
 print(rows.tobytes().hex())
 """

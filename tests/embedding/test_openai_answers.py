@@ -10,7 +10,7 @@ import pytest
 from cortex_actors.embedding.pool import Pool
 from cortex_actors.embedding.provider import State, rows_of
 from cortex_actors.errors import BadInput, EmbedderDown, ModelMissing
-from cortex_actors.runtime.supervised import start_actor
+from cortex_actors.runtime.actor import start_actor
 from tests.embedding.asking import Asker
 from tests.embedding.endpoint import (
     FakeEndpoint,

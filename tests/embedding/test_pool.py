@@ -10,7 +10,7 @@ import pytest
 from cortex_actors.embedding.pool import LOOK, Pool
 from cortex_actors.embedding.provider import State
 from cortex_actors.errors import EmbedderDown, EmbedderLoading, MailboxFull, ModelMissing
-from cortex_actors.runtime.supervised import start_actor
+from cortex_actors.runtime.actor import start_actor
 from tests.embedding.asking import Asker, expected, in_flight
 from tests.embedding.support import fails_with_down, until
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from cortex_actors.embedding.factory import provider_for
-from cortex_actors.embedding.hashing import HashingProvider
+from cortex_actors.embedding.factory import HashingProvider, provider_for
 from cortex_actors.embedding.provider import PAUSES, State
 from cortex_actors.embedding.torch_provider import SentenceProvider
 from cortex_actors.errors import BadInput, EmbedderDown, EmbedderLoading, ModelMissing

@@ -19,8 +19,8 @@ from cortex_actors.federation.federation import Federation
 from cortex_actors.federation.registry import Books, Overlay, Register
 from cortex_actors.federation.roster import Roster
 from cortex_actors.federation.store import LOCAL, Answer, Question
+from cortex_actors.runtime.actor import start_actor
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.supervised import start_actor
 from cortex_actors.sections import FederationSettings, TlsSettings
 from cortex_actors.storage.search.scope import ROOMS
 from cortex_actors.testing import PATIENCE, ManualClock, MemoryJournal
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from cortex_actors.federation.answers import Asked
     from cortex_actors.federation.credentials import Ring
     from cortex_actors.federation.store import Fan, RecallStore, StoreSpec
-    from cortex_actors.runtime.supervised import ActorHandle
+    from cortex_actors.runtime.actor import ActorHandle
     from cortex_actors.storage.embeddings import Matrix
 
 #: A store's address here; nothing is ever sent to it.

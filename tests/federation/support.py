@@ -9,11 +9,11 @@ import numpy as np
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.hit import Hit
-from cortex_actors.embedding.hashing import HashingProvider
+from cortex_actors.embedding.factory import HashingProvider
 from cortex_actors.federation.federation import Federation
 from cortex_actors.federation.store import Answer, Fan, Knobs, Member, Question
+from cortex_actors.runtime.actor import start_actor
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.supervised import start_actor
 from cortex_actors.sections import FederationSettings
 from tests.fakes import FakeActor
 

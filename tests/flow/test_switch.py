@@ -11,7 +11,7 @@ import pytest
 
 from cortex_actors.assembly.context import Outside
 from cortex_actors.assembly.reload import MODEL
-from cortex_actors.embedding.hashing import HashingProvider
+from cortex_actors.embedding.factory import HashingProvider
 from cortex_actors.embedding.migrator import Migration
 from cortex_actors.home import Home
 from cortex_actors.storage import models

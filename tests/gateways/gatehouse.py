@@ -13,8 +13,8 @@ from cortex_actors.gateways.server import Http
 from cortex_actors.home import Home
 from cortex_actors.process.logs import LogStream
 from cortex_actors.process.tokens import Tokens
+from cortex_actors.runtime.actor import start_actor
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.supervised import start_actor
 from cortex_actors.sections import HttpSettings
 from cortex_actors.testing import eventually
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from cortex_actors.runtime.supervised import ActorHandle
+    from cortex_actors.runtime.actor import ActorHandle
 
 
 class Desk:

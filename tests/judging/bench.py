@@ -11,8 +11,8 @@ from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
 from cortex_actors.judging.chat import LanguageLayer
 from cortex_actors.judging.judge import Judge, QuietJudge
 from cortex_actors.judging.layer import Kind, LayerInfo, State
+from cortex_actors.runtime.actor import start_actor
 from cortex_actors.runtime.names import NamedActor
-from cortex_actors.runtime.supervised import start_actor
 from cortex_actors.storage import contradictions
 from tests.storage.support import opened
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.judging.judge import JudgeInfo
     from cortex_actors.judging.layer import Answer, Layer, Question, Told
-    from cortex_actors.runtime.supervised import ActorHandle
+    from cortex_actors.runtime.actor import ActorHandle
     from cortex_actors.sections import JudgingSettings
     from tests.embedding.support import ManualClock
     from tests.storage.support import Store

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.event import OrganisationComplete, ResolutionRequested
 from cortex_actors.domain.principle import Wish
-from cortex_actors.embedding.hashing import HashingProvider
+from cortex_actors.embedding.factory import HashingProvider
 from cortex_actors.embedding.tokens import estimate
 from cortex_actors.pipeline.resolver import Resolver
 from cortex_actors.sections import ReconciliationSettings, ResolutionSettings

@@ -14,11 +14,11 @@ from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.domain.event import FileChanged
 from cortex_actors.domain.insight import InsightSource, insight_id, section_hash
 from cortex_actors.domain.project import Project
-from cortex_actors.embedding.hashing import HashingProvider
+from cortex_actors.embedding.factory import HashingProvider
 from cortex_actors.home import Home
 from cortex_actors.pipeline.accumulator import Accumulator
+from cortex_actors.runtime.actor import start_actor
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.supervised import start_actor
 from cortex_actors.sections import AccumulationSettings, EventsSettings, StorageSettings
 from cortex_actors.storage import insights, projects
 from cortex_actors.storage.events import LedgerJournal
@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.insight import Insight
     from cortex_actors.errors import CortexError
-    from cortex_actors.runtime.actor import AsyncioActor
-    from cortex_actors.runtime.supervised import ActorHandle
+    from cortex_actors.runtime.actor import ActorHandle, AsyncioActor
     from cortex_actors.storage.embeddings import Matrix
 
 T = TypeVar("T")

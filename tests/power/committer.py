@@ -14,11 +14,11 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from cortex_actors.bus.journal import Delivery, Outcome
+from cortex_actors.bus.delivery import Delivery, Outcome
 from cortex_actors.clock import SystemClock
 from cortex_actors.home import Home
+from cortex_actors.runtime.actor import start_actor
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.supervised import start_actor
 from cortex_actors.sections import StorageSettings
 from cortex_actors.storage.events import LedgerJournal
 from cortex_actors.storage.ledger import connection, writer

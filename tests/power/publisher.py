@@ -28,8 +28,8 @@ from cortex_actors.domain.project import Project
 from cortex_actors.errors import ActorAway, CortexError, InternalError, StorageFull
 from cortex_actors.home import Home
 from cortex_actors.pipeline.accumulator import Accumulator
+from cortex_actors.runtime.actor import start_actor
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.supervised import start_actor
 from cortex_actors.sections import AccumulationSettings, EventsSettings, StorageSettings
 from cortex_actors.storage import projects
 from cortex_actors.storage.events import LedgerJournal
@@ -41,7 +41,7 @@ from cortex_actors.testing import eventually
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
-    from cortex_actors.runtime.supervised import ActorHandle
+    from cortex_actors.runtime.actor import ActorHandle
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection
 

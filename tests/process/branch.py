@@ -11,9 +11,9 @@ import numpy as np
 from cortex_actors.bus.bus import Bus
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import CortexError
+from cortex_actors.runtime.actor import start_actor
 from cortex_actors.runtime.child import ChildProcess
 from cortex_actors.runtime.names import NamedActor
-from cortex_actors.runtime.supervised import start_actor
 from cortex_actors.storage.events import LedgerJournal
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.index.indexer import Indexer

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, ClassVar
 from cortex_actors import topics
 from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.consumer import Consumer, Desk
-from cortex_actors.bus.journal import Outcome
+from cortex_actors.bus.delivery import Outcome
 from cortex_actors.clock import SystemClock, ulid
 from cortex_actors.domain.event import AccumulationComplete, FileChanged
 from cortex_actors.home import Home
+from cortex_actors.runtime.actor import start_actor
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.supervised import start_actor
 from cortex_actors.sections import EventsSettings, StorageSettings
 from cortex_actors.storage import events, projects
 from cortex_actors.storage.events import LedgerJournal

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.errors import DeathPact
+from cortex_actors.runtime.actor import start_actor
+from cortex_actors.runtime.future import NOPROC, Down
 from cortex_actors.runtime.life import Exit
-from cortex_actors.runtime.messages import NOPROC, Down
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.supervised import start_actor
 from supervision import ChildSpec, Supervisor
 from tests.runtime.support import Recorder, held, turns
 

@@ -6,9 +6,9 @@ import pykka
 import pytest
 
 from cortex_actors.errors import ActorAway, DeadlineExceeded, InternalError, MailboxFull
+from cortex_actors.runtime.actor import ActorHandle, start_actor
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.names import NamedActor, Names
-from cortex_actors.runtime.supervised import ActorHandle, start_actor
 from tests.runtime.support import Recorder
 
 

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cortex_actors.runtime.actor import start_actor
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.supervised import start_actor
 from tests.runtime.support import Recorder
 
 if TYPE_CHECKING:
-    from cortex_actors.runtime.messages import Down
+    from cortex_actors.runtime.future import Down
 
 
 class Widow(Recorder):

@@ -8,8 +8,8 @@ import pytest
 from pykka._envelope import Envelope
 
 from cortex_actors.errors import MailboxFull
+from cortex_actors.runtime.future import Down
 from cortex_actors.runtime.inbox import Overflow
-from cortex_actors.runtime.messages import Down
 from tests.runtime.support import Recorder, held, turns
 
 if TYPE_CHECKING:

@@ -8,9 +8,8 @@ import pykka
 import pytest
 
 from cortex_actors.errors import InternalError
-from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.actor import AsyncioActor, start_actor
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.supervised import start_actor
 from supervision import ChildSpec, Supervisor
 from tests.runtime.support import Recorder
 

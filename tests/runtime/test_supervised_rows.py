@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.errors import InternalError
+from cortex_actors.runtime.actor import start_actor
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.supervised import start_actor
 from supervision import ChildSpec, StartError, Supervisor
 from tests.runtime.support import Recorder
 

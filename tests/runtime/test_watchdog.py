@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pytest
 
 from cortex_actors.errors import ActorAway, Stuck
-from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.actor import ActorHandle, AsyncioActor, start_actor
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.supervised import ActorHandle, start_actor
 from cortex_actors.runtime.watchdog import Watchdog
 from cortex_actors.testing import eventually
 from supervision import ChildSpec, Report, Supervisor

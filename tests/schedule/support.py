@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from cortex_actors.bus.bus import Bus
 from cortex_actors.clock import SECOND
-from cortex_actors.runtime.supervised import start_actor
+from cortex_actors.runtime.actor import start_actor
 from cortex_actors.schedule.scheduler import Scheduler
 from cortex_actors.sections import ScheduleSettings
 from cortex_actors.storage.events import LedgerJournal
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine
     from pathlib import Path
 
-    from cortex_actors.runtime.supervised import ActorHandle
+    from cortex_actors.runtime.actor import ActorHandle
 
 #: Asks an actor by name.
 Ask: TypeAlias = "Callable[..., Coroutine[Any, Any, Any]]"

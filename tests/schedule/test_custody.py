@@ -10,12 +10,12 @@ import pytest
 from cortex_actors.clock import SECOND
 from cortex_actors.domain.event import Custom
 from cortex_actors.domain.memory import Layer, Memory, MemoryStatus, Realm
-from cortex_actors.runtime.supervised import start_actor
+from cortex_actors.runtime.actor import start_actor
 from cortex_actors.schedule.scheduler import Scheduler
 from cortex_actors.sections import MemorySettings
 from cortex_actors.storage import memory_records
 from cortex_actors.storage.events import store
-from cortex_actors.storage.ledger.retention import BELIEVED
+from cortex_actors.storage.ledger.backups import BELIEVED
 from cortex_actors.testing import eventually
 from cortex_actors.topics import MEMORY_DECAYED, MEMORY_PROMOTED
 from tests.schedule.support import DAY, JOBS, Watched

@@ -11,7 +11,7 @@ from cortex_actors.domain.principle import Derivation
 from cortex_actors.schedule.tasks import Errands
 from cortex_actors.storage import insights, principle_decay, principles, projects
 from cortex_actors.storage.events import store as store_events
-from cortex_actors.storage.ledger.retention import BELIEVED
+from cortex_actors.storage.ledger.backups import BELIEVED
 from cortex_actors.testing import EPOCH
 from cortex_actors.topics import ORGANISATION_REQUESTED
 from tests.schedule.support import DAY, Watched, scheduled

@@ -8,7 +8,7 @@ import pytest
 
 from cortex_actors.clock import SECOND
 from cortex_actors.schedule.jobs import RETRY, SOON, Done, Job, again, age_of, first, late
-from cortex_actors.storage.ledger.retention import DONE, FAILED, JobRow
+from cortex_actors.storage.ledger.backups import DONE, FAILED, JobRow
 from cortex_actors.testing import EPOCH
 
 #: An hour in seconds, and a row of a job that is done so often.

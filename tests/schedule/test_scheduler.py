@@ -13,7 +13,7 @@ from cortex_actors.clock import SECOND
 from cortex_actors.errors import DiskFault, LedgerDown, NotFound
 from cortex_actors.schedule.jobs import RETRY, SOON
 from cortex_actors.schedule.tasks import Errands
-from cortex_actors.storage.ledger import faults, retention
+from cortex_actors.storage.ledger import backups, faults
 from cortex_actors.testing import EPOCH
 from cortex_actors.topics import ORGANISATION_REQUESTED, RECONCILIATION_REQUESTED, SCAN_REQUESTED
 from tests.schedule.support import DAY, JOBS, Watched, scheduled
@@ -30,7 +30,7 @@ class TestDaily:
         """A home's first start notes every job and has none of the daily ones done at once."""
         async with scheduled(tmp_path) as watched:
             await watched.turn(SOON)
-            rows = await watched.store.read(retention.known)
+            rows = await watched.store.read(backups.known)
 
             assert 0 == await watched.said(SCAN_REQUESTED)
             assert sorted(JOBS) == sorted(rows)
@@ -142,11 +142,11 @@ class TestQuiet:
         """A run that changes nothing writes no row: an idle ledger is not copied every hour."""
         async with scheduled(tmp_path) as watched:
             await watched.turn(SOON)
-            rows = await watched.store.read(retention.known)
+            rows = await watched.store.read(backups.known)
             for _ in range(5):
                 await watched.turn(3_600)
 
-            assert rows == await watched.store.read(retention.known)
+            assert rows == await watched.store.read(backups.known)
             assert [30] == watched.copies()
             assert "done" == (await watched.job("prune"))["state"]
 
@@ -164,7 +164,7 @@ class TestQuiet:
         async with scheduled(tmp_path) as watched:
             await watched.turn(SOON)
             await watched.turn(DAY)
-            rows = await watched.store.read(retention.known)
+            rows = await watched.store.read(backups.known)
 
             assert {"done"} == {rows[name].state for name in ("scan", "backup", "check")}
             assert "every page of the ledger is sound" == rows["check"].said
@@ -256,14 +256,14 @@ class TestLedgerAway:
             watched = Watched(store)
             await watched.start()
             await watched.turn(DAY)
-            rows = await store.read(retention.known)
+            rows = await store.read(backups.known)
             await watched.handle.stop(10)
             with monkeypatch.context() as patch:
-                patch.setattr(retention, "known", refused)
+                patch.setattr(backups, "known", refused)
                 await watched.start()
             await watched.turn(60)
             await watched.ask("scan")
-            after = await store.read(retention.known)
+            after = await store.read(backups.known)
             await watched.handle.stop(10)
 
         assert "cannot read when jobs were done last" in caplog.text

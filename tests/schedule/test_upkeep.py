@@ -18,7 +18,7 @@ from cortex_actors.schedule import tasks
 from cortex_actors.schedule.jobs import RETRY, SOON
 from cortex_actors.schedule.scheduler import Scheduler
 from cortex_actors.storage import memory_delete, memory_records
-from cortex_actors.storage.ledger import backups, faults, files, retention
+from cortex_actors.storage.ledger import backups, faults, files
 from cortex_actors.testing import EPOCH, eventually
 from tests.schedule.support import Ask, Watched, scheduled
 from tests.storage.support import opened
@@ -289,7 +289,7 @@ class TestPrune:
     ) -> None:
         """What was handled long ago is deleted in small units of work, with pauses for others."""
         units = [3, 2, 1, 0]
-        monkeypatch.setattr(retention, "prune", lambda *_: units.pop(0))
+        monkeypatch.setattr(backups, "prune", lambda *_: units.pop(0))
         async with scheduled(tmp_path) as watched:
             watched.clock.advance(BACKUP_HOUR / SECOND)
             for _ in range(3):

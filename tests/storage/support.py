@@ -12,8 +12,8 @@ import numpy as np
 from cortex_actors.domain.insight import InsightSource, insight_id, section_hash
 from cortex_actors.domain.project import Fragment, Project
 from cortex_actors.home import Home
+from cortex_actors.runtime.actor import ActorHandle, start_actor
 from cortex_actors.runtime.names import Names
-from cortex_actors.runtime.supervised import ActorHandle, start_actor
 from cortex_actors.sections import StorageSettings
 from cortex_actors.storage import embeddings, insights, projects
 from cortex_actors.storage.insights import Finding

@@ -15,7 +15,7 @@ from cortex_actors.rules.promotion import RankWeights
 from cortex_actors.sections import OrganisationSettings
 from cortex_actors.storage import principle_decay, principles
 from cortex_actors.storage.events import store as store_events
-from cortex_actors.storage.ledger.retention import BELIEVED
+from cortex_actors.storage.ledger.backups import BELIEVED
 from cortex_actors.storage.principle_decay import Scales
 from cortex_actors.testing import EPOCH
 from tests.storage.distilled import principle

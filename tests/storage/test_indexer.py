@@ -11,7 +11,7 @@ from cortex_actors import topics
 from cortex_actors.bus.bus import Bus
 from cortex_actors.domain.event import AccumulationComplete
 from cortex_actors.errors import EmbedderDown, IndexDown, LedgerDown
-from cortex_actors.runtime.supervised import start_actor
+from cortex_actors.runtime.actor import start_actor
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.events import LedgerJournal
 from cortex_actors.storage.index import pending
@@ -23,7 +23,7 @@ from tests.storage.support import MODEL, id_of, unit
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from cortex_actors.runtime.supervised import ActorHandle
+    from cortex_actors.runtime.actor import ActorHandle
     from cortex_actors.storage.embeddings import Embed, Matrix
     from tests.storage.support import Store
 

@@ -12,7 +12,7 @@ from cortex_actors import topics
 from cortex_actors.bus.bus import Bus
 from cortex_actors.domain.event import Ids
 from cortex_actors.errors import EmbedderDown, IndexDown, ModelChanged, Unembeddable
-from cortex_actors.runtime.supervised import start_actor
+from cortex_actors.runtime.actor import start_actor
 from cortex_actors.storage.events import LedgerJournal
 from cortex_actors.storage.index import indexer, pending
 from cortex_actors.storage.index.indexer import IDLE, REFUSED, RETRY, Indexer
@@ -23,7 +23,7 @@ from tests.storage.support import MODEL, id_of, text_hash, unit
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from cortex_actors.runtime.supervised import ActorHandle
+    from cortex_actors.runtime.actor import ActorHandle
     from cortex_actors.storage.embeddings import Matrix
     from tests.storage.support import Store
 

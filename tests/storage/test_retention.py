@@ -10,7 +10,7 @@ from cortex_actors.clock import DAY, ulid
 from cortex_actors.domain.event import Event, FileChanged, Payload
 from cortex_actors.storage import projects
 from cortex_actors.storage.events import store as append
-from cortex_actors.storage.ledger import retention
+from cortex_actors.storage.ledger import backups
 from cortex_actors.storage.projects import Run
 from cortex_actors.storage.schema import dead_letters, deliveries
 from cortex_actors.testing import EPOCH
@@ -55,12 +55,12 @@ async def ran(
 
 async def prune(store: Store, limit: int = 100) -> int:
     """Prune what is older than the days for which things are kept."""
-    return await store.write(lambda c: retention.prune(c, at(KEEP), limit))
+    return await store.write(lambda c: backups.prune(c, at(KEEP), limit))
 
 
 async def pruned(store: Store, now: int) -> int:
     """Prune as the scheduler does under a clock."""
-    return await store.write(lambda c: retention.prune(c, retention.horizon(c, now, KEEP), 1_000))
+    return await store.write(lambda c: backups.prune(c, backups.horizon(c, now, KEEP), 1_000))
 
 
 async def ages(store: Store, query: str = "SELECT at FROM events ORDER BY 1") -> list[int]:
@@ -130,7 +130,7 @@ class TestClock:
 
     async def test_ahead_for_a_while(self, store: Store) -> None:
         """Nor do the first events that are said under such a clock."""
-        await handled(store, *await said(store, 29, 1, 0, *[-3_650] * (retention.BELIEVED - 1)))
+        await handled(store, *await said(store, 29, 1, 0, *[-3_650] * (backups.BELIEVED - 1)))
         early = await pruned(store, EPOCH + 3_650 * DAY)
         await handled(store, *await said(store, -3_650))
         late = await pruned(store, EPOCH + 3_650 * DAY)
@@ -139,7 +139,7 @@ class TestClock:
 
     async def test_future(self, store: Store) -> None:
         """An event of a time that has not come is kept until it is old by the right clock."""
-        await handled(store, *await said(store, -3_650, 90, *[0] * retention.BELIEVED))
+        await handled(store, *await said(store, -3_650, 90, *[0] * backups.BELIEVED))
         gone = await pruned(store, EPOCH)
 
         assert 1 == gone

@@ -12,7 +12,7 @@ from cortex_actors.domain.memory import PROBE, ChangeKind, Layer, MemoryStatus, 
 from cortex_actors.rules.decay import HOUR
 from cortex_actors.sections import MemorySettings
 from cortex_actors.storage import memory_attention, memory_history, memory_records, memory_undo
-from cortex_actors.storage.ledger.retention import BELIEVED
+from cortex_actors.storage.ledger.backups import BELIEVED
 from cortex_actors.storage.memory_attention import BATCH, Tending, Weighed
 from cortex_actors.storage.schema import memories as rows
 from cortex_actors.testing import EPOCH, ManualClock, MemoryJournal
