@@ -298,19 +298,6 @@ class MailboxFull(CortexError, RuntimeError):
     """A bounded mailbox has no room and its policy is to refuse."""
 
 
-class TooManyTasks(CortexError, RuntimeError):
-    """A task supervisor runs as many tasks as it may."""
-
-
-class TaskEnded(CortexError):
-    """A task ended without a result: it was stopped, killed, or left for a reason of its own."""
-
-    def __init__(self, text: str, reason: object) -> None:
-        """Say what happened, and the exit reason of the task."""
-        super().__init__(text)
-        self.reason = reason
-
-
 class NotWritten(Refused):
     """An instruction file was left as it is."""
 

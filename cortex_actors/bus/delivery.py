@@ -3,7 +3,7 @@
 The contract is that of docs/semantics.md: a handler's effects, the events it says and the
 acknowledgement of what it heard commit in one transaction, or none of them does.
 
-One hearer of one pattern of topics, in a mailbox or by a plain call.
+A subscription is one hearer of one pattern of topics, in a mailbox or by a plain call.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Whether the vector index holds what the ledger says, as whoever has it open finds out.
 
-What the checks of one visit look at: home, settings, clock.
+`Patient` is what all checks of one visit look at: home, settings, clock.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ OPEN: dict[str, int] = {
 }
 
 #: What the product may have and need not use up. The next are 61,000 code lines in 320 modules.
-BOUNDS: dict[str, int] = {"code lines": 68_563, "modules": 320}
+BOUNDS: dict[str, int] = {"code lines": 68_558, "modules": 320}
 
 
 @dataclass(frozen=True)
