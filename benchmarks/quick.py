@@ -1,8 +1,12 @@
-"""How long `cortex status` and `cortex start` take, against a bare interpreter in the same run.
+"""How long commands take, as whole processes, against a bare interpreter in the same run.
 
-Goals: status under 150 ms, start under 1,500 ms with the model still loading. "... loading" is
-status in the seconds in which the model takes every core; it has no goal. Exits 1 when a median
-misses its goal.
+Goals: status 100 ms, ordinary commands 250 ms and 16 times `python -c pass`, start 1,500 ms with
+the model still loading. "... loading" is status in the seconds in which the model takes every core;
+it has no goal. Exits 1 when a median misses its goal.
+
+Measured in one run on two cores that others kept busy (`python -c pass` took 58 ms instead of some
+10), in times of `python -c pass`: status 4.7, projects 5.9, memory list 8.0, recall 8.4. What each
+takes on a quiet machine was not measured.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,10 +27,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 #: Milliseconds a median may be.
-GOALS = {"cortex status": 150.0, "cortex start": 1_500.0}
+GOALS = {"cortex status": 100.0, "cortex start": 1_500.0}
+
+#: Commands that people run all day, each with a daemon that has an answer; milliseconds a median
+#: may be, and how often it may be that of `python -c pass`: a slow machine has no other measure.
+ORDINARY = ("memory list", "recall redis port", "projects")
+ORDINARY_GOAL, TIMES_BARE = 250.0, 16.0
 
 #: Times each command is run.
-ROUNDS = {"python -c pass": 15, "cortex status": 15, "... loading": 15, "cortex start": 5}
+ROUNDS = {"cortex start": 5}
+MOST_ROUNDS = 15
 
 
 def timed(*words: str) -> float:
@@ -58,29 +69,57 @@ def main() -> int:
     """Measure, print, and say whether the goals were met."""
     with tempfile.TemporaryDirectory(prefix="cx-") as home:
         os.environ["CORTEX_HOME"] = home
+        # As an installed package: compiled once, not at each start.
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         started()  # the first start makes the ledger and fills the file cache
         measured = {"cortex start": rounds("cortex start", started)}
         cortex("start")
         measured["... loading"] = rounds("... loading", lambda: cortex("status"))
         wait_for_model(Path(home))
-        measured["cortex status"] = rounds("cortex status", lambda: cortex("status"))
-        measured["python -c pass"] = rounds("python -c pass", lambda: timed("-c", "pass"))
+        cortex("remember", "Redis listens on port 6379.")
+        measured |= in_turn(
+            {
+                "python -c pass": partial(timed, "-c", "pass"),
+                "cortex status": partial(cortex, "status"),
+                **{f"cortex {words}": partial(cortex, *words.split()) for words in ORDINARY},
+            }
+        )
         cortex("stop")
+    return report(measured)
+
+
+def report(measured: dict[str, list[float]]) -> int:
+    """Print the times, and return 1 if a median misses its goal."""
     bare = statistics.median(measured["python -c pass"])
     missed = False
     for name, times in sorted(measured.items()):
-        median, goal = statistics.median(times), GOALS.get(name)
+        is_ordinary = name.removeprefix("cortex ") in ORDINARY
+        median = statistics.median(times)
+        goal = ORDINARY_GOAL if is_ordinary else GOALS.get(name)
         missed |= goal is not None and median > goal
+        missed |= is_ordinary and median > TIMES_BARE * bare
+        text = (
+            f"  (goal {goal:.0f}{f', {TIMES_BARE:.0f} x' if is_ordinary else ''})" if goal else ""
+        )
         print(
-            f"{name:16s} min {min(times):7.1f}  median {median:7.1f}  max {max(times):7.1f} ms"
-            f"  {median / bare:5.1f} x bare" + (f"  (goal {goal:.0f})" if goal else "")
+            f"{name:24s} min {min(times):7.1f}  median {median:7.1f}  max {max(times):7.1f} ms"
+            f"  {median / bare:5.1f} x bare{text}"
         )
     return int(missed)
 
 
+def in_turn(commands: dict[str, Callable[[], float]]) -> dict[str, list[float]]:
+    """Return the times of commands that take turns: what else the machine does, it does to all."""
+    found: dict[str, list[float]] = {name: [] for name in commands}
+    for _ in range(MOST_ROUNDS):
+        for name, run in commands.items():
+            found[name].append(run())
+    return found
+
+
 def rounds(name: str, measure: Callable[[], float]) -> list[float]:
     """Return the times of a command's rounds."""
-    return [measure() for _ in range(ROUNDS[name])]
+    return [measure() for _ in range(ROUNDS.get(name, MOST_ROUNDS))]
 
 
 if __name__ == "__main__":

@@ -86,6 +86,14 @@ def iso(at: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at / SECOND))
 
 
+def duration(seconds: float) -> str:
+    """Return a duration in its largest unit."""
+    for unit, name in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= unit:
+            return f"{seconds / unit:.1f} {name}"
+    return f"{seconds:.0f} s"
+
+
 @lru_cache(1)
 def _head(ms: int) -> str:
     """Return the milliseconds of a ULID; several ids are made in most of them."""

@@ -141,7 +141,12 @@ Grow = Callable[[Home, "Settings", Clock, LogStream], "Tree"]
 
 def main(argv: Sequence[str] | None = None, *, grow: Grow | None = None) -> int:
     """Run the daemon of one home and return its exit code (docs/cli.md)."""
-    options = _options(argv)
+    parser = argparse.ArgumentParser("python -m cortex_actors.daemon", description=__doc__)
+    parser.add_argument("--home", help="its folder (default: CORTEX_HOME, else the XDG folder)")
+    parser.add_argument("--ready-fd", type=int, help="a pipe that is told READY")
+    parser.add_argument("--lock-fd", type=int, help="the lock, already taken by the parent")
+    parser.add_argument("--foreground", action="store_true", help="show the log on stdout")
+    options = parser.parse_args(argv)
     os.environ.setdefault(*BLAS)
     faulthandler.enable()
     faulthandler.register(signal.SIGUSR1)
@@ -254,12 +259,7 @@ def _service(owner: lock.Lock, tree: Tree, *, clock: Clock, logs: LogStream) -> 
     # The last resort: says where everything hangs, and ends the process.
     last_resort = partial(faulthandler.dump_traceback_later, WHOLE_STOP, exit=True)
     return Service(
-        owner,
-        tree,
-        clock=clock,
-        logs=logs,
-        last_resort=last_resort,
-        systemd=Systemd.of(os.environ),
+        owner, tree, clock=clock, logs=logs, last_resort=last_resort, systemd=Systemd.of(os.environ)
     )
 
 
@@ -268,16 +268,6 @@ def _real() -> Grow:
     from cortex_actors.tree import grow  # noqa: PLC0415 - see above
 
     return grow
-
-
-def _options(argv: Sequence[str] | None) -> argparse.Namespace:
-    """Return the command line's options."""
-    parser = argparse.ArgumentParser("python -m cortex_actors.daemon", description=__doc__)
-    parser.add_argument("--home", help="its folder (default: CORTEX_HOME, else the XDG folder)")
-    parser.add_argument("--ready-fd", type=int, help="a pipe that is told READY")
-    parser.add_argument("--lock-fd", type=int, help="the lock, already taken by the parent")
-    parser.add_argument("--foreground", action="store_true", help="show the log on stdout")
-    return parser.parse_args(argv)
 
 
 def _echo(options: argparse.Namespace) -> IO[str] | None:

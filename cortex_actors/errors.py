@@ -298,6 +298,19 @@ class MailboxFull(CortexError, RuntimeError):
     """A bounded mailbox has no room and its policy is to refuse."""
 
 
+class TooManyTasks(CortexError, RuntimeError):
+    """A task supervisor runs as many tasks as it may."""
+
+
+class TaskEnded(CortexError):
+    """A task was stopped or killed before it had a result."""
+
+    def __init__(self, text: str, reason: object) -> None:
+        """Say what happened, and the exit reason of the task."""
+        super().__init__(text)
+        self.reason = reason
+
+
 class NotWritten(Refused):
     """An instruction file was left as it is."""
 
@@ -539,7 +552,7 @@ class LooksTorn(NotWritten):
 
     code = "torn"
     why = "it has {size:,} bytes where {known:,} were known, as if it were half saved"
-    advice = "save it once more, or run `cortex scan` if it is meant to be so"
+    advice = "save it once more, or run `cortex projects scan` if it is meant to be so"
 
 
 class OpenInEditor(NotWritten):
@@ -581,3 +594,8 @@ class NothingToUndo(NotWritten):
     doing = "undo a write into"
     why = "no write into it is known that could be taken back"
     advice = "older versions may be in your version control"
+
+
+def visible(text: str) -> str:
+    """Return a text with what could move a terminal's cursor or hide characters written out."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -12,7 +12,6 @@ import contextlib
 import os
 import stat
 from dataclasses import dataclass
-from hashlib import blake2b, file_digest, sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -160,7 +159,7 @@ class Home:
 
     @property
     def calibration(self) -> Path:
-        """The thresholds that `cortex calibrate` wrote; the settings file wins over it."""
+        """The thresholds of `cortex contradictions calibrate`; the settings file wins over it."""
         return self.root / "calibration.toml"
 
     @property
@@ -239,7 +238,13 @@ def _make(folder: Path) -> None:
         each.chmod(HOME_MODE)
     folder.mkdir(mode=HOME_MODE, exist_ok=True)
     for each in missing:
-        _sync(each.parent)
+        # Let the names in a folder last, where its file system and its mode allow that.
+        with contextlib.suppress(OSError):
+            descriptor = os.open(each.parent, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
 
 
 def _closed(folder: Path) -> list[str]:
@@ -287,21 +292,11 @@ def _is_ours(name: str) -> bool:
     return name.startswith(("cortex.", ".write-")) or name in _FOLDERS | _FILES
 
 
-def _sync(folder: Path) -> None:
-    """Let the names in a folder last, where its file system and its mode allow that."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
 def _short(root: Path) -> str:
     """Return a short stable name for a home, with the user in it: /tmp is shared."""
-    import hashlib  # noqa: PLC0415 - only homes with long paths pay for it
+    from hashlib import sha256  # noqa: PLC0415 - only homes with long paths pay for it
 
-    return f"{os.getuid()}-{hashlib.sha256(os.fsencode(root)).hexdigest()[:12]}"
+    return f"{os.getuid()}-{sha256(os.fsencode(root)).hexdigest()[:12]}"
 
 
 #: Bytes at each end of a weights file that make up its fingerprint: reading 90 MB and more at each
@@ -317,6 +312,8 @@ def weights(folder: Path) -> Iterator[Path]:
 
 def weights_hash(folder: Path) -> str:
     """Return the SHA-256 over a model's weights, in hex; reads all of them. Raises `OSError`."""
+    from hashlib import file_digest, sha256  # noqa: PLC0415 - `cortex status` does without
+
     seen = sha256()
     for path in weights(folder):
         with path.open("rb") as file:
@@ -326,6 +323,8 @@ def weights_hash(folder: Path) -> str:
 
 def fingerprint(folder: Path) -> str:
     """Return eight hex digits that change when the model is another one. Raises `OSError`."""
+    from hashlib import blake2b  # noqa: PLC0415 - as above
+
     seen = blake2b(digest_size=4)
     for config in sorted(folder.rglob("config.json")):
         seen.update(config.read_bytes())

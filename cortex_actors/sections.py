@@ -98,7 +98,7 @@ class ReconciliationSettings(Section):
     #: Least number of independent projects for promotion without a person.
     promotion_projects: int = Field(2, ge=1)
     #: Thresholds of single domains, each a table such as `[reconciliation.domains.python]` with
-    #: `cluster` and `judged`; `cortex calibrate` suggests them.
+    #: `cluster` and `judged`; `cortex contradictions calibrate` suggests them.
     domains: Mapping[str, DomainThresholds] = Field({})
 
 
@@ -477,7 +477,7 @@ class EmbeddingSettings(Section):
 
     #: Where vectors come from in a home that has none yet: a model on this machine, any endpoint
     #: that speaks OpenAI's protocol, or `hashing`, which needs no model and is for tests. A home
-    #: that has vectors goes on with their model (`cortex embeddings migrate`).
+    #: that has vectors goes on with their model (`cortex model migrate`).
     provider: Literal["sentence-transformers", "openai", "hashing"] = "sentence-transformers"
     #: A model's name, or the path of a folder that holds one; chosen when `provider` is.
     model: str = "all-MiniLM-L6-v2"

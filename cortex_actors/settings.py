@@ -1,9 +1,9 @@
 """The settings of a home, in sections; each actor is handed its own frozen section.
 
-Read from `calibration.toml` (which `cortex calibrate` writes) and `cortex.toml` in the home, then
-from the environment, where `CORTEX_EMBEDDING__MODEL` is `model` of `[embedding]`. An unknown key is
-an error, because a misspelt setting that is silently ignored costs an evening. The sections and
-their keys are in sections.py, flowsections.py and modelsections.py.
+Read from `calibration.toml` (which `cortex contradictions calibrate` writes) and `cortex.toml` in
+the home, then from the environment, where `CORTEX_EMBEDDING__MODEL` is `model` of `[embedding]`. An
+unknown key is an error, because a misspelt setting that is silently ignored costs an evening. The
+sections and their keys are in sections.py, flowsections.py and modelsections.py.
 """
 
 from __future__ import annotations

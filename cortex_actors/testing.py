@@ -152,10 +152,10 @@ class MemoryJournal:
             return Rest(rest)
         return self._delivery(consumer, first, free)
 
-    async def settle(self, delivery: Delivery, outcome: Outcome) -> list[Event[Payload]]:
+    async def settle(self, delivery: Delivery, outcome: Outcome) -> list[Event[Payload]] | None:
         """Apply effects, acknowledge, store the said events; nothing if any is settled already."""
-        if len(self._left(delivery)) < len(delivery.seqs):
-            return []
+        if (left := len(self._left(delivery))) < len(delivery.seqs):
+            return None if left else []
         if outcome.work is not None:
             outcome.work(None)
         self._drop(delivery)
@@ -258,10 +258,7 @@ async def temporary_cortex(**sections: object) -> AsyncIterator[Tree]:
         home.create()
         clock = SystemClock()
         logs = LogStream(home.logs / "cortex.ndjson", clock)
-        quick = {
-            "embedding": {"provider": "hashing", "batch_ms": 20},
-            "storage": {"index_ms": 20},
-        }
+        quick = {"embedding": {"provider": "hashing", "batch_ms": 20}, "storage": {"index_ms": 20}}
         chosen = settings.Settings.model_validate({**quick, **sections})
         tree = grow(home, chosen, clock, logs)
         await tree.start()

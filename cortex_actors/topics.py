@@ -3,7 +3,7 @@
 A topic is `noun:state`. Payloads carry ids and paths, never documents. The names under `heard_by`
 are *consumers*: the transaction that stores a durable event writes one delivery row for each of
 them, whether or not that actor is alive, so a restart misses nothing. Receivers that are not
-listed (the log stream, the page, `cortex logs -f`) only watch.
+listed (the log stream, the page, `cortex daemon logs -f`) only watch.
 
 Consumers appear here when their actor exists; docs/topics.md is generated from this module.
 """
@@ -223,7 +223,7 @@ def _custom(name: str) -> Topic:
         return Topic(name, shape.Custom, "Said by another process.", said_by=("anyone",))
     message = (
         f"no topic is called {name!r}; your own are custom:[a-z0-9-]{{1,64}}, "
-        "the others are listed by: cortex topics"
+        "the others are listed by: cortex debug topics"
     )
     raise UnknownTopic(message)
 

@@ -6,6 +6,7 @@ cortex                    rest_for_one
 │   ├── ledger
 │   ├── vectors
 │   └── indexer
+├── tasks                 dynamic
 ├── embedding             rest_for_one
 │   ├── cache
 │   ├── pool
@@ -51,6 +52,7 @@ They are made from a template and named by their handles; the watchlist says whi
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -62,9 +64,10 @@ from cortex_actors.assembly.inspection import TOLD, Crashes, inspect, who
 from cortex_actors.assembly.reload import Branch, Reload, places
 from cortex_actors.assembly.wiring import Assembly
 from cortex_actors.domain.event import Life, plain
-from cortex_actors.errors import ActorAway, UnknownActor
+from cortex_actors.errors import ActorAway, TooManyTasks, UnknownActor
 from cortex_actors.runtime.actor import AsyncioActor, start_actor
 from cortex_actors.runtime.names import Names
+from cortex_actors.runtime.tasks import MAX_TASKS, TaskSupervisor
 from cortex_actors.runtime.watchdog import Watchdog
 from cortex_actors.storage.ledger import actor
 from cortex_actors.watching.watcher import Watcher
@@ -72,7 +75,7 @@ from cortex_actors.watching.watcher import Watcher
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-    from cortex_actors.api.cortex import FrontDesk
+    from cortex_actors.api.desk import FrontDesk
     from cortex_actors.bus.bus import Bus
     from cortex_actors.bus.delivery import Deliver
     from cortex_actors.clock import Clock
@@ -82,6 +85,7 @@ if TYPE_CHECKING:
     from cortex_actors.home import Home
     from cortex_actors.process.logs import LogStream
     from cortex_actors.runtime.actor import ActorHandle
+    from cortex_actors.runtime.tasks import Task
     from cortex_actors.settings import Settings
     from cortex_actors.watching.watcher import WatcherParts
     from supervision import Node
@@ -203,6 +207,7 @@ TREE: Final = Branch(
     "rest_for_one",
     (
         Branch("storage", "rest_for_one", ("ledger", "vectors", "indexer")),
+        Branch("tasks", "dynamic", ()),
         Branch("embedding", "rest_for_one", ("cache", "pool", "migrator")),
         Branch("judging", "one_for_one", ("judge",)),
         Branch(
@@ -239,12 +244,7 @@ PERIOD: Final = 5.0
 
 
 def grow(
-    home: Home,
-    settings: Settings,
-    clock: Clock,
-    logs: LogStream,
-    *,
-    outside: Outside | None = None,
+    home: Home, settings: Settings, clock: Clock, logs: LogStream, *, outside: Outside | None = None
 ) -> Tree:
     """Return the tree of one home; nothing runs before `start`.
 
@@ -257,13 +257,7 @@ class Tree:
     """The live tree; it can draw itself, and say why it gave up."""
 
     def __init__(
-        self,
-        home: Home,
-        settings: Settings,
-        *,
-        clock: Clock,
-        logs: LogStream,
-        outside: Outside,
+        self, home: Home, settings: Settings, *, clock: Clock, logs: LogStream, outside: Outside
     ) -> None:
         """Put every part together."""
         self._clock = clock
@@ -274,14 +268,11 @@ class Tree:
         names = Names()
         self.watchers = Watchers(names, lambda: self._live["watchers"])
         ours = (self.draw, self.crash, self.inspect, self.reload, self.start_again)
-        world = World(home, settings, clock, logs, names, self.watchers, *ours, outside)
+        tasks = TaskSupervisor(self._start_task)
+        world = World(home, settings, clock, logs, names, self.watchers, tasks, *ours, outside)
         self.parts = Assembly(world)
         self._reload = Reload(
-            home,
-            settings,
-            adopt=self.parts.adopt,
-            places=places(TREE),
-            branch=self._live.get,
+            home, settings, adopt=self.parts.adopt, places=places(TREE), branch=self._live.get
         )
         self.bus.subscribe("*", scribe(logs))
         self.supervisor = self._make(TREE)
@@ -378,7 +369,21 @@ class Tree:
             report=self._on_report,
             now=self._clock.monotonic,
             sleep=self._clock.sleep,
+            max_children=MAX_TASKS if branch.strategy == "dynamic" else math.inf,
         )
+
+    async def _start_task(self, task: Task[Any]) -> None:
+        """Start a task below `tasks`; it is not restarted: its caller asks again."""
+        spec = supervision.ChildSpec(task.name, task.start, restart="temporary")
+        try:
+            await self._live["tasks"].start_child(spec)
+        except supervision.ChildError as error:
+            raise TooManyTasks(
+                f"cannot start {task.name}: {MAX_TASKS} tasks run already, which is the most; wait "
+                "for one to end (cortex debug tree shows them)"
+            ) from error
+        except supervision.SupervisionError as error:
+            raise ActorAway(f"cannot start {task.name}: {error}; ask again") from error
 
     def _actor(self, name: str) -> supervision.ChildSpec:
         """Return how an actor is started."""

@@ -3,21 +3,46 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import MISSING, fields
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from cortex_actors import sections, settings, topics
+from cortex_actors.api import desk  # noqa: F401 - registers every operation
+from cortex_actors.api.parameters import about
+from cortex_actors.api.registry import OPERATIONS
 from cortex_actors.assembly.reload import Branch
 from cortex_actors.bus.bus import CUSTOM_NAMES
 from cortex_actors.bus.delivery import PATIENCE
+from cortex_actors.cli import fast
+from cortex_actors.cli.command_line import TABLE
+from cortex_actors.cli.declare import (
+    DECLARED,
+    FRONT,
+    QUICK,
+    Argument,
+    Declared,
+    Joined,
+    One,
+    Option,
+    Preset,
+)
+from cortex_actors.cli.output import HomeOption, JsonOption
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.tree import INTENSITY, PERIOD, TREE
+from docs import library
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterator
+
+    from cortex_actors.cli.declare import About
 
 #: Where the pages are.
 DOCS = Path(__file__).parent
@@ -153,6 +178,8 @@ def actors_page() -> str:
 
 def _branches(branch: Branch) -> Iterator[tuple[Branch, list[str]]]:
     """Yield the branches that have actors, in the order of their start."""
+    if branch.strategy == "dynamic":  # tasks, which are no actors
+        return
     names = [child for child in branch.children if isinstance(child, str)]
     if names or not branch.children:
         # The actors of a branch that begins empty are called what it is, without the s.
@@ -240,11 +267,256 @@ def _comments() -> dict[tuple[str, str], str]:
     return found
 
 
-#: Page -> what makes it.
+#: Modules with commands, in the order in which help shows what one group has of several.
+COMMANDS = (
+    "projects insights history principles promotion contradictions review recall "
+    "resolve doctor demo memory backup agents knowledge stores "
+    "stores_import models service logs events parse"
+).split()
+
+#: Pieces of the table.
+Row = dict[str, Any]
+
+
+def commands_table() -> str:
+    """Return cortex_actors/cli/commands.json: what the command line is built from."""
+    for name in COMMANDS:
+        import_module(f"cortex_actors.cli.{name}")
+    modules = [f"cortex_actors.cli.{name}" for name in COMMANDS]
+
+    def place(found: tuple[int, Declared]) -> tuple[int, int, int]:
+        number, each = found
+        code = each.function.__code__
+        # Decorators are applied from the lowest to the highest.
+        return modules.index(each.function.__module__), code.co_firstlineno, -number
+
+    declared = [each for _, each in sorted(enumerate(DECLARED), key=place)]
+    groups: dict[str, Row] = {"": {**FRONT, "commands": []}}
+    groups |= {each.path: {**_command(each), "commands": []} for each in declared if each.is_group}
+    rows = {each.path: _command(each) for each in declared if not each.is_group}
+    rows = {path: _quick(path) for path in QUICK} | rows
+    for path in [*rows, *groups]:
+        if path:
+            groups[path.rpartition(" ")[0]]["commands"].append(path.rpartition(" ")[2])
+    # One row a line, so that a change can be read.
+    every = {**groups, **rows}
+    lines = [f"{json.dumps(path)}: {json.dumps(row, default=str)}" for path, row in every.items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _command(each: Declared) -> Row:
+    """Return the row of a declared command, or of a group with what it runs."""
+    if each.operation:
+        return _derived(each)
+    own = inspect.cleandoc(each.function.__doc__ or "")
+    row: Row = {"help": each.about or own}
+    if each.is_group:
+        row["own"] = own
+    row["examples"] = [*each.examples]
+    row["run"] = {"call": f"{each.function.__module__}:{each.function.__name__}"}
+    hints = get_type_hints(each.function, include_extras=True)
+    parameters = inspect.signature(each.function).parameters.values()
+    row["params"] = [_parameter(each, hints[each.name]) for each in parameters]
+    return row
+
+
+def _derived(each: Declared) -> Row:
+    """Return the row of a command that asks an operation."""
+    operation = OPERATIONS[each.operation or ""]
+    # What it raises is for programs: a person reads the error.
+    first = operation.description.split("\n\n")[0].partition(" Raises ")[0]
+    if each.run.get("offline"):
+        first += " Works without a daemon, too."
+    function = each.function
+    row: Row = {"help": inspect.getdoc(function) if each.by_hand else each.about or first}
+    if each.is_group:
+        row["own"] = first
+    row["examples"] = [*each.examples]
+    target = f"{function.__module__}:{function.__name__}"
+    row["run"] = {"call": target} if each.by_hand else {"ask": operation.method, "show": target}
+    row["run"] |= {key: value for key, value in each.run.items() if value is not None}
+    if not each.by_hand and len(inspect.signature(function).parameters) > 1:
+        row["run"]["given"] = True
+    row["params"] = [
+        _operand(each, given)
+        for name, given in operation.signature.parameters.items()
+        if name not in each.leave_out
+    ]
+    row["params"] += [
+        _more(name, own)
+        for name, own in each.spelled.items()
+        if isinstance(own, Preset) or name not in operation.signature.parameters
+    ]
+    if each.one:
+        row["run"]["one"] = [_one(one, row["params"]) for one in each.one]
+    row["params"] += [_parameter(given, hint) for given, hint in _everywhere()]
+    return row
+
+
+def _more(name: str, own: Option | Argument | Preset) -> Row:
+    """Return an option that the operation does not have; a flag may set one that it has."""
+    if isinstance(own, Preset):
+        row: Row = {"name": name, "kind": "flag", "names": [*own.names], "sets": own.sets}
+        return {**row, "help": own.help, **({"not_json": True} if own.not_json else {})}
+    if isinstance(own, Argument):
+        raise TypeError(f"{name} is no parameter of the operation")
+    return {"name": name, "kind": "text", "names": [*own.names], "sets": None, **_said(own.about)}
+
+
+def _one(found: One, params: list[Row]) -> Row:
+    """Return how one thing is asked for: by the words among the parameters, or one more."""
+    other = OPERATIONS[found.operation]
+    (given,) = other.signature.parameters.values()
+    meaning = about(other.method, given.name)
+    row: Row = {"kind": "text", "complete": meaning.complete}
+    by = next((each["name"] for each in params if each.get("joined")), None)
+    if option := found.option:
+        by = option.names[0].removeprefix("--")
+        own = {"names": [*option.names], "metavar": meaning.metavar, **option.about}
+        row |= {"name": by, **own}
+        params.append({key: value for key, value in row.items() if value is not None})
+    elif by is None:
+        by = given.name
+        row |= {"name": by, "metavar": f"[{meaning.metavar}]", "help": meaning.help}
+        params.insert(0, row)
+    asked = {"ask": other.method, "name": given.name}
+    return {**asked, "by": by, "prefix": found.prefix, "alone": found.alone}
+
+
+def _preset(each: Declared) -> set[str]:
+    """Return the parameters that a flag of the command may give a value."""
+    flags = [own for own in each.spelled.values() if isinstance(own, Preset)]
+    return {own.sets[0] for own in flags if own.sets}
+
+
+def _everywhere() -> Iterator[tuple[inspect.Parameter, Any]]:
+    """Yield the options that every command which asks an operation has."""
+    for name, hint, default in (("as_json", JsonOption, False), ("home", HomeOption, None)):
+        yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default), hint
+
+
+def _operand(each: Declared, given: inspect.Parameter) -> Row:
+    """Return a parameter of an operation as a command has it."""
+    operation = OPERATIONS[each.operation or ""]
+    meaning, own = about(operation.method, given.name), each.spelled.get(given.name)
+    hint = get_type_hints(operation.run)[given.name]
+    kind = "path" if meaning.is_path else getattr(own, "about", {}).get("kind")
+    row: Row = {"name": given.name, **({"kind": kind} if kind else _kind(hint))}
+    required = given.default is given.empty
+    if isinstance(own, Option) or (own is None and not required):
+        spelling = f"--{given.name.replace('_', '-')}"
+        names = own.names if own and own.names else meaning.names
+        row["names"] = [*(names or (spelling,))]
+        if row["kind"] == "flag" and given.default is True:
+            row["off"] = f"--no-{row['names'][-1].removeprefix('--')}"
+    if isinstance(own, Joined):
+        row |= {"many": True, "joined": True}
+    if required and "missing" not in getattr(own, "about", ()):
+        row["required"] = True
+    unsaid = required or isinstance(own, Joined) or given.name in _preset(each)
+    if given.default is None and row["kind"] == "flag":
+        row["default"] = None  # neither yes nor no was said
+    elif not unsaid and not any(given.default is x for x in (None, False, ())):
+        row["default"] = given.default
+    found: Row = {"metavar": meaning.metavar, "complete": meaning.complete, "help": meaning.help}
+    found |= {"min": meaning.least, "max": meaning.most}
+    row |= {key: value for key, value in found.items() if value is not None}
+    if meaning.words is not None:
+        enum = f"{meaning.words.__module__.rpartition('.')[2]}.{meaning.words.__name__}"
+        row |= {"kind": "choice", "values": [str(word) for word in meaning.words], "enum": enum}
+    if own is None or isinstance(own, Preset):
+        return row
+    return {**row, **_said(own.about)}
+
+
+def _parameter(given: inspect.Parameter, hint: Any) -> Row:  # noqa: ANN401 - any annotation
+    """Return a parameter as the table has it: what is not said of it is left out."""
+    kind, declared = get_args(hint)
+    row: Row = {"name": given.name, **_kind(kind)}
+    if isinstance(declared, Option):
+        own = f"--{given.name.replace('_', '-')}"
+        row["names"] = [*(declared.names or (own,))]
+        if row["kind"] == "flag" and not declared.names:
+            row["off"] = f"--no-{own.removeprefix('--')}"
+    elif not isinstance(declared, Argument):
+        raise TypeError(f"{given} is neither an option nor an argument")
+    if given.default is given.empty:
+        row["required"] = True
+    elif given.default is None and row["kind"] == "flag":
+        row["default"] = None  # neither yes nor no was said
+    elif given.default is not None and given.default is not False:
+        row["default"] = given.default
+    return {**row, **_said(declared.about)}
+
+
+def _said(about: About) -> Row:
+    """Return what is said of a parameter, as a row has it."""
+    row: Row = {key: each for key, each in about.items() if key not in {"words", "one_of", "read"}}
+    if read := about.get("read"):
+        row["read"] = f"{read.__module__}:{read.__name__}"
+    return {**row, **_values(about)}
+
+
+def _values(about: About) -> Row:
+    """Return what a row says of the values that a parameter may have; nothing for any value."""
+    values = [*about.get("words", ())]
+    if enum := about.get("one_of"):
+        module, _, name = enum.partition(".")
+        members = getattr(import_module(f"cortex_actors.domain.{module}"), name)
+        values += [str(each) for each in members]
+    if not values:
+        return {}
+    return {"kind": "choice", "values": values, **({} if "words" in about else {"enum": enum})}
+
+
+def _kind(hint: Any) -> Row:  # noqa: ANN401 - any annotation
+    """Return what an annotation says: the kind, and whether there are several."""
+    if get_origin(hint) in (Union, UnionType):
+        several = [each for each in get_args(hint) if each is not type(None)]
+        hint = str if str in several else several[0]  # a moment is a number or a text
+    if get_origin(hint) is Annotated:
+        hint = get_args(hint)[0]
+    if get_origin(hint) is list:
+        return {**_kind(get_args(hint)[0]), "many": True}
+    if get_origin(hint) in {Sequence, dict}:
+        return {"kind": "text", "many": True}
+    return {"kind": {bool: "flag", int: "int", float: "float", str: "text", Path: "path"}[hint]}
+
+
+def _quick(path: str) -> Row:
+    """Return the row of a quick command: a shell that completes needs its options."""
+    name = path.rpartition(" ")[2]
+    params = [_action(each) for each in fast.parser_of(name)._actions]  # noqa: SLF001 - no other way
+    run = {"quick": name}
+    return {"help": QUICK[path], "run": run, "params": [each for each in params if each]}
+
+
+def _action(each: argparse.Action) -> Row:
+    """Return an option or a word of argparse's; nothing for `--help`."""
+    if each.dest == "help":
+        return {}
+    row: Row = {"name": each.dest, "kind": "flag" if each.nargs == 0 else "text"}
+    if each.choices:
+        row |= {"kind": "choice", "values": [*each.choices]}
+    if each.option_strings:
+        row["names"] = [*each.option_strings]
+    elif each.nargs == "*":
+        row["many"] = True
+    return row
+
+
+#: Page, or another file, -> what makes it. The snapshot comes before the
+#: client's pages, and the table before the page of commands, which are made from them.
 PAGES = {
+    "../cortex_actors/api/operations.json": library.snapshot,
     "actors.md": actors_page,
     "configuration.md": configuration_page,
     "topics.md": topics_page,
+    "../cortex_actors/client/cortex.pyi": library.stub,
+    "python.md": library.python_page,
+    "realms.md": library.realms_page,
+    str(TABLE): commands_table,
+    "cli.md": library.cli_page,
 }
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import embedding, federation, ledger, recall, reconcile, remember, resolve
+from benchmarks import embedding, federation, ledger, quick, recall, reconcile, remember, resolve
 from benchmarks.statements import statements
 from benchmarks.sustained import Minute, Verb
 
@@ -20,6 +20,17 @@ class TestLedger:
         """The benchmark of the ledger runs, and compares each kind of publish with its floor."""
         assert 0 == ledger.main(["--quick", "--only", "publishes", "--only", "backlog"])
         assert 4 == capsys.readouterr().out.count(" x floor (goal: 0.7)")
+
+
+class TestQuick:
+    @pytest.mark.parametrize(
+        ("status", "listed", "code"), [(80, 150, 0), (120, 150, 1), (80, 260, 1), (80, 170, 1)]
+    )
+    def test_goals(self, status: float, listed: float, code: int) -> None:
+        """A command misses its goal in milliseconds, or as a multiple of a bare interpreter."""
+        measured = {"python -c pass": [10.0], "cortex status": [status]}
+
+        assert code == quick.report({**measured, "cortex memory list": [listed]})
 
 
 class TestReconcile:

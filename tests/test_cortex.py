@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from cortex_actors.api.cortex import FrontDesk
+    from cortex_actors.api.desk import FrontDesk
     from cortex_actors.tree import Tree
 
 
@@ -67,7 +67,7 @@ class TestPublish:
     @pytest.mark.parametrize(
         ("topic", "payload", "error", "text"),
         [
-            ("file:chnged", {}, UnknownTopic, "cortex topics"),
+            ("file:chnged", {}, UnknownTopic, "cortex debug topics"),
             ("custom:", {}, UnknownTopic, "no topic"),
             ("custom:Upper", {}, UnknownTopic, "no topic"),
             ("custom:" + "x" * 65, {}, UnknownTopic, "no topic"),

@@ -91,7 +91,7 @@ class TestDeadLetters:
             await settled(tree)
             left = (await tree.cortex.status())["dead"]
 
-        assert any("cortex events --dead" in reason for reason in status["reasons"])
+        assert any("cortex daemon events --dead" in reason for reason in status["reasons"])
         assert names == [each["id"] for each in reversed(dead)]
         assert "ValueError: poison" == dead[0]["consumers"][0]["error"]
         assert ["accumulator", "watchlist"] == [each["consumer"] for each in replayed]
@@ -130,9 +130,9 @@ class TestDeadLetters:
                 await tree.cortex.events(topic="*" * 101)
             for names in ([], [1], ["1"] * 1_001, None):
                 with pytest.raises(BadInput, match="name 1 to 1000 events"):
-                    await tree.cortex.replay(names)  # type: ignore[arg-type]
+                    await tree.cortex.replay(names)
             for name in ("1", "evt_x", "nobody"):
-                with pytest.raises(NotFound, match="cortex events"):
+                with pytest.raises(NotFound, match="cortex daemon events"):
                     await tree.cortex.discard([name])
                 with pytest.raises(NotFound):
                     await tree.cortex.event(name)

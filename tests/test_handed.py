@@ -89,7 +89,7 @@ class TestTable:
         async with grown(tmp_home) as tree:
             before = {actor: given(make) for actor, make in tree.parts.make.items()}
             parts: Any = tree.parts
-            parts._incumbent._provider = HashingProvider(16)
+            parts._incumbent.provider = HashingProvider(16)
             parts.adopt(parts._settings)
             after = {actor: given(make) for actor, make in tree.parts.make.items()}
 

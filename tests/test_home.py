@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.api import judging
+from cortex_actors.api import contradictions
 from cortex_actors.cli import lifecycle
 from cortex_actors.errors import CortexError, HomeUnwritable
 from cortex_actors.home import SOCKET_PATH_LIMIT, Home, write_private
@@ -237,8 +237,10 @@ class TestPrivacy:
 WRITERS: dict[str, Callable[[Home], object]] = {
     "cortex.lock": lambda home: lock._opened(home, os.O_RDWR | os.O_CREAT),
     "cortex.db.suspect": lambda home: faults.suspect(home.ledger, "torn"),
-    "calibration.toml": lambda home: judging.format_calibration(home.calibration, [], at=0),
-    ".calibration.toml.new": lambda home: judging.format_calibration(home.calibration, [], at=0),
+    "calibration.toml": lambda home: contradictions.format_calibration(home.calibration, [], at=0),
+    ".calibration.toml.new": lambda home: contradictions.format_calibration(
+        home.calibration, [], at=0
+    ),
     "logs/cortex.ndjson": lambda home: RotatingFile(home.logs / "cortex.ndjson"),
     "logs/stderr.log": lambda home: lifecycle.Child(home, lock.Lock(home, 0)),
     "backups/checked": lambda home: backups.note_check(home.backups, 0),

@@ -89,7 +89,7 @@ class TestStates:
         assert "active" == (await desk.memory(A))["status"]
         for wrong in ([], [1], {"a": 1}, [A] * 1_001):
             with pytest.raises(BadInput):
-                await desk.archive(wrong)  # type: ignore[arg-type]
+                await desk.archive(wrong)
 
     async def test_undo_not_theirs(self, desk: Desk) -> None:
         """Nobody undoes what was done with a memory that is not theirs, or knows of it."""

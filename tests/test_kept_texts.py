@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.api.cortex import FrontDesk
+from cortex_actors.api.desk import FrontDesk
 from cortex_actors.errors import BadInput, Refused
 from cortex_actors.testing import temporary_cortex
 from cortex_actors.text import credentials

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cortex_actors.api import registry
+from cortex_actors.api import parameters
 from cortex_actors.domain.memory import Layer, MemoryType, Realm
 from cortex_actors.errors import BadInput
 from cortex_actors.storage.search.query import EVERYTHING, Past, Where
@@ -16,11 +16,11 @@ from cortex_actors.testing import EPOCH
 class TestWhere:
     def test_nothing(self) -> None:
         """Without conditions everything is looked for, so that no filter is in the way."""
-        assert EVERYTHING == registry.where(now=EPOCH)
+        assert EVERYTHING == parameters.where(now=EPOCH)
 
     def test_one_form(self) -> None:
         """Words are taken in any case, tags and agents in their one form, times as moments."""
-        found = registry.where(
+        found = parameters.where(
             now=EPOCH,
             reader="VAJRA",
             layers=["Working", "cortex", "working"],
@@ -72,7 +72,7 @@ class TestWhere:
     def test_refused(self, given: dict[str, Any], said: str) -> None:
         """What is none is refused, and the text says what there is instead."""
         with pytest.raises(BadInput) as refused:
-            registry.where(now=EPOCH, **given)
+            parameters.where(now=EPOCH, **given)
 
         assert said in str(refused.value)
 
@@ -80,17 +80,17 @@ class TestWhere:
 class TestPast:
     def test_now(self) -> None:
         """Without a moment and without originals nothing of the past is looked for."""
-        assert registry.past(None, now=EPOCH) is None
+        assert parameters.past(None, now=EPOCH) is None
 
     def test_both(self) -> None:
         """A moment, originals, or both."""
-        assert Past(as_of=EPOCH) == registry.past(EPOCH, now=EPOCH)
-        assert Past(original=True) == registry.past(None, now=EPOCH, original=True)
-        assert Past(EPOCH - 60_000_000, original=True) == registry.past(
+        assert Past(as_of=EPOCH) == parameters.past(EPOCH, now=EPOCH)
+        assert Past(original=True) == parameters.past(None, now=EPOCH, original=True)
+        assert Past(EPOCH - 60_000_000, original=True) == parameters.past(
             "1m", now=EPOCH, original=True
         )
 
     def test_ahead(self) -> None:
         """Nobody can be asked what will be believed."""
         with pytest.raises(BadInput, match="nobody knows what will be believed"):
-            registry.past(EPOCH + 1, now=EPOCH)
+            parameters.past(EPOCH + 1, now=EPOCH)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cortex_actors.cli.command_line import TABLE
 from cortex_actors.text.sections import DIALECTS
 
 if TYPE_CHECKING:
@@ -28,7 +29,14 @@ def _generator() -> ModuleType:
 
 
 class TestGenerated:
-    @pytest.mark.parametrize("page", ["actors.md", "configuration.md", "topics.md"])
+    @pytest.mark.parametrize(
+        "page",
+        [
+            *("actors.md", "configuration.md", "python.md", "realms.md", "topics.md"),
+            str(TABLE),
+            *("../cortex_actors/api/operations.json", "../cortex_actors/client/cortex.pyi"),
+        ],
+    )
     def test_is_current(self, page: str) -> None:
         """A page that is made from the code says what the code says; `make docs` writes it."""
         made: str = _generator().PAGES[page]()

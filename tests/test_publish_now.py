@@ -46,7 +46,7 @@ class TestPublishNow:
             tree.cortex.publish_now("custom:a", {}),
             tree.cortex.publish_now(topics.DAEMON_READY, {"name": "x"}, transient=True),
             tree.cortex.publish_now(topics.FILE_CHANGED, change, transient=True),
-            tree.cortex.publish_now("custom:a", {}, transient=1),  # type: ignore[arg-type]
+            tree.cortex.publish_now("custom:a", {}, transient=1),
         ]
 
         assert [None] * 4 == results

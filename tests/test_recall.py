@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from cortex_actors.api.remember import RecallVerbs
+from cortex_actors.api.desk import FrontDesk
+from cortex_actors.api.registry import Call
 from cortex_actors.domain.agent import Caller
 from cortex_actors.domain.memory import PROBE, Access, Layer, Realm
 from cortex_actors.errors import BadInput, NotYours
@@ -23,14 +24,21 @@ from tests.storage.things import in_memory, mem, memory
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cortex_actors.api.registry import Parts
+    from cortex_actors.api.registry import Actors, Parts
     from cortex_actors.domain.hit import Recall
     from cortex_actors.federation.store import Question, RecallStore
     from cortex_actors.storage.search.query import Where
 HOUR = 3_600_000_000
 
 
-class Desk(RecallVerbs):
+class RoomCall(Call):
+    """A call that asks the room, and the other stores, instead of the federation."""
+
+    async def recall(self, question: Question) -> Recall:
+        return await cast("Desk", self.parts.home).answer(question)
+
+
+class Desk(FrontDesk):
     """The two verbs over a room, with the real search and fusion, and no actor around the room."""
 
     def __init__(self, room: Room, *others: Shelf) -> None:
@@ -42,16 +50,21 @@ class Desk(RecallVerbs):
         self.asked: list[Question] = []
         settings = SimpleNamespace(memory=MemorySettings())
         parts = SimpleNamespace(
+            home=self,
             records=room.records,
             clock=self.clock,
             model=lambda: MODEL,
             settings=lambda: settings,
             accesses=SimpleNamespace(report=self._accessed),
         )
-        self._parts = cast("Parts", parts)
+        super().__init__(cast("Actors", None), cast("Parts", parts))
 
-    async def _recall(self, question: Question) -> Recall:
-        """Ask the federation."""
+    def begin(self, caller: Caller) -> Call:
+        """Return a call that asks this room."""
+        return RoomCall(caller, self._actors, self._parts)
+
+    async def answer(self, question: Question) -> Recall:
+        """Ask the room and the others, as the federation would."""
         self.asked.append(question)
         stores: list[RecallStore] = [LocalStore(self.room.search), *self.others]
         village = Village(stores, clock=self.clock, model=MODEL, row=unit(1, 0, 0))

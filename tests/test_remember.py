@@ -12,7 +12,7 @@ from cortex_actors.errors import BadInput, CortexError, NotFound, NotYours, Refu
 from cortex_actors.testing import temporary_cortex
 
 if TYPE_CHECKING:
-    from cortex_actors.api.cortex import FrontDesk
+    from cortex_actors.api.desk import FrontDesk
 
 REDIS, AGAIN = "Redis listens on port 6379 by default", "Redis by default listens on port 6379"
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -91,7 +91,7 @@ async def _refusals(desk: FrontDesk) -> None:
     ]
     for given, kind, said in refused:
         with pytest.raises(kind, match=said):
-            await desk.remember(**given)  # type: ignore[arg-type]
+            await desk.remember(**given)
 
 
 async def _identities(desk: FrontDesk) -> None:

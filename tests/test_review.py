@@ -78,7 +78,7 @@ class TestDecide:
         assert {} == await waiting(tree)
         assert not [each for each in (await tree.cortex.status())["reasons"] if "review" in each]
 
-        with pytest.raises(Refused, match=r"is a principle already .* cortex revoke pri_"):
+        with pytest.raises(Refused, match=r"is a principle already .* cortex projects revoke pri_"):
             await tree.cortex.reject(rule)
         used = await tree.cortex.approve(order)
         assert ("active", None) == (used["status"], used["decision"])
@@ -142,7 +142,7 @@ async def refuses(tree: Tree) -> None:
     rule = (await waiting(tree))[RULE]["id"]
     await tree.cortex.revoke(rule)
     await settled(tree)
-    with pytest.raises(Refused, match=f"cortex revoke --undo {rule}"):
+    with pytest.raises(Refused, match=f"cortex projects revoke --undo {rule}"):
         await tree.cortex.approve(rule)
     with pytest.raises(NotFound, match="no insight is called 'ins_zz'"):
         await tree.cortex.review("ins_zz")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors import __version__, topics
+from cortex_actors.api import memory_changes
 from cortex_actors.api import status as lookup
 from cortex_actors.assembly.context import Outside
 from cortex_actors.embedding.provider import State
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from cortex_actors.api.cortex import FrontDesk
+    from cortex_actors.api.desk import FrontDesk
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.tree import Tree
 
@@ -208,7 +209,7 @@ class TestRoundTrip:
         async def kept(*_args: Any, **_more: Any) -> dict[str, Any]:
             return {"forgotten": []}
 
-        monkeypatch.setattr(cortex, "forget", kept)
+        monkeypatch.setattr(memory_changes, "forget", kept)
         trip = await cortex.round_trip()
         seen = [
             await cortex.recall("probe number"),

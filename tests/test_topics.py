@@ -67,7 +67,7 @@ class TestCustom:
     )
     def test_unknown(self, name: str) -> None:
         """Any other name is refused with a way to find the right one."""
-        with pytest.raises(UnknownTopic, match="cortex topics"):
+        with pytest.raises(UnknownTopic, match="cortex debug topics"):
             topics.find(name)
 
 

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from cortex_actors import topics
 from cortex_actors import tree as tree_module
+from cortex_actors.assembly import embedder
+from cortex_actors.assembly.context import Outside
 from cortex_actors.domain.event import plain
 from cortex_actors.domain.project import Project
-from cortex_actors.errors import ActorAway
+from cortex_actors.errors import ActorAway, TaskEnded, TooManyTasks
+from cortex_actors.runtime.tasks import MAX_TASKS
 from cortex_actors.storage import projects
+from cortex_actors.storage.models import Chosen
 from cortex_actors.testing import eventually, settled
 from cortex_actors.tree import TREE
 from tests.flow.support import copied, first, follow, grown, knows
 from tests.flow.test_crashes import ACTORS, EVENTS, crash
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from cortex_actors.assembly.reload import Branch
     from cortex_actors.tree import Tree
-    from supervision import Node
+    from supervision import Node, Report
 
 
 def declared(branch: Branch, depth: int = 0) -> list[tuple[int, str, str | None]]:
@@ -61,6 +65,11 @@ def actors(branch: Branch = TREE) -> set[str]:
     for child in branch.children:
         found |= {child} if isinstance(child, str) else actors(child)
     return found
+
+
+def node(tree: Tree, name: str) -> Node:
+    """Return the picture of a branch directly below the root."""
+    return next(each for each in tree.supervisor.snapshot().children if each.name == name)
 
 
 class TestDrawing:
@@ -113,6 +122,78 @@ class TestLive:
 
         assert [] == [name for name in actors() if name not in found["text"]]
         assert "cortex" == found["root"]["name"]
+
+    async def test_tasks(self, tmp_home: Path) -> None:
+        """Long work is a node below `tasks` while it runs; one more than 20 at once is refused.
+
+        Row: elixir task/supervisor async_nolink/1: raises when :max_children is reached
+        """
+        gate = asyncio.Event()
+
+        async def work() -> bool:
+            return await gate.wait()
+
+        async with grown(tmp_home) as tree:
+            tasks = tree.parts.cortex._parts.tasks
+            running = [asyncio.create_task(tasks.run(f"work {n}", work)) for n in range(MAX_TASKS)]
+            await eventually(lambda: MAX_TASKS == len(node(tree, "tasks").children))
+            text = (await tree.cortex.tree())["text"]
+            with pytest.raises(TooManyTasks, match="20 tasks run already"):
+                await tasks.run("one more", work)
+            gate.set()
+
+            assert [True] * MAX_TASKS == await asyncio.gather(*running)
+            await eventually(lambda: () == node(tree, "tasks").children)
+            assert "│   └── work 19" in str(text)
+
+    async def test_tasks_of_the_product(
+        self, tmp_path: Path, tmp_home: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A backup, an import, a resolve, a migration and a compilation run below `tasks`."""
+        said, compiled = Path(tmp_path, "said.jsonl"), asyncio.Event()
+        said.write_text(
+            '{"format": "cortex-actors", "version": 1}\n{"kind": "end", "records": 0}\n'
+        )
+        names: list[str] = []
+
+        async def compile_model(*_args: object, **_how: object) -> SimpleNamespace:
+            compiled.set()
+            return SimpleNamespace(model_id="mini+int8-0123abcd", dimension=8)
+
+        def hear(report: Report) -> None:
+            if (report.supervisor, report.kind) == ("tasks", "started"):
+                names.append(str(report.child))
+
+        monkeypatch.setattr(embedder, "compile_model", compile_model)
+        monkeypatch.setattr(embedder, "refused", lambda *_: None)
+        async with grown(tmp_home, outside=Outside(witness=hear)) as tree:
+            await tree.cortex.backup(str(tmp_path / "copy.db"))
+            await tree.cortex.import_memories(str(said), dry_run=True)
+            await tree.cortex.resolve(everything=True, dry_run=True)
+            await tree.cortex.migrate("hashing-v1-32")
+            await eventually(lambda: "hashing-v1-32" == tree.parts.model)
+            mini = Chosen("mini", "sentence-transformers", "all-MiniLM-L6-v2", 8)
+            await tree.parts._incumbent.compiled(mini, lambda _step: None)
+
+        assert compiled.is_set()
+        kinds = {name.split()[0] for name in names}
+        assert {"backup", "import", "resolve", "migrate", "compile"} <= kinds
+
+    async def test_tasks_end(self, tmp_home: Path) -> None:
+        """Work that runs when the tree stops ends with it."""
+        begun = asyncio.Event()
+
+        async def work() -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+        async with grown(tmp_home) as tree:
+            running = asyncio.create_task(tree.parts.cortex._parts.tasks.run("work", work))
+            await begun.wait()
+            await tree.stop(8)
+
+            with pytest.raises(TaskEnded):
+                await running
 
     async def test_news(self, tmp_home: Path) -> None:
         """That an actor crashed and was started again is said on its topics."""

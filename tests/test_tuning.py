@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors import settings
-from cortex_actors.api import judging
+from cortex_actors.api import contradictions
 from cortex_actors.errors import BadInput, ConfigurationError, NotFound, Refused
 from cortex_actors.home import Home
 from cortex_actors.rules.calibration import Figures, Score, Suggestion
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from cortex_actors.api.cortex import FrontDesk
+    from cortex_actors.api.desk import FrontDesk
     from cortex_actors.tree import Tree
 
 #: One project, whose two files disagree in one thing and share another word for word.
@@ -249,7 +249,7 @@ class TestCalibrating:
         assert found["written"] is None
         for pair in ({}, {"label": "x", "a": {"text": "a"}, "b": {"text": "b"}}, "pair"):
             with pytest.raises(BadInput, match="pair 2 cannot be read"):
-                await tree.cortex.calibrate(pairs=[_pairs()[0], pair], write=True)  # type: ignore[list-item]
+                await tree.cortex.calibrate(pairs=[_pairs()[0], pair], write=True)
         assert not Home.of(tmp_home, {}).calibration.exists()
 
 
@@ -271,8 +271,10 @@ class TestTheFile:
         home = Home.of(tmp_home, {})
         home.create()
         wide = Thresholds(merge=0.9, cluster=0.9, judged=0.4)
-        judging.format_calibration(home.calibration, [_suggested(None, wide)], at=0)
-        judging.format_calibration(home.calibration, [_suggested('odd "one"', DEFAULTS)], at=0)
+        contradictions.format_calibration(home.calibration, [_suggested(None, wide)], at=0)
+        contradictions.format_calibration(
+            home.calibration, [_suggested('odd "one"', DEFAULTS)], at=0
+        )
         found = settings.load(home).reconciliation
 
         assert (0.9, 0.4) == (found.cluster, found.judged)
@@ -287,7 +289,7 @@ class TestTheFile:
         with pytest.raises(ConfigurationError, match=r"calibration\.toml"):
             settings.load(home)
         with pytest.raises(ConfigurationError, match="remove it"):
-            judging.format_calibration(home.calibration, [_suggested(None, DEFAULTS)], at=0)
+            contradictions.format_calibration(home.calibration, [_suggested(None, DEFAULTS)], at=0)
 
 
 def _suggested(domain: str | None, thresholds: Thresholds) -> Suggestion:

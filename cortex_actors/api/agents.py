@@ -10,10 +10,10 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.api import registry
-from cortex_actors.api.registry import Verbs
+from cortex_actors.api import parameters
+from cortex_actors.api.registry import Call, operation
 from cortex_actors.clock import iso
-from cortex_actors.domain.agent import BUILT_IN, OWNER, Agent, Caller, agent_id, checked, unknown
+from cortex_actors.domain.agent import BUILT_IN, Agent, agent_id, checked, unknown
 from cortex_actors.domain.memory import MemoryType, Realm
 from cortex_actors.errors import NotFound
 from cortex_actors.memory.village import Village
@@ -31,137 +31,138 @@ _DAY = 10
 _BUILT_IN = frozenset(each.id for each in BUILT_IN)
 
 
-class AgentVerbs(Verbs):
-    """Part of the front desk."""
+@operation("agents.list", http="GET /agents", agents=True)
+async def agents(
+    call: Call, limit: int = 100, skip: int = 0, *, as_agent: str | None = None
+) -> dict[str, Any]:
+    """List who remembers and posts here.
 
-    async def agents(
-        self,
-        limit: int = 100,
-        skip: int = 0,
-        *,
-        as_agent: str | None = None,
-        caller: Caller = OWNER,
-    ) -> dict[str, Any]:
-        """Return the agents that are known, by id, with their profiles.
+    Agents come by id, with their profiles. Whether one has a token, only the owner is told. Raises
+    `BadInput`, `NotYours`.
+    """
+    reader = call.caller.reader(as_agent)
+    parameters.page(limit, skip, of="agents")
+    found, total = await call.parts.records.read(
+        lambda c: known.listed(c, reader, limit=limit, skip=skip)
+    )
+    held = await _token_holders(call, reader)
+    return {"total": total, "agents": [_shown(each, held) for each in found]}
 
-        Whether one has a token, only the owner is told. Raises `BadInput`, `NotYours`.
-        """
-        reader = caller.reader(as_agent)
-        registry.page(limit, skip, of="agents")
-        found, total = await self._parts.records.read(
-            lambda c: known.listed(c, reader, limit=limit, skip=skip)
-        )
-        held = await self._token_holders(reader)
-        return {"total": total, "agents": [_shown(each, held) for each in found]}
 
-    async def agent(
-        self, agent: str, *, as_agent: str | None = None, caller: Caller = OWNER
-    ) -> dict[str, Any]:
-        """Return one agent with its profile. Raises `NotFound`, `BadInput`, `NotYours`."""
-        name, reader = agent_id(agent), caller.reader(as_agent)
-        found = await self._known(name, reader)
-        return _shown(found, await self._token_holders(reader))
+@operation("agents.show", http="GET /agents/{agent}", agents=True)
+async def agent(call: Call, agent: str, *, as_agent: str | None = None) -> dict[str, Any]:
+    """Show one agent with its profile. Raises `NotFound`, `BadInput`, `NotYours`."""
+    name, reader = agent_id(agent), call.caller.reader(as_agent)
+    found = await _known(call, name, reader)
+    return _shown(found, await _token_holders(call, reader))
 
-    async def summon(
-        self,
-        agent_id: str,
-        display_name: str | None = None,
-        *,
-        generation: int | None = None,
-        lineage: str | None = None,
-        specialization: str | None = None,
-        origin_story: str | None = None,
-        color: str | None = None,
-        symbol: str | None = None,
-        caller: Caller = OWNER,
-    ) -> dict[str, Any]:
-        """Give an agent its profile, and post the record of it in the village; return both.
 
-        What is not said stays as it was; a new agent needs a specialization. The profile outlasts
-        every restart. A crash in between leaves the profile without its record: say it again.
-        Raises `BadInput`, and `NotYours` for an agent that describes another one.
-        """
-        name, now = caller.acting(agent_id, agent_id), self._parts.clock.now()
-        given: dict[str, Any] = {"display_name": display_name, "generation": generation}
-        given |= {"lineage": lineage, "specialization": specialization}
-        given |= {"origin_story": origin_story, "color": color, "symbol": symbol}
-        said = {key: value for key, value in given.items() if value is not None}
-        agent, is_new = await self._parts.records.write(
-            lambda c: _described(c, name, said, now=now)
-        )
-        posted = await self._actors.village.ask(
-            Village.post,
-            summary.profile(agent),
-            realm=Realm.VILLAGE,
-            agent=agent.id,
-            type=MemoryType.AGENT_PROFILE,
-            tags=list(summary.PROFILE_TAGS),
-            caller=caller,
-        )
-        return {**_shown(agent), "new": is_new, "record": posted["id"]}
+@operation("agents.summon", http="POST /agents/summon", agents=True)
+async def summon(
+    call: Call,
+    agent_id: str,
+    display_name: str | None = None,
+    *,
+    generation: int | None = None,
+    lineage: str | None = None,
+    specialization: str | None = None,
+    origin_story: str | None = None,
+    color: str | None = None,
+    symbol: str | None = None,
+) -> dict[str, Any]:
+    """Give an agent its profile, or change it, and tell the village; what is left out stays.
 
-    async def introduce(self, agent: str, *, caller: Caller = OWNER) -> dict[str, Any]:
-        """Let an agent that is known greet the village; return its words and where they stand.
+    Returns the profile, and the record that was posted. A new agent needs a specialization. The
+    profile outlasts every restart. A crash in between leaves the profile without its record: say it
+    again. Raises `BadInput`, and `NotYours` for an agent that describes another one.
+    """
+    name, now = call.caller.acting(agent_id, agent_id), call.parts.clock.now()
+    given: dict[str, Any] = {"display_name": display_name, "generation": generation}
+    given |= {"lineage": lineage, "specialization": specialization}
+    given |= {"origin_story": origin_story, "color": color, "symbol": symbol}
+    said = {key: value for key, value in given.items() if value is not None}
+    agent, is_new = await call.parts.records.write(lambda c: _described(c, name, said, now=now))
+    posted = await call.actors.village.ask(
+        Village.post,
+        summary.profile(agent),
+        realm=Realm.VILLAGE,
+        agent=agent.id,
+        type=MemoryType.AGENT_PROFILE,
+        tags=list(summary.PROFILE_TAGS),
+        caller=call.caller,
+    )
+    return {**_shown(agent), "new": is_new, "record": posted["id"]}
 
-        Raises `NotFound` for one that is not known, `BadInput`, and `NotYours` for an agent that
-        speaks for another one.
-        """
-        found = await self._known(caller.acting(agent, agent), caller.reader())
-        words = summary.greeting(found)
-        thread = summary.thread(found, iso(self._parts.clock.now())[:_DAY])
-        posted = await self._actors.village.ask(
-            Village.post,
-            words,
-            realm=Realm.VILLAGE,
-            agent=found.id,
-            type=MemoryType.CULTURAL,
-            thread=thread,
-            tags=list(summary.GREETING_TAGS),
-            caller=caller,
-        )
-        return {"id": posted["id"], "agent": found.id, "thread": thread, "content": words}
 
-    async def agent_token(self, agent: str) -> dict[str, Any]:
-        """Make an agent's token, by which it is known from then on; an earlier one counts no more.
+@operation("agents.introduce", http="POST /agents/{agent}/introduce", agents=True)
+async def introduce(call: Call, agent: str) -> dict[str, Any]:
+    """Let an agent greet the village, in a thread of its own for the day.
 
-        This answer and the file are the only places that hold it. Raises `BadInput`,
-        `HomeUnwritable`.
-        """
-        name, now = agent_id(agent), self._parts.clock.now()
-        await self._parts.records.write(lambda c: known.know(c, [name], at=now))
-        tokens = Tokens(self._parts.home.tokens)
+    Returns its words and where they stand. Raises `NotFound` for one that is not known, `BadInput`,
+    and `NotYours` for an agent that speaks for another one.
+    """
+    found = await _known(call, call.caller.acting(agent, agent), call.caller.reader())
+    words = summary.greeting(found)
+    thread = summary.thread(found, iso(call.parts.clock.now())[:_DAY])
+    posted = await call.actors.village.ask(
+        Village.post,
+        words,
+        realm=Realm.VILLAGE,
+        agent=found.id,
+        type=MemoryType.CULTURAL,
+        thread=thread,
+        tags=list(summary.GREETING_TAGS),
+        caller=call.caller,
+    )
+    return {"id": posted["id"], "agent": found.id, "thread": thread, "content": words}
 
-        def make() -> tuple[bool, str]:
-            return name in tokens.agents(), tokens.make(name)
 
-        replaced, token = await asyncio.to_thread(make)
-        path = str(tokens.folder / name)
-        return {"agent": name, "token": token, "path": path, "replaced": replaced}
+@operation("agents.token", http="POST /agents/{agent}/token")
+async def agent_token(call: Call, agent: str) -> dict[str, Any]:
+    """Make an agent's token, shown only this once; an earlier one is no longer valid.
 
-    async def revoke_token(self, agent: str) -> dict[str, Any]:
-        """Let an agent's token count no more, from its next request on.
+    This answer and the file are the only places that hold it. Raises `BadInput`,
+    `HomeUnwritable`.
+    """
+    name, now = agent_id(agent), call.parts.clock.now()
+    await call.parts.records.write(lambda c: known.know(c, [name], at=now))
+    tokens = Tokens(call.parts.home.tokens)
 
-        Raises `NotFound` for an agent without one, `BadInput`, `HomeUnwritable`.
-        """
-        name = agent_id(agent)
-        if not await asyncio.to_thread(Tokens(self._parts.home.tokens).revoke, name):
-            message = f"{name} has no token; who has one is listed by: cortex agents"
-            raise NotFound(message)
-        return {"agent": name, "revoked": True}
+    def make() -> tuple[bool, str]:
+        return name in tokens.agents(), tokens.make(name)
 
-    async def _known(self, name: str, reader: str | None) -> Agent:
-        """Return an agent that somebody may know of. Raises `NotFound`."""
-        found = await self._parts.records.read(lambda c: known.by_id(c, name, reader))
-        if found is None:
-            message = f"no agent is called {name}; those there are: cortex agents"
-            raise NotFound(message)
-        return found
+    replaced, token = await asyncio.to_thread(make)
+    path = str(tokens.folder / name)
+    return {"agent": name, "token": token, "path": path, "replaced": replaced}
 
-    async def _token_holders(self, reader: str | None) -> frozenset[str] | None:
-        """Return who has a token; None for an agent that asks."""
-        if reader is not None:
-            return None
-        return await asyncio.to_thread(Tokens(self._parts.home.tokens).agents)
+
+@operation("agents.revoke-token", http="POST /agents/{agent}/revoke-token")
+async def revoke_token(call: Call, agent: str) -> dict[str, Any]:
+    """Make an agent's token invalid, from its next request on.
+
+    Raises `NotFound` for an agent without one, `BadInput`, `HomeUnwritable`.
+    """
+    name = agent_id(agent)
+    if not await asyncio.to_thread(Tokens(call.parts.home.tokens).revoke, name):
+        message = f"{name} has no token; who has one is listed by: cortex agents"
+        raise NotFound(message)
+    return {"agent": name, "revoked": True}
+
+
+async def _known(call: Call, name: str, reader: str | None) -> Agent:
+    """Return an agent that somebody may know of. Raises `NotFound`."""
+    found = await call.parts.records.read(lambda c: known.by_id(c, name, reader))
+    if found is None:
+        message = f"no agent is called {name}; those there are: cortex agents"
+        raise NotFound(message)
+    return found
+
+
+async def _token_holders(call: Call, reader: str | None) -> frozenset[str] | None:
+    """Return who has a token; None for an agent that asks."""
+    if reader is not None:
+        return None
+    return await asyncio.to_thread(Tokens(call.parts.home.tokens).agents)
 
 
 def _described(

@@ -1,28 +1,62 @@
-"""The verbs about contradictions: which there are, and what a person decides about one."""
+"""The verbs about contradictions: which there are, and what a person decides about one.
+
+The verb about thresholds: which fit what was decided, and whether they hold from now on.
+
+The file that `cortex contradictions calibrate --write` writes: thresholds below the settings file.
+
+It is the program's own and is replaced as a whole; `cortex.toml` is a person's, and wins over it.
+
+The verbs about judging: what two texts are to each other, and who is asked.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import os
+import tomllib
+from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from cortex_actors import topics
-from cortex_actors.api import registry, shapes
-from cortex_actors.api.registry import SOURCE, Verbs
+from cortex_actors.api import parameters, shapes, status
+from cortex_actors.api.registry import SOURCE, Call, operation
+from cortex_actors.clock import iso
 from cortex_actors.domain.event import Ids, ReconciliationRequested
-from cortex_actors.domain.insight import ALL, NO_DOMAIN, Conflict, ContradictionSort
-from cortex_actors.errors import BadInput
+from cortex_actors.domain.insight import (
+    ALL,
+    NO_DOMAIN,
+    Claim,
+    Conflict,
+    ContradictionSort,
+    Relation,
+)
+from cortex_actors.errors import BadInput, ConfigurationError, CortexError, HomeUnwritable
+from cortex_actors.home import private
+from cortex_actors.judging.judge import QuietJudge
+from cortex_actors.rules import contradiction as rule
 from cortex_actors.rules.admission import noted
-from cortex_actors.storage import contradictions
+from cortex_actors.rules.calibration import Decided, Label, Suggestion, suggest
+from cortex_actors.rules.classification import classify
+from cortex_actors.rules.sameness import cosine
+from cortex_actors.storage import contradictions as stored
 from cortex_actors.storage.insight_lists import Named, find
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
+    from cortex_actors.pipeline.relations import Ruling
+    from cortex_actors.rules.calibration import Figures, Score
     from cortex_actors.storage.contradictions import Contradiction
     from cortex_actors.storage.ledger.actor import Connection
 
+
 #: How a contradiction may be asked for.
-STATES = (contradictions.OPEN, *contradictions.DECISIONS, ALL)
+STATES = (stored.OPEN, *stored.DECISIONS, ALL)
 
 #: What keeps neither of the two: both may hold.
 BOTH = "both"
@@ -35,97 +69,105 @@ _ORDERS: dict[ContradictionSort, Callable[[Contradiction], float]] = {
 }
 
 
-class ContradictionVerbs(Verbs):
-    """Part of the front desk."""
+@operation("contradictions.list", http="GET /contradictions")
+async def contradictions(
+    call: Call,
+    project: str | None = None,
+    limit: int = 20,
+    *,
+    status: str = stored.OPEN,
+    kind: str | None = None,
+    domain: str | None = None,
+    sort: str = "newest",
+    skip: int = 0,
+) -> dict[str, Any]:
+    """List pairs of insights that contradict each other and that nobody has decided yet.
 
-    async def contradictions(
-        self,
-        project: str | None = None,
-        limit: int = 20,
-        *,
-        status: str = contradictions.OPEN,
-        kind: str | None = None,
-        domain: str | None = None,
-        sort: str = "newest",
-        skip: int = 0,
-    ) -> dict[str, Any]:
-        """Return pairs that cannot both hold, with what both say and where.
+    Each has both texts and where they stand. `status` may be `all`. `kind` is direct, partial,
+    contextual or `all`; without it those that hold in different places, the contextual ones, are
+    only counted. `domain` is that of one of the two. Raises `UnknownProject`, `BadInput`.
+    """
+    parameters.page(limit, skip, of="contradictions")
+    if status not in STATES:
+        message = f"no contradiction is {status!r}; ask for {', '.join(STATES)}"
+        raise BadInput(message)
+    wanted = _kinds(kind)
+    order = _ORDERS[parameters.chosen(ContradictionSort, sort, what="order") or _NEWEST]
+    project_id = await call.project_id(project)
 
-        `status` may be `all`. `kind` is direct, partial, contextual or `all`; without it those that
-        hold in different places, the contextual ones, are only counted. `domain` is that of one of
-        the two. Raises `UnknownProject`, `BadInput`.
-        """
-        registry.page(limit, skip, of="contradictions")
-        if status not in STATES:
-            message = f"no contradiction is {status!r}; ask for {', '.join(STATES)}"
-            raise BadInput(message)
-        wanted = _kinds(kind)
-        order = _ORDERS[registry.chosen(ContradictionSort, sort, what="order") or _NEWEST]
-        project_id = await self._project_id(project)
+    def look(connection: Connection) -> dict[str, Any]:
+        every = stored.listed(
+            connection, status=None if status == ALL else status, project_id=project_id
+        )
+        if domain is not None:
+            every = _within(connection, every, domain)
+        some = [each for each in every if each.type in wanted]
+        found = sorted(some, key=lambda each: (order(each), each.id))[skip : skip + limit]
+        return {
+            "total": len(some),
+            "open": stored.count(connection),
+            "contextual": sum(each.type == Conflict.CONTEXTUAL for each in every),
+            "contradictions": _shaped(connection, found),
+        }
 
-        def look(connection: Connection) -> dict[str, Any]:
-            every = contradictions.listed(
-                connection, status=None if status == ALL else status, project_id=project_id
-            )
-            if domain is not None:
-                every = _within(connection, every, domain)
-            some = [each for each in every if each.type in wanted]
-            found = sorted(some, key=lambda each: (order(each), each.id))[skip : skip + limit]
-            return {
-                "total": len(some),
-                "open": contradictions.count(connection),
-                "contextual": sum(each.type == Conflict.CONTEXTUAL for each in every),
-                "contradictions": _shaped(connection, found),
-            }
+    return await call.parts.records.read(look)
 
-        return await self._parts.records.read(look)
 
-    async def contradiction(self, contradiction: str) -> dict[str, Any]:
-        """Return one pair, by its id or the beginning of it. Raises `NotFound`, `BadInput`."""
+@operation("contradictions.show", http="GET /contradictions/{contradiction}")
+async def contradiction(call: Call, contradiction: str) -> dict[str, Any]:
+    """Show one contradiction: both texts, their files, who found it, and what was decided.
 
-        def look(connection: Connection) -> dict[str, Any]:
-            found = contradictions.one(
-                connection, find(connection, Named.CONTRADICTION, contradiction)
-            )
-            return _shaped(connection, [found] if found else [])[0]
+    Raises `NotFound`, `BadInput`.
+    """
 
-        return await self._parts.records.read(look)
+    def look(connection: Connection) -> dict[str, Any]:
+        found = stored.one(connection, find(connection, Named.CONTRADICTION, contradiction))
+        return _shaped(connection, [found] if found else [])[0]
 
-    async def resolve_contradiction(
-        self, contradiction: str, keep: str, note: str | None = None
-    ) -> dict[str, Any]:
-        """Decide which of the two holds: `a`, `b`, the id of one, or `both`; return the pair.
+    return await call.parts.records.read(look)
 
-        The other one stays contradicted, and is given to nobody, as long as both are said. An
-        earlier decision is replaced. Raises `NotFound`, `BadInput`.
-        """
-        return await self._decide(contradiction, "resolved", keep=keep, note=note)
 
-    async def dismiss_contradiction(
-        self, contradiction: str, note: str | None = None
-    ) -> dict[str, Any]:
-        """Decide that the two do not contradict each other; raises as the verb above."""
-        return await self._decide(contradiction, "dismissed", keep=BOTH, note=note)
+@operation("contradictions.resolve", http="POST /contradictions/{contradiction}/resolve")
+async def resolve_contradiction(
+    call: Call, contradiction: str, keep: str, note: str | None = None
+) -> dict[str, Any]:
+    """Decide which side of a contradiction holds. The other is not promoted while both are said.
 
-    async def _decide(
-        self, name: str, status: str, *, keep: str, note: str | None
-    ) -> dict[str, Any]:
-        """Write a decision down, say so, and have what follows of it weighed anew."""
-        note = noted(note)
-        bus, now = self._parts.bus, self._parts.clock.now()
-        whole = await self._parts.records.read(lambda c: find(c, Named.CONTRADICTION, name))
+    `keep` is `a`, `b`, the id of one, or `both`. The other one stays contradicted, and is given to
+    nobody, as long as both are said. An earlier decision is replaced. Returns the pair. Raises
+    `NotFound`, `BadInput`.
+    """
+    return await _decide(call, contradiction, "resolved", keep=keep, note=note)
 
-        def work(connection: Connection) -> dict[str, Any]:
-            found = contradictions.one(connection, whole)
-            kept = None if found is None else _kept(found, keep)
-            decided = contradictions.decide(
-                connection, whole, status=status, at=now, kept_id=kept, note=note
-            )
-            return _shaped(connection, [decided])[0]
 
-        said = bus.event(topics.CONTRADICTION_RESOLVED, Ids((whole,)), source=SOURCE)
-        anew = bus.event(topics.RECONCILIATION_REQUESTED, ReconciliationRequested(), source=SOURCE)
-        return await self._change(work, said, anew)
+@operation("contradictions.dismiss", http="POST /contradictions/{contradiction}/dismiss")
+async def dismiss_contradiction(
+    call: Call, contradiction: str, note: str | None = None
+) -> dict[str, Any]:
+    """Decide that two insights do not contradict each other. The pair is never reported again.
+
+    Raises `NotFound`, `BadInput`.
+    """
+    return await _decide(call, contradiction, "dismissed", keep=BOTH, note=note)
+
+
+async def _decide(
+    call: Call, name: str, status: str, *, keep: str, note: str | None
+) -> dict[str, Any]:
+    """Write a decision down, say so, and have what follows of it weighed anew."""
+    note = noted(note)
+    bus, now = call.parts.bus, call.parts.clock.now()
+    whole = await call.parts.records.read(lambda c: find(c, Named.CONTRADICTION, name))
+
+    def work(connection: Connection) -> dict[str, Any]:
+        found = stored.one(connection, whole)
+        kept = None if found is None else _kept(found, keep)
+        decided = stored.decide(connection, whole, status=status, at=now, kept_id=kept, note=note)
+        return _shaped(connection, [decided])[0]
+
+    said = bus.event(topics.CONTRADICTION_RESOLVED, Ids((whole,)), source=SOURCE)
+    anew = bus.event(topics.RECONCILIATION_REQUESTED, ReconciliationRequested(), source=SOURCE)
+    return await call.change(work, said, anew)
 
 
 _NEWEST = ContradictionSort.NEWEST
@@ -135,7 +177,7 @@ def _kinds(kind: str | None) -> frozenset[Conflict]:
     """Return the kinds that a word means, None for those that keep both from being followed."""
     if kind == ALL:
         return frozenset(Conflict)
-    found = registry.chosen(Conflict, kind, what="kind of contradiction")
+    found = parameters.chosen(Conflict, kind, what="kind of contradiction")
     return frozenset(Conflict) - {Conflict.CONTEXTUAL} if found is None else frozenset({found})
 
 
@@ -184,3 +226,310 @@ def _shaped(connection: Connection, some: Iterable[Contradiction]) -> list[dict[
         {**asdict(each), "a": said.get(each.insight_a), "b": said.get(each.insight_b)}
         for each in every
     ]
+
+
+#: The section that holds the thresholds, and the table in it that holds those of domains.
+_SECTION, _DOMAINS = "reconciliation", "domains"
+
+
+def format_calibration(path: Path, found: Iterable[Suggestion], *, at: int) -> None:
+    """Put suggested thresholds into the file, and leave those of other domains (on a thread).
+
+    The file is whole at every moment, whatever is cut short. Raises `ConfigurationError` for one
+    that cannot be read, `HomeUnwritable`.
+    """
+    section = _read(path)
+    domains = section.setdefault(_DOMAINS, {})
+    for each in found:
+        values = {"cluster": each.suggested.cluster, "judged": each.suggested.judged}
+        if each.domain is None:
+            section.update(values)
+        else:
+            domains[each.domain] = values
+    _replace(path, _text(section, at))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Return the section as the file has it; an empty one where there is no file."""
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        message = f"cannot read {path}: {error}; remove it, and calibrate again"
+        raise ConfigurationError(message) from error
+    return dict(found.get(_SECTION, {}))
+
+
+def _text(section: dict[str, Any], at: int) -> str:
+    """Return the file's text."""
+    domains = section.get(_DOMAINS, {})
+    lines = [
+        f"# Written by `cortex contradictions calibrate --write` at {iso(at)}.",
+        "# What cortex.toml says wins over it; remove the file to go back to the defaults.",
+        "",
+        f"[{_SECTION}]",
+        *_values({name: value for name, value in section.items() if name != _DOMAINS}),
+    ]
+    for name in sorted(domains):
+        lines += ["", f"[{_SECTION}.{_DOMAINS}.{_key(name)}]", *_values(domains[name])]
+    return "\n".join([*lines, ""])
+
+
+def _values(table: dict[str, Any]) -> list[str]:
+    """Return a table's lines."""
+    return [f"{name} = {value!r}" for name, value in sorted(table.items())]
+
+
+def _key(name: str) -> str:
+    """Return a key as TOML has it: in quotes."""
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _replace(path: Path, text: str) -> None:
+    """Put a text in the place of a file, on the disk before its name is."""
+    beside = path.with_name(f".{path.name}.new")
+    try:
+        descriptor = private(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except OSError as error:
+        message = f"cannot write {path}: {error}; check the disk and the folder's permissions"
+        raise HomeUnwritable(message) from error
+
+
+#: Pairs that a client may bring.
+MOST = 1_000
+
+#: Labels of a file that mean no more than that the two are not one claim.
+_LABELS = {"related": Label.DISTINCT, "unrelated": Label.DISTINCT}
+
+#: How a pair has to look.
+_SHAPE = '{"label": ..., "a": {"text": ...}, "b": {"text": ...}}'
+
+
+@operation("contradictions.calibrate", http="POST /calibrate")
+async def calibrate(
+    call: Call,
+    domain: str | None = None,
+    pairs: list[dict[str, Any]] | None = None,
+    *,
+    write: bool = False,
+) -> dict[str, Any]:
+    """Show which thresholds fit the decided pairs, and what they would change.
+
+    Decided are contradictions that a person resolved or dismissed, merges that nobody took
+    apart, and `pairs` that the client brings, each with a label. With `write` the thresholds of
+    those that can be bettered are written down and followed at once; nothing else is. Raises
+    `BadInput`, `Unembeddable`, `EmbedderDown`.
+    """
+    parts, ruling = call.parts, call.ruling()
+    model = parts.model()
+    await asyncio.to_thread(ruling.read)
+    known = await parts.records.read(lambda c: stored.pairs(c, model))
+    known += await _brought(call, pairs or [])
+    found = await asyncio.to_thread(partial(_suggested, known, ruling, only=domain))
+    better = [each for each in found if not each.reason]
+    changed: list[str] = []
+    if write and better:
+        path, now = parts.home.calibration, parts.clock.now()
+        await asyncio.to_thread(partial(format_calibration, path, better, at=now))
+        changed = list((await parts.reload())["changed"])
+    return {
+        "model": model,
+        "pairs": len(known),
+        "suggestions": [_shape(each) for each in found],
+        "written": str(parts.home.calibration) if write and better else None,
+        "changed": changed,
+    }
+
+
+async def _brought(call: Call, pairs: Sequence[dict[str, Any]]) -> list[Decided]:
+    """Return pairs that a client brings, with the cosines of the model that answers."""
+    if len(pairs) > MOST:
+        message = f"cannot calibrate by {len(pairs)} pairs at once: bring {MOST} at most"
+        raise BadInput(message)
+    read = [_pair(number, each) for number, each in enumerate(pairs, 1)]
+    texts = list(dict.fromkeys(claim.text for left, right, _ in read for claim in (left, right)))
+    if not texts:
+        return []
+    rows = dict(zip(texts, await call.embed(texts), strict=True))
+    return [
+        Decided(
+            left=left,
+            right=right,
+            cosine=float(np.dot(rows[left.text], rows[right.text])),
+            label=label,
+            domain=_domain(left, right),
+        )
+        for left, right, label in read
+    ]
+
+
+def _suggested(known: Sequence[Decided], ruling: Ruling, *, only: str | None) -> list[Suggestion]:
+    """Return a suggestion for all pairs, and for each domain there are pairs of."""
+    lexicon, limits = ruling.relations().lexicon, ruling.limits
+    domains = sorted({each.domain for each in known if each.domain is not None})
+    if only is not None:
+        domains = [each for each in domains if each == only] or [only]
+    found = [] if only else [suggest(known, limits.default, lexicon=lexicon)]
+    for name in domains:
+        some = [each for each in known if each.domain == name]
+        found.append(suggest(some, limits.of(name, name), domain=name, lexicon=lexicon))
+    return found
+
+
+def _pair(number: int, found: object) -> tuple[Claim, Claim, Label]:
+    """Return one pair that a client brings. Raises `BadInput` naming it."""
+    try:
+        assert isinstance(found, dict)  # noqa: S101 - answered below like any other shape
+        label = _LABELS.get(found["label"]) or Label(found["label"])
+        left, right = (_claim(found[side]) for side in ("a", "b"))
+    except (AssertionError, KeyError, TypeError, ValueError) as error:
+        known = ", ".join([*(each for each in Label), *_LABELS])
+        message = f"pair {number} cannot be read: it must be {_SHAPE} with a label of {known}"
+        raise BadInput(message) from error
+    return left, right, label
+
+
+def _claim(side: dict[str, Any]) -> Claim:
+    """Return one side of a pair; raises `ValueError` for one without a text."""
+    text, heading = side["text"], side.get("heading")
+    if not (isinstance(text, str) and text.strip() and isinstance(heading, str | None)):
+        raise ValueError(text)
+    return Claim(text, heading or None)
+
+
+def _domain(left: Claim, right: Claim) -> str | None:
+    """Return the domain of two claims that are of the same."""
+    one, other = (classify(each.text, each.heading).domain for each in (left, right))
+    return one if one == other else None
+
+
+def _shape(found: Suggestion) -> dict[str, Any]:
+    """Return a suggestion as clients get it."""
+    return {
+        "domain": found.domain,
+        "counts": found.counts,
+        "now": {**_thresholds(found.thresholds), **_figures(found.now)},
+        "then": {**_thresholds(found.suggested), **_figures(found.then)},
+        "better": not found.reason,
+        "reason": found.reason,
+    }
+
+
+def _thresholds(found: Any) -> dict[str, float]:  # noqa: ANN401 - thresholds
+    """Return the thresholds that can be calibrated."""
+    return {"cluster": found.cluster, "judged": found.judged}
+
+
+def _figures(found: Figures) -> dict[str, Any]:
+    """Return figures as clients get them."""
+    return {
+        "merges": _scored(found.merges),
+        "contradictions": _scored(found.contradictions),
+        "contradictions_merged": found.merged,
+    }
+
+
+def _scored(found: Score) -> dict[str, Any]:
+    """Return a score with what follows of it."""
+    shares: Iterable[tuple[str, float | None]] = (
+        ("precision", found.precision),
+        ("recall", found.recall),
+        ("f1", found.f1),
+    )
+    return {**asdict(found), **{n: None if v is None else round(v, 4) for n, v in shares}}
+
+
+#: Characters of a text that can be judged: the longest statement of 1,002 real files has 4,900.
+LONGEST = 8_000
+
+#: States of a layer that somebody has to know of.
+_TROUBLE = frozenset({"down", "missing"})
+
+
+@operation("contradictions.judge", http="GET /judge")
+async def judge(call: Call, one: str, other: str) -> dict[str, Any]:
+    """Compare two statements by the rules, and by a model if there is one. Only its answer is kept.
+
+    Says whether they are the same, related or contradict each other. The model is asked whatever
+    the rules say, so that one can see that it works. Raises `BadInput` for a text of nothing or of
+    more than 8,000 characters, `ConfigurationError` for what is wrong with the user's own rules.
+    """
+    pair = (_text_claim(one), _text_claim(other))
+    ruling = call.ruling()
+    await asyncio.to_thread(ruling.read)
+    if ruling.trouble:
+        raise ConfigurationError(ruling.trouble)
+    score, relations = await _score(call, one, other), ruling.relations()
+    found = rule.judge(
+        *pair, cosine=score, thresholds=relations.limits.default, lexicon=relations.lexicon
+    )
+    (said,) = await _model(call).compare([(*pair, score)])
+    is_open = found.relation is Relation.RELATED
+    return {
+        "one": one,
+        "other": other,
+        "cosine": score,
+        "rules": asdict(found),
+        "model": None if said is None else asdict(said),
+        "judgement": asdict(
+            rule.believed(said, *pair, lexicon=relations.lexicon)
+            if said is not None and is_open
+            else found
+        ),
+        "judge": await judge_state(call),
+    }
+
+
+async def judge_state(call: Call) -> dict[str, Any]:
+    """Return how the judge is; nothing without a model beyond the rules."""
+    judge = _model(call)
+    return await status.guarded(_described(judge)) if judge.is_there else {}
+
+
+def _model(call: Call) -> QuietJudge:
+    """Return the model beyond the rules, as the settings are now."""
+    return QuietJudge(call.actors.judge, call.parts.settings().judging)
+
+
+async def _score(call: Call, one: str, other: str) -> float | None:
+    """Return the cosine of two texts; None while there is no model to embed them."""
+    with suppress(CortexError):
+        first, second = await call.embed([one, other])
+        return round(cosine(first, second), 4)
+    return None
+
+
+def worries(judge: Mapping[str, Any]) -> list[str]:
+    """Return which layers cannot be asked, a sentence each."""
+    if judge.get("state") == "away":
+        return [f"judge: {judge['reason']}"]
+    return [
+        f"judge: {layer['reason']}; the rules decide alone meanwhile"
+        for layer in judge.get("layers", ())
+        if layer["state"] in _TROUBLE
+    ]
+
+
+async def _described(judge: QuietJudge) -> dict[str, Any]:
+    """Return how the judge is, as plain data."""
+    found = asdict(await judge.describe())
+    layers = [{**each, "state": str(each["state"])} for each in found["layers"]]
+    return {**found, "layers": layers}
+
+
+def _text_claim(text: str) -> Claim:
+    """Return a text as a claim; raises `BadInput`."""
+    if not text.strip():
+        message = "cannot judge a text of nothing; give two statements"
+        raise BadInput(message)
+    if len(text) > LONGEST:
+        message = f"cannot judge a text of {len(text):,} characters; the limit is {LONGEST:,}"
+        raise BadInput(message)
+    return Claim(text)

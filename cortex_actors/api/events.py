@@ -16,22 +16,22 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics
 from cortex_actors.api import status
+from cortex_actors.api.registry import Call, operation
 from cortex_actors.bus.commits import refuse_key, refuse_too_large
 from cortex_actors.clock import Clock, ulid
 from cortex_actors.domain.event import Custom, Event, FileChanged, Payload
 from cortex_actors.errors import BadInput, Refused, UnknownProject
-from cortex_actors.storage import events
-from cortex_actors.storage.events import store, store_once
+from cortex_actors.storage import events as stored
+from cortex_actors.storage.events import Wanted, store, store_once
 from cortex_actors.text.credentials import cleared
 from cortex_actors.text.sections import dialect_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cortex_actors.bus.bus import Bus
     from cortex_actors.domain.project import Project
-    from cortex_actors.storage.events import StoredEvent, Wanted
-    from cortex_actors.storage.ledger.actor import Connection, Records
+    from cortex_actors.storage.events import StoredEvent
+    from cortex_actors.storage.ledger.actor import Connection
 
     Unit = Callable[..., list[tuple[int, str]]]
 
@@ -47,72 +47,85 @@ PATTERN_LIMIT = 100
 ALL = ["all"]
 
 
-class Letters:
-    """Looks at stored events; puts dead letters back, or drops them."""
+@operation("daemon.events", http="GET /events")
+async def events(
+    call: Call,
+    topic: str | None = None,
+    waiting: bool = False,
+    dead: bool = False,
+    since: int = 0,
+    limit: int = 20,
+) -> dict[str, Any]:
+    """Return the newest stored events, newest first, and who has still to handle them.
 
-    def __init__(self, records: Records, wake: Callable[[str], object]) -> None:
-        """Look into the ledger; `wake` lets a consumer look into its journal."""
-        self._records = records
-        self._wake = wake
+    `topic` is a shell pattern, `since` a number. Raises `BadInput` for a limit out of range.
+    """
+    if not (1 <= limit <= MOST and 0 <= since < 2**63):
+        message = f"cannot list {limit} events after {since}: ask for 1 to {MOST}"
+        raise BadInput(message)
+    if topic is not None and len(topic) > PATTERN_LIMIT:
+        message = f"cannot list events: a topic's pattern has at most {PATTERN_LIMIT} characters"
+        raise BadInput(message)
+    wanted = Wanted(topic=topic, waiting=waiting, dead=dead, since=since, limit=limit)
 
-    async def listed(self, wanted: Wanted) -> dict[str, Any]:
-        """Return events, and how many wait or are dead in all. Raises `BadInput`."""
-        if not (1 <= wanted.limit <= MOST and 0 <= wanted.since < 2**63):
-            message = f"cannot list {wanted.limit} events after {wanted.since}: ask for 1 to {MOST}"
-            raise BadInput(message)
-        if wanted.topic is not None and len(wanted.topic) > PATTERN_LIMIT:
-            message = (
-                f"cannot list events: a topic's pattern has at most {PATTERN_LIMIT} characters"
-            )
-            raise BadInput(message)
+    def look(connection: Connection) -> dict[str, Any]:
+        return {
+            "events": [_shape(each) for each in stored.listed(connection, wanted)],
+            "waiting": stored.waiting(connection),
+            "dead": stored.dead(connection),
+        }
 
-        def look(connection: Connection) -> dict[str, Any]:
-            return {
-                "events": [_shape(each) for each in events.listed(connection, wanted)],
-                "waiting": events.waiting(connection),
-                "dead": events.dead(connection),
-            }
+    return await call.parts.records.read(look)
 
-        return await self._records.read(look)
 
-    async def shown(self, name: str) -> dict[str, Any]:
-        """Return one event with its payload and tracebacks. Raises `NotFound`.
+@operation("daemon.event", http="GET /events/{event}")
+async def event(call: Call, event: str) -> dict[str, Any]:
+    """Return one event, by id or number, with payload and tracebacks. Raises `NotFound`.
 
-        A payload that is no JSON is its text.
-        """
-        event, payload, key = await self._records.read(lambda c: events.shown(c, name))
-        return {**_shape(event), "idempotency_key": key, "payload": payload}
+    A payload that is no JSON is its text.
+    """
+    found, payload, key = await call.parts.records.read(lambda c: stored.shown(c, event))
+    return {**_shape(found), "idempotency_key": key, "payload": payload}
 
-    async def replay(self, names: list[str]) -> dict[str, Any]:
-        """Put dead letters back, and let their consumers look. Raises `BadInput`, `NotFound`."""
-        done = await self._decide("replay", events.replay, names)
-        for consumer in {consumer for _, consumer in done}:
-            self._wake(consumer)
-        return {"replayed": [{"seq": seq, "consumer": consumer} for seq, consumer in done]}
 
-    async def discard(self, names: list[str]) -> dict[str, Any]:
-        """Drop dead letters; the log keeps which. Raises `BadInput`, `NotFound`."""
-        done = await self._decide("discard", events.discard, names)
-        for seq, consumer in done:
-            log.info("the dead letter %d for %s was discarded by a client", seq, consumer)
-        return {"discarded": [{"seq": seq, "consumer": consumer} for seq, consumer in done]}
+@operation("daemon.replay", http="POST /events/replay")
+async def replay(call: Call, events: list[str]) -> dict[str, Any]:
+    """Put dead letters back as if they had never been tried, by id or number, or `all`.
 
-    async def _decide(self, verb: str, unit: Unit, names: object) -> list[tuple[int, str]]:
-        """Do something with dead letters: with those named at once, with all of them in portions.
+    Raises `NotFound`, and nothing is changed, for what is no dead letter.
+    """
+    done = await _decide(call, "replay", stored.replay, events)
+    for consumer in {consumer for _, consumer in done}:
+        call.parts.wake(consumer)
+    return {"replayed": [{"seq": seq, "consumer": consumer} for seq, consumer in done]}
 
-        A crash between two portions leaves the rest as they were.
-        """
-        listed = names if isinstance(names, list) else []
-        if not (1 <= len(listed) <= MOST and all(isinstance(name, str) for name in listed)):
-            message = f"cannot {verb}: name 1 to {MOST} events by id or number, or say all"
-            raise BadInput(message)
-        if listed != ALL:
-            return await self._records.write(lambda c: unit(c, listed))
-        done: list[tuple[int, str]] = []
-        # Each behind the last one: what dies again meanwhile is not put back again.
-        while portion := await self._records.write(partial(unit, names=None, behind=done[-1:])):
-            done += portion
-        return done
+
+@operation("daemon.discard", http="POST /events/discard")
+async def discard(call: Call, events: list[str]) -> dict[str, Any]:
+    """Drop dead letters for good, by id or number, or `all`. Raises as `replay` does."""
+    done = await _decide(call, "discard", stored.discard, events)
+    for seq, consumer in done:
+        log.info("the dead letter %d for %s was discarded by a client", seq, consumer)
+    return {"discarded": [{"seq": seq, "consumer": consumer} for seq, consumer in done]}
+
+
+async def _decide(call: Call, verb: str, unit: Unit, names: object) -> list[tuple[int, str]]:
+    """Do something with dead letters: with those named at once, with all of them in portions.
+
+    A crash between two portions leaves the rest as they were.
+    """
+    listed = names if isinstance(names, list) else []
+    if not (1 <= len(listed) <= MOST and all(isinstance(name, str) for name in listed)):
+        message = f"cannot {verb}: name 1 to {MOST} events by id or number, or say all"
+        raise BadInput(message)
+    records = call.parts.records
+    if listed != ALL:
+        return await records.write(lambda c: unit(c, listed))
+    done: list[tuple[int, str]] = []
+    # Each behind the last one: what dies again meanwhile is not put back again.
+    while portion := await records.write(partial(unit, names=None, behind=done[-1:])):
+        done += portion
+    return done
 
 
 def _shape(event: StoredEvent) -> dict[str, Any]:
@@ -128,56 +141,58 @@ def _shape(event: StoredEvent) -> dict[str, Any]:
 SOURCE_LIMIT = 200
 
 
-class Publishing:
-    """Says the events of other processes."""
+@operation("daemon.publish", http="POST /events")
+async def publish(
+    call: Call,
+    topic: str,
+    payload: dict[str, Any],
+    *,
+    source: str = "client",
+    transient: bool = False,
+    idempotency_key: str | None = None,
+) -> dict[str, Any]:
+    """Publish an event for another process; return once it is durable, unless it is transient.
 
-    def __init__(self, bus: Bus, records: Records) -> None:
-        """Say on the bus; projects are looked up in the ledger."""
-        self._bus = bus
-        self._records = records
+    Said again under an idempotency key, it is the first event, with `"duplicate": true`. Raises
+    `UnknownTopic`, `BadInput` for the payload or the key, `Refused` for a topic that only the
+    daemon may say or for a secret, `UnknownProject` for a path under no project.
+    """
+    _refuse(topic, payload, source)
+    if not transient:
+        # On a thread: a payload that is made to be slow takes up to 2 s.
+        await asyncio.to_thread(_refuse_secrets, topic, payload, source, key=idempotency_key)
+    if _names_a_file(topic, payload):
+        given = await asyncio.to_thread(_placed, payload)
+        said: Payload = await call.parts.records.read(lambda c: _addressed(c, given))
+    else:
+        said = topics.parse(topic, payload)
+    published = await call.parts.bus.publish(
+        topic, said, source=source, durable=not transient, idempotency_key=idempotency_key
+    )
+    return answer(published)
 
-    async def publish(
-        self,
-        topic: str,
-        payload: dict[str, Any],
-        *,
-        source: str,
-        transient: bool,
-        key: str | None = None,
-    ) -> dict[str, Any]:
-        """Return once the event is durable, unless it is transient.
 
-        Raises `UnknownTopic`, `BadInput` for the payload or the idempotency key, `Refused` for a
-        topic that only the daemon may say or for a secret, `UnknownProject` for a path under no
-        project.
-        """
-        _refuse(topic, payload, source)
-        if not transient:
-            # On a thread: a payload that is made to be slow takes up to 2 s.
-            await asyncio.to_thread(_refuse_secrets, topic, payload, source, key=key)
-        if _names_a_file(topic, payload):
-            given = await asyncio.to_thread(_placed, payload)
-            said: Payload = await self._records.read(lambda c: _addressed(c, given))
-        else:
-            said = topics.parse(topic, payload)
-        event = await self._bus.publish(
-            topic, said, source=source, durable=not transient, idempotency_key=key
-        )
-        return answer(event)
+def publish_now(
+    call: Call,
+    topic: str,
+    payload: dict[str, Any],
+    *,
+    source: str = "client",
+    transient: bool = False,
+    idempotency_key: str | None = None,
+) -> dict[str, Any] | None:
+    """Do what `publish` does, if nobody has to be waited for; else None, and nothing is said.
 
-    def publish_now(
-        self, topic: str, payload: dict[str, Any], *, source: str, transient: bool
-    ) -> dict[str, Any] | None:
-        """Do what `publish` does, if nobody has to be waited for; else None, and nothing is said.
-
-        That is so for a transient event of another process's own, while every mailbox has room.
-        Raises `BadInput` as `publish` does.
-        """
-        if transient is not True or topics.find(topic).payload is not Custom:
-            return None
-        _refuse_misshapen(topic, payload, source)
-        event = self._bus.publish_now(topic, Custom(dict(payload)), source=source)
-        return None if event is None else answer(event)
+    That is so for a transient event of another process's own, while every mailbox has room.
+    Raises `BadInput` as `publish` does.
+    """
+    if transient is not True or idempotency_key is not None:
+        return None
+    if topics.find(topic).payload is not Custom:
+        return None
+    _refuse_misshapen(topic, payload, source)
+    published = call.parts.bus.publish_now(topic, Custom(dict(payload)), source=source)
+    return None if published is None else answer(published)
 
 
 def write(
@@ -255,7 +270,7 @@ def _refuse(topic: str, payload: object, source: object) -> None:
     if topics.find(topic).owner_only:
         message = (
             f"refused to publish {topic}: only the daemon says it; the topics you may say are "
-            "listed by: cortex topics"
+            "listed by: cortex debug topics"
         )
         raise Refused(message)
     _refuse_misshapen(topic, payload, source)

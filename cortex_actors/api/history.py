@@ -101,7 +101,8 @@ def named(connection: Connection, name: str) -> Start:
             return _start(connection, kind, find(connection, kind, wanted))
     message = (
         f"nothing is called {name or 'nothing'!r}; give FILE:LINE, or the id of an insight, a"
-        " cluster or a principle: cortex insights, cortex clusters and cortex principles list them"
+        " cluster or a principle: cortex insights, cortex insights clusters and cortex principles"
+        " list them"
     )
     raise NotFound(message)
 
@@ -112,7 +113,7 @@ def standing_at(connection: Connection, path: str, line: int) -> Start:
     if not found:
         message = (
             f"nothing was learned from line {line} of {path}; what was is listed by: cortex"
-            " insights --in FILE, and what we wrote there by: cortex blame FILE:LINE"
+            " insights --in FILE, and what we wrote there by: cortex insights blame FILE:LINE"
         )
         raise NotFound(message)
     return Start("line", f"{path}:{line}", insights=tuple(found))

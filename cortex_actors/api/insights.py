@@ -14,8 +14,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics
-from cortex_actors.api import registry, shapes
-from cortex_actors.api.registry import SOURCE, Verbs
+from cortex_actors.api import parameters, shapes
+from cortex_actors.api.registry import SOURCE, Call, operation
 from cortex_actors.clock import ulid
 from cortex_actors.domain.event import AccumulationComplete
 from cortex_actors.domain.insight import SHOWN, Category, InsightSort, InsightStatus
@@ -31,10 +31,10 @@ from cortex_actors.storage import (
     insight_evidence,
     insight_lists,
     insight_records,
-    insights,
     principle_decay,
     principles,
 )
+from cortex_actors.storage import insights as stored
 from cortex_actors.storage.insight_lists import InsightFilter, Named, find
 from cortex_actors.text import suspicion
 
@@ -77,8 +77,8 @@ def explain_insight(
 ) -> dict[str, Any]:
     """Return an insight whole, and why it is what it is."""
     found = insight_lists.by_ids(connection, [insight_id])[insight_id]
-    whole = insights.representatives(connection, [insight_id]).get(insight_id)
-    same = sorted(insights.followers(connection, [insight_id]))
+    whole = stored.representatives(connection, [insight_id]).get(insight_id)
+    same = sorted(stored.followers(connection, [insight_id]))
     against = contradictions.of(connection, [insight_id]).get(insight_id, [])
     others = [*same, *([whole] if whole else []), *(_other(each, insight_id) for each in against)]
     told = shapes.brief_insights(connection, others)
@@ -102,12 +102,7 @@ def explain_insight(
 
 
 def eligibility(
-    connection: Connection,
-    found: Insight,
-    standing: Standing,
-    *,
-    now: int,
-    thresholds: Thresholds,
+    connection: Connection, found: Insight, standing: Standing, *, now: int, thresholds: Thresholds
 ) -> dict[str, Any]:
     """Return every check of promotion, what is missing most nearly, and what would become of it."""
     checks = promotion.requirements(found, standing, now=now, thresholds=thresholds)
@@ -310,139 +305,145 @@ def _other(each: Contradiction, insight_id: str) -> str:
 CONSIDERED = 5_000
 
 
-class InsightVerbs(Verbs):
-    """Part of the front desk."""
+@operation("insights.list", http="GET /insights")
+async def insights(
+    call: Call,
+    project: str | None = None,
+    limit: int = 20,
+    *,
+    status: str = SHOWN,
+    category: str | None = None,
+    domain: str | None = None,
+    kind: str | None = None,
+    tag: str | None = None,
+    least: float | None = None,
+    search: str = "",
+    path: str | None = None,
+    sort: str = "sure",
+    skip: int = 0,
+) -> dict[str, Any]:
+    """Show what was learned from instruction files, most certain first, and where it stands.
 
-    async def insights(
-        self,
-        project: str | None = None,
-        limit: int = 20,
-        *,
-        status: str = SHOWN,
-        category: str | None = None,
-        domain: str | None = None,
-        kind: str | None = None,
-        tag: str | None = None,
-        least: float | None = None,
-        search: str = "",
-        path: str | None = None,
-        sort: str = "sure",
-        skip: int = 0,
-    ) -> dict[str, Any]:
-        """Return what was learned, most believed first, with every place that says it.
+    Raises `UnknownProject`, `BadInput`.
+    """
+    parameters.page(limit, skip, of="insights")
+    wanted = InsightFilter(
+        statuses=parameters.statuses(status),
+        project_id=await call.project_id(project),
+        category=parameters.chosen(Category, category, what="category"),
+        domain=domain,
+        kind=parameters.chosen(StatementKind, kind, what="kind"),
+        tag=tag,
+        least=parameters.share(least, what="the least confidence"),
+        words=tuple(search.split()),
+        path=path,
+        sort=parameters.chosen(InsightSort, sort, what="order") or InsightSort.SURE,
+        limit=limit,
+        skip=skip,
+    )
+    return await call.parts.records.read(lambda c: shapes.insights(c, wanted))
 
-        `least` is the least confidence, `search` words that all occur, `path` a file or folder that
-        says it, `domain` may be `none`. Raises `UnknownProject`, `BadInput`.
-        """
-        registry.page(limit, skip, of="insights")
-        wanted = InsightFilter(
-            statuses=registry.statuses(status),
-            project_id=await self._project_id(project),
-            category=registry.chosen(Category, category, what="category"),
-            domain=domain,
-            kind=registry.chosen(StatementKind, kind, what="kind"),
-            tag=tag,
-            least=registry.share(least, what="the least confidence"),
-            words=tuple(search.split()),
-            path=path,
-            sort=registry.chosen(InsightSort, sort, what="order") or InsightSort.SURE,
-            limit=limit,
-            skip=skip,
-        )
-        return await self._parts.records.read(lambda c: shapes.insights(c, wanted))
 
-    async def insight(self, insight: str) -> dict[str, Any]:
-        """Return one insight, by its id or the beginning of it, and why it is what it is.
+@operation("insights.show", http="GET /insights/{insight}")
+async def insight(call: Call, insight: str) -> dict[str, Any]:
+    """Show one insight whole, and why it is classified and trusted as it is.
 
-        Raises `NotFound`, and `BadInput` for what means several.
-        """
-        now, thresholds = self._parts.clock.now(), self._ruling().promotion
+    Raises `NotFound`, and `BadInput` for what means several.
+    """
+    now, thresholds = call.parts.clock.now(), call.ruling().promotion
 
-        def look(connection: Connection) -> dict[str, Any]:
-            name = find(connection, Named.INSIGHT, insight)
-            return explain_insight(connection, name, now=now, thresholds=thresholds)
+    def look(connection: Connection) -> dict[str, Any]:
+        name = find(connection, Named.INSIGHT, insight)
+        return explain_insight(connection, name, now=now, thresholds=thresholds)
 
-        found = await self._parts.records.read(look)
-        category = found["why"]["category"]
-        if category["decided_by"] != ClassifiedBy.KEYWORDS:
-            category["nearest"] = await self._nearest(found["content"])
-        return found
+    found = await call.parts.records.read(look)
+    category = found["why"]["category"]
+    if category["decided_by"] != ClassifiedBy.KEYWORDS:
+        category["nearest"] = await _nearest(call, found["content"])
+    return found
 
-    async def approve_insight(self, insight: str) -> dict[str, Any]:
-        """Let an insight be used that waited for a person; return how it stands then.
 
-        What was learned is compared again with it. Raises `NotFound`, and `Refused` for what does
-        not wait.
-        """
-        parts, now = self._parts, self._parts.clock.now()
-        name = await parts.records.read(lambda c: find(c, Named.INSIGHT, insight))
+@operation("insights.approve", http="POST /insights/{insight}/approve")
+async def approve_insight(call: Call, insight: str) -> dict[str, Any]:
+    """Allow an insight that waits for a person to be used.
 
-        at = self._parts.clock.now()
+    All insights are compared with it then. Raises `NotFound`, and `Refused` for what does
+    not wait.
+    """
+    parts, now = call.parts, call.parts.clock.now()
+    name = await parts.records.read(lambda c: find(c, Named.INSIGHT, insight))
 
-        def work(connection: Connection) -> dict[str, Any]:
-            if not insight_records.approve(connection, name, at=at):
-                message = f"cannot approve {name}: it waits for nobody"
-                raise Refused(message)
-            return shapes.whole_insight(connection, insight_lists.by_ids(connection, [name])[name])
+    at = call.parts.clock.now()
 
-        done = AccumulationComplete(f"run_{ulid(now)}", None, (name,))
-        said = parts.bus.event(topics.ACCUMULATION_COMPLETE, done, source=SOURCE)
-        return await self._change(work, said)
+    def work(connection: Connection) -> dict[str, Any]:
+        if not insight_records.approve(connection, name, at=at):
+            message = f"cannot approve {name}: it waits for nobody"
+            raise Refused(message)
+        return shapes.whole_insight(connection, insight_lists.by_ids(connection, [name])[name])
 
-    async def eligible(self, insight: str) -> dict[str, Any]:
-        """Return what an insight has and lacks of what makes it a principle; raises as `insight`.
+    done = AccumulationComplete(f"run_{ulid(now)}", None, (name,))
+    said = parts.bus.event(topics.ACCUMULATION_COMPLETE, done, source=SOURCE)
+    return await call.change(work, said)
 
-        Every check has `actual`, `required`, `gap` and how far it has come in per cent; `becomes`
-        says what its promotion would do.
-        """
-        now, thresholds = self._parts.clock.now(), self._ruling().promotion
 
-        def look(connection: Connection) -> dict[str, Any]:
-            name = find(connection, Named.INSIGHT, insight)
-            found = insight_lists.by_ids(connection, [name])[name]
-            known = insight_evidence.load_merits(connection, [name])[name]
-            checks = eligibility(connection, found, known, now=now, thresholds=thresholds)
-            return {"id": name, "content": found.content, **checks}
+@operation("principles.eligible", http="GET /insights/{insight}/eligible")
+async def eligible(call: Call, insight: str) -> dict[str, Any]:
+    """Show what an insight has, and what it lacks to become a principle.
 
-        return await self._parts.records.read(look)
+    Every check has `actual`, `required`, `gap` and how far it has come in per cent; `becomes`
+    says what its promotion would do. Raises as `insight`.
+    """
+    now, thresholds = call.parts.clock.now(), call.ruling().promotion
 
-    async def promotions(
-        self, project: str | None = None, limit: int = 20, *, reason: str | None = None
-    ) -> dict[str, Any]:
-        """Return the insights that are nearest to becoming principles, the nearest first.
+    def look(connection: Connection) -> dict[str, Any]:
+        name = find(connection, Named.INSIGHT, insight)
+        found = insight_lists.by_ids(connection, [name])[name]
+        known = insight_evidence.load_merits(connection, [name])[name]
+        checks = eligibility(connection, found, known, now=now, thresholds=thresholds)
+        return {"id": name, "content": found.content, **checks}
 
-        `reasons` counts what holds how many of them up; `reason` lists those alone that it holds up
-        (`ready`: nothing does). What is a principle already is left out otherwise. Of the live
-        insights the most believed `CONSIDERED` are looked at. Raises `UnknownProject`, `BadInput`.
-        """
-        registry.page(limit, 0, of="insights")
-        if reason not in {None, READY, *BLOCKS}:
-            known = ", ".join([READY, *BLOCKS])
-            message = f"nothing is held up by {reason!r}; there are {known}"
-            raise BadInput(message)
-        now, thresholds = self._parts.clock.now(), self._ruling().promotion
-        wanted = InsightFilter(project_id=await self._project_id(project), limit=CONSIDERED)
+    return await call.parts.records.read(look)
 
-        def look(connection: Connection) -> dict[str, Any]:
-            some = insight_lists.listed(connection, wanted)
-            rows = overview(connection, some, now=now, thresholds=thresholds)
-            counted = reasons(rows)
-            return {
-                "looked_at": len(rows),
-                "eligible": counted[READY],
-                "reasons": counted,
-                "insights": [row for row in rows if _is_wanted(row, reason)][:limit],
-            }
 
-        return await self._parts.records.read(look)
+@operation("principles.promotions", http="GET /promotions")
+async def promotions(
+    call: Call, project: str | None = None, limit: int = 20, *, reason: str | None = None
+) -> dict[str, Any]:
+    """Show what keeps insights from becoming principles, those that lack least first.
 
-    async def _nearest(self, text: str) -> list[dict[str, Any]]:
-        """Return which examples of each category a text lies near; none while nobody embeds."""
-        try:
-            rows = await self._embed([text, *classification.texts()])
-        except CortexError:
-            return []
-        return [asdict(each) for each in classification.nearest(rows[0], rows[1:])]
+    `reasons` counts what holds how many of them up; `reason` lists those alone that it holds up
+    (`ready`: nothing does). What is a principle already is left out otherwise. Of the live
+    insights the most believed `CONSIDERED` are looked at. Raises `UnknownProject`, `BadInput`.
+    """
+    parameters.page(limit, 0, of="insights")
+    if reason not in {None, READY, *BLOCKS}:
+        known = ", ".join([READY, *BLOCKS])
+        message = f"nothing is held up by {reason!r}; there are {known}"
+        raise BadInput(message)
+    now, thresholds = call.parts.clock.now(), call.ruling().promotion
+    wanted = InsightFilter(project_id=await call.project_id(project), limit=CONSIDERED)
+
+    def look(connection: Connection) -> dict[str, Any]:
+        some = insight_lists.listed(connection, wanted)
+        rows = overview(connection, some, now=now, thresholds=thresholds)
+        counted = reasons(rows)
+        return {
+            "looked_at": len(rows),
+            "eligible": counted[READY],
+            "reasons": counted,
+            "insights": [row for row in rows if _is_wanted(row, reason)][:limit],
+        }
+
+    return await call.parts.records.read(look)
+
+
+async def _nearest(call: Call, text: str) -> list[dict[str, Any]]:
+    """Return which examples of each category a text lies near; none while nobody embeds."""
+    try:
+        rows = await call.embed([text, *classification.texts()])
+    except CortexError:
+        return []
+    return [asdict(each) for each in classification.nearest(rows[0], rows[1:])]
 
 
 def _is_wanted(row: dict[str, Any], reason: str | None) -> bool:
@@ -453,12 +454,7 @@ def _is_wanted(row: dict[str, Any], reason: str | None) -> bool:
 
 
 def shaped(
-    connection: Connection,
-    supposed: Supposed,
-    *,
-    now: int,
-    thresholds: Thresholds,
-    scales: Scales,
+    connection: Connection, supposed: Supposed, *, now: int, thresholds: Thresholds, scales: Scales
 ) -> dict[str, Any]:
     """Return what an insight has and lacks, and what its promotion would do.
 

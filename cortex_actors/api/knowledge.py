@@ -5,13 +5,14 @@ Every agent finds what they say; only the owner hands them in and takes them out
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.api import registry
-from cortex_actors.api.registry import Verbs
-from cortex_actors.domain.agent import OWNER, Caller, shown
+from cortex_actors.api import parameters
+from cortex_actors.api.registry import Call, operation
+from cortex_actors.domain.agent import shown
 from cortex_actors.domain.project import Trust
 from cortex_actors.errors import BadInput, NotFound, UsageError
 from cortex_actors.federation.store import LOCAL, Question
@@ -22,8 +23,6 @@ from cortex_actors.text import hazards, terms
 from cortex_actors.text.credentials import cleared
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from cortex_actors.storage.ledger.actor import Connection
 
 #: Characters of a topic, and of the name under which a text is handed in.
@@ -36,124 +35,128 @@ _DIGITS = 12
 GENERAL = "general"
 
 
-class KnowledgeVerbs(Verbs):
-    """Part of the front desk."""
+@operation("knowledge.ingest", http="POST /knowledge")
+async def ingest(
+    call: Call,
+    path: str | None = None,
+    *,
+    text: str | None = None,
+    source: str | None = None,
+    topic: str | None = None,
+) -> dict[str, Any]:
+    """Read a document, or all in a folder; what has not changed costs next to nothing.
 
-    async def ingest(
-        self,
-        path: str | None = None,
-        *,
-        text: str | None = None,
-        source: str | None = None,
-        topic: str | None = None,
-    ) -> dict[str, Any]:
-        """Read a document, or every document in a folder; or a text, under the name `source`.
+    Or read a `text`, under the name `source`. Read again, a document's pieces are replaced in one
+    transaction; one that has not changed costs a hash, and a folder's documents that are gone are
+    withdrawn. Raises `BadInput`, `NotFound`, `FileTooLarge`, `NotText`, `Refused` for a secret in a
+    name.
+    """
+    if (path is None) == (text is None):
+        raise UsageError("cannot ingest: give either a path or a text")
+    topic = _named(topic, "topic", most=_TOPIC)
+    librarian = call.actors.librarian.within(None)
+    if path is not None:
+        return await librarian.ask(Librarian.ingest, path, topic)
+    return await librarian.ask(Librarian.take, _given(text or "", source, topic))
 
-        Read again, a document's pieces are replaced in one transaction; one that has not changed
-        costs a hash, and a folder's documents that are gone are withdrawn. Raises `BadInput`,
-        `NotFound`, `FileTooLarge`, `NotText`, `Refused` for a secret in a name.
-        """
-        if (path is None) == (text is None):
-            raise UsageError("cannot ingest: give either a path or a text")
-        topic = _named(topic, "topic", most=_TOPIC)
-        librarian = self._actors.librarian.within(None)
-        if path is not None:
-            return await librarian.ask(Librarian.ingest, path, topic)
-        return await librarian.ask(Librarian.take, _given(text or "", source, topic))
 
-    async def knowledge_search(
-        self,
-        query: str,
-        limit: int = 5,
-        *,
-        topic: str | None = None,
-        source: str | None = None,
-        code: bool | None = None,
-        language: str | None = None,
-        tags: Sequence[str] = (),
-        caller: Caller = OWNER,
-    ) -> dict[str, Any]:
-        """Return the pieces of documents that answer a question best. Raises `BadInput`."""
-        where = Where(
-            reader=caller.reader(None),
-            topic=topic,
-            source=source,
-            code=code,
-            language=language,
-            tags=terms.tags(tags),
-        )
-        found = await self._recall(
-            Question(
-                query, limit, where=where, collections=(documents.COLLECTION,), stores=(LOCAL,)
-            )
-        )
-        return {
-            "query": found.query,
-            "hits": [asdict(hit) for hit in found.hits],
-            "failed": [{"store": name, "reason": why} for name, why in found.failed],
-            "skipped": [{"store": name, "reason": why} for name, why in found.skipped],
-            "took_ms": round(found.took_ms, 3),
-        }
+@operation("knowledge.search", http="GET /knowledge/search", agents=True)
+async def knowledge_search(
+    call: Call,
+    query: str,
+    limit: int = 5,
+    *,
+    topic: str | None = None,
+    source: str | None = None,
+    code: bool | None = None,
+    language: str | None = None,
+    tags: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Find pieces of documents; `cortex recall` finds them among everything else.
 
-    async def knowledge_topics(
-        self,
-        *,
-        caller: Caller = OWNER,  # every agent may know them
-    ) -> dict[str, Any]:
-        """Return each topic with what it holds, and how much that is in all."""
-        return await self._parts.records.read(
-            lambda c: {"topics": documents.topics(c), **documents.stats(c)}
-        )
+    Those that answer the question best come first. Raises `BadInput`.
+    """
+    where = Where(
+        reader=call.caller.reader(None),
+        topic=topic,
+        source=source,
+        code=code,
+        language=language,
+        tags=terms.tags(tags),
+    )
+    found = await call.recall(
+        Question(query, limit, where=where, collections=(documents.COLLECTION,), stores=(LOCAL,))
+    )
+    return {
+        "query": found.query,
+        "hits": [asdict(hit) for hit in found.hits],
+        "failed": [{"store": name, "reason": why} for name, why in found.failed],
+        "skipped": [{"store": name, "reason": why} for name, why in found.skipped],
+        "took_ms": round(found.took_ms, 3),
+    }
 
-    async def knowledge_documents(
-        self,
-        limit: int = 100,
-        skip: int = 0,
-        *,
-        topic: str | None = None,
-        withdrawn: bool = False,
-        caller: Caller = OWNER,
-    ) -> dict[str, Any]:
-        """Return the documents that were read, of a topic or all, by source.
 
-        Those that were taken out (`withdrawn`) only the owner is told. Raises `NotYours`.
-        """
-        if withdrawn:
-            caller.require_owner("list the documents that were taken out")
-        registry.page(limit, skip, of="documents")
-        found, total = await self._parts.records.read(
-            lambda c: documents.listed(c, topic, limit=limit, skip=skip, withdrawn=withdrawn)
-        )
-        return {"documents": found, "total": total}
+@operation("knowledge.topics", http="GET /knowledge/topics", agents=True)
+async def knowledge_topics(call: Call) -> dict[str, Any]:
+    """List the topics of documents, with how much each holds."""
+    return await call.parts.records.read(
+        lambda c: {"topics": documents.topics(c), **documents.stats(c)}
+    )
 
-    async def remove_knowledge(
-        self, *, topic: str | None = None, source: str | None = None
-    ) -> dict[str, Any]:
-        """Let a document, or all of a topic, be found no more; `restore_knowledge` takes it back.
 
-        Raises `NotFound` for what is not there.
-        """
-        at = self._parts.clock.now()
+@operation("knowledge.documents", http="GET /knowledge", agents=True)
+async def knowledge_documents(
+    call: Call,
+    limit: int = 100,
+    skip: int = 0,
+    *,
+    topic: str | None = None,
+    withdrawn: bool = False,
+) -> dict[str, Any]:
+    """List the documents that were read, of a topic or all, by source.
 
-        def work(connection: Connection) -> list[str]:
-            meant = _meant(connection, topic, source, withdrawn=False)
-            return documents.withdraw(connection, meant, at=at)
+    Those that were taken out (`withdrawn`) only the owner is told. Raises `NotYours`.
+    """
+    if withdrawn:
+        call.caller.require_owner("list the documents that were taken out")
+    parameters.page(limit, skip, of="documents")
+    found, total = await call.parts.records.read(
+        lambda c: documents.listed(c, topic, limit=limit, skip=skip, withdrawn=withdrawn)
+    )
+    return {"documents": found, "total": total}
 
-        gone = await self._parts.records.write(work)
-        return {"withdrawn": gone, "topic": topic}
 
-    async def restore_knowledge(
-        self, *, topic: str | None = None, source: str | None = None
-    ) -> dict[str, Any]:
-        """Let a document, or all of a topic, be found again that was taken out.
+@operation("knowledge.remove", http="POST /knowledge/remove")
+async def remove_knowledge(
+    call: Call, *, topic: str | None = None, source: str | None = None
+) -> dict[str, Any]:
+    """Take a document or a topic out of what is found; `restore` brings it back.
 
-        Raises `NotFound` for what was not.
-        """
+    Raises `NotFound` for what is not there.
+    """
+    at = call.parts.clock.now()
 
-        def work(connection: Connection) -> list[str]:
-            return documents.restore(connection, _meant(connection, topic, source, withdrawn=True))
+    def work(connection: Connection) -> list[str]:
+        meant = _meant(connection, topic, source, withdrawn=False)
+        return documents.withdraw(connection, meant, at=at)
 
-        return {"restored": await self._parts.records.write(work), "topic": topic}
+    gone = await call.parts.records.write(work)
+    return {"withdrawn": gone, "topic": topic}
+
+
+@operation("knowledge.restore", http="POST /knowledge/restore")
+async def restore_knowledge(
+    call: Call, *, topic: str | None = None, source: str | None = None
+) -> dict[str, Any]:
+    """Bring back a document or a topic that `remove` took out, as it was last read.
+
+    Raises `NotFound` for what was not taken out.
+    """
+
+    def work(connection: Connection) -> list[str]:
+        return documents.restore(connection, _meant(connection, topic, source, withdrawn=True))
+
+    return {"restored": await call.parts.records.write(work), "topic": topic}
 
 
 def _given(text: str, source: str | None, topic: str | None) -> Given:

@@ -7,12 +7,12 @@ Ids of what whoever asks may not read are left out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.api import registry
-from cortex_actors.api.registry import Verbs
-from cortex_actors.domain.agent import OWNER, Caller
+from cortex_actors.api import parameters
+from cortex_actors.api.registry import Call, operation
 from cortex_actors.domain.insight import ALL, MemorySort
 from cortex_actors.domain.memory import ChangeKind, MemoryStatus
 from cortex_actors.rules import decay as attention
@@ -29,7 +29,7 @@ from cortex_actors.storage.memory_lists import Wanted
 from cortex_actors.storage.search.hits import time_range
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping
 
     from cortex_actors.domain.memory import Layer, Memory
     from cortex_actors.rules.decay import Decay
@@ -92,11 +92,7 @@ def whole(
 
 
 def brief(
-    connection: Connection,
-    some: Sequence[Memory],
-    *,
-    now: int,
-    decays: Mapping[Layer, Decay],
+    connection: Connection, some: Sequence[Memory], *, now: int, decays: Mapping[Layer, Decay]
 ) -> list[dict[str, Any]]:
     """Return memories as a list shows them."""
     names = agent_records.displays(connection, [each.agent_id for each in some])
@@ -241,147 +237,134 @@ def _short(text: str) -> str:
     return line if len(line) <= _BRIEF else f"{line[: _BRIEF - 1]}…"
 
 
-class KeepLookVerbs(Verbs):
-    """Part of the front desk."""
+@operation("memory.show", http="GET /memories/{id}", agents=True)
+async def memory(call: Call, id: str, *, as_agent: str | None = None) -> dict[str, Any]:
+    """Show one memory with everything that is known of it, and what it was made of.
 
-    async def memory(
-        self,
-        id: str,  # noqa: A002 - what every client calls it
-        *,
-        as_agent: str | None = None,
-        caller: Caller = OWNER,
-    ) -> dict[str, Any]:
-        """Return one memory with everything that is known of it, by its id or its beginning.
+    `text` is how agents are told of one: what it says, and the tree of what it was made of.
+    Raises `NotFound` (for what the call.caller may not read, too), and `BadInput` for what means
+    several.
+    """
+    reader, now = call.caller.reader(as_agent), call.parts.clock.now()
+    decays = call.parts.settings().memory.decays
+    return await call.parts.records.read(
+        lambda c: whole(c, id, reader=reader, now=now, decays=decays)
+    )
 
-        `text` is how agents are told of one: what it says, and the tree of what it was made of.
-        Raises `NotFound` (for what the caller may not read, too), and `BadInput` for what means
-        several.
-        """
-        reader, now = caller.reader(as_agent), self._parts.clock.now()
-        decays = self._parts.settings().memory.decays
-        return await self._parts.records.read(
-            lambda c: whole(c, id, reader=reader, now=now, decays=decays)
+
+@operation("memory.list", http="GET /memories", agents=True)
+async def memories(
+    call: Call,
+    *,
+    status: str = MemoryStatus.ACTIVE,
+    pinned: bool = False,
+    conflicts: bool = False,
+    layers: Sequence[str] = (),
+    realm: str | None = None,
+    agent: str | None = None,
+    type: str | None = None,
+    tags: Sequence[str] = (),
+    thread: str | None = None,
+    since: int | str | None = None,
+    until: int | str | None = None,
+    min_attention: float | None = None,
+    sort: str = MemorySort.NEWEST,
+    skip: int = 0,
+    limit: int = 20,
+    as_agent: str | None = None,
+) -> dict[str, Any]:
+    """List memories, those that are pinned first.
+
+    Returns a page, and how many there are. `status` is one of them, or `all`; the other conditions
+    are those of `search`. Raises `BadInput`.
+    """
+    now = call.parts.clock.now()
+    what: dict[str, Any] = {"layers": layers, "realm": realm, "agent": agent, "type": type}
+    when: dict[str, Any] = {"since": since, "until": until, "min_attention": min_attention}
+    reader = call.caller.reader(as_agent)
+    where = parameters.where(now=now, reader=reader, tags=tags, thread=thread, **what, **when)
+    wanted = _wanted(where, status, sort=sort, limit=limit, skip=skip)
+    return await _listed(call, replace(wanted, pinned=pinned, conflicts=conflicts), now)
+
+
+async def _listed(call: Call, wanted: Wanted, now: int) -> dict[str, Any]:
+    """Return a page of memories as clients get it."""
+    decays = call.parts.settings().memory.decays
+
+    def look(connection: Connection) -> dict[str, Any]:
+        found, total = memory_lists.listed(connection, wanted, now=now, decays=decays)
+        shown = brief(connection, found, now=now, decays=decays)
+        return {"memories": shown, "total": total}
+
+    return await call.parts.records.read(look)
+
+
+@operation("memory.changes", http="GET /memory-changes", agents=True)
+async def memory_changes(
+    call: Call,
+    *,
+    memory: str | None = None,
+    kind: str | None = None,
+    skip: int = 0,
+    limit: int = 50,
+    as_agent: str | None = None,
+) -> dict[str, Any]:
+    """List what was done with memories, newest first; each can be undone by its number.
+
+    What was forgotten is told by its id alone. Raises `BadInput`, `NotFound`.
+    """
+    parameters.page(limit, skip, of="changes")
+    chosen = parameters.chosen(ChangeKind, kind, what="kind of change")
+    reader = call.caller.reader(as_agent)
+
+    def look(connection: Connection) -> dict[str, Any]:
+        about = None if memory is None else _about(connection, memory, reader)
+        found = memory_history.listed(
+            connection, memory=about, kind=chosen, reader=reader, limit=limit, skip=skip
         )
+        total = memory_history.count(connection, memory=about, kind=chosen, reader=reader)
+        shown = changes(connection, found, reader=reader)
+        return {"changes": shown, "total": total}
 
-    async def memories(
-        self,
-        *,
-        status: str = MemoryStatus.ACTIVE,
-        pinned: bool = False,
-        conflicts: bool = False,
-        layers: Sequence[str] = (),
-        realm: str | None = None,
-        agent: str | None = None,
-        type: str | None = None,  # noqa: A002 - what every client calls it
-        tags: Sequence[str] = (),
-        thread: str | None = None,
-        since: int | str | None = None,
-        until: int | str | None = None,
-        min_attention: float | None = None,
-        sort: str = MemorySort.NEWEST,
-        skip: int = 0,
-        limit: int = 20,
-        as_agent: str | None = None,
-        caller: Caller = OWNER,
-    ) -> dict[str, Any]:
-        """Return a page of memories, those that are pinned first, and how many there are.
+    return await call.parts.records.read(look)
 
-        `status` is one of them, or `all`; the other conditions are those of `search`. Raises
-        `BadInput`.
-        """
-        now = self._parts.clock.now()
-        what: dict[str, Any] = {"layers": layers, "realm": realm, "agent": agent, "type": type}
-        when: dict[str, Any] = {"since": since, "until": until, "min_attention": min_attention}
-        reader = caller.reader(as_agent)
-        where = registry.where(now=now, reader=reader, tags=tags, thread=thread, **what, **when)
-        wanted = _wanted(where, status, sort=sort, limit=limit, skip=skip)
-        return await self._listed(replace(wanted, pinned=pinned, conflicts=conflicts), now)
 
-    async def _listed(self, wanted: Wanted, now: int) -> dict[str, Any]:
-        """Return a page of memories as clients get it."""
-        decays = self._parts.settings().memory.decays
+@operation("memory.conflicts", http="GET /memory-conflicts", agents=True)
+async def conflicts(
+    call: Call, *, skip: int = 0, limit: int = 20, as_agent: str | None = None
+) -> dict[str, Any]:
+    """List pairs of memories that cannot both hold, newest first, with why.
 
-        def look(connection: Connection) -> dict[str, Any]:
-            found, total = memory_lists.listed(connection, wanted, now=now, decays=decays)
-            shown = brief(connection, found, now=now, decays=decays)
-            return {"memories": shown, "total": total}
+    One ends when a memory is superseded by the other, archived or forgotten, or when both are
+    kept. Raises `BadInput`.
+    """
+    parameters.page(limit, skip, of="conflicts")
+    reader = call.caller.reader(as_agent)
 
-        return await self._parts.records.read(look)
-
-    async def memory_changes(
-        self,
-        *,
-        memory: str | None = None,
-        kind: str | None = None,
-        skip: int = 0,
-        limit: int = 50,
-        as_agent: str | None = None,
-        caller: Caller = OWNER,
-    ) -> dict[str, Any]:
-        """Return what was done with memories, newest first: with one, or of one kind, or all.
-
-        What was forgotten is told by its id alone. Raises `BadInput`, `NotFound`.
-        """
-        registry.page(limit, skip, of="changes")
-        chosen = registry.chosen(ChangeKind, kind, what="kind of change")
-        reader = caller.reader(as_agent)
-
-        def look(connection: Connection) -> dict[str, Any]:
-            about = None if memory is None else _about(connection, memory, reader)
-            found = memory_history.listed(
-                connection, memory=about, kind=chosen, reader=reader, limit=limit, skip=skip
-            )
-            total = memory_history.count(connection, memory=about, kind=chosen, reader=reader)
-            shown = changes(connection, found, reader=reader)
-            return {"changes": shown, "total": total}
-
-        return await self._parts.records.read(look)
-
-    async def conflicts(
-        self,
-        *,
-        skip: int = 0,
-        limit: int = 20,
-        as_agent: str | None = None,
-        caller: Caller = OWNER,
-    ) -> dict[str, Any]:
-        """Return the pairs of active memories that cannot both hold, newest first, with why.
-
-        One ends when a memory is superseded by the other, archived or forgotten, or when both are
-        kept. Raises `BadInput`.
-        """
-        registry.page(limit, skip, of="conflicts")
-        reader = caller.reader(as_agent)
-
-        def look(connection: Connection) -> dict[str, Any]:
-            found = similar_memories.list_conflicts(
-                connection, reader=reader, limit=limit, skip=skip
-            )
-            ids = [each for pair in found for each in (pair.left, pair.right)]
-            said = memory_records.read(connection, ids, MemoryStatus)
-            shown = [
-                {
-                    "left": _side(said[each.left]),
-                    "right": _side(said[each.right]),
-                    "reason": each.reason,
-                    "decided_by": str(each.decided_by),
-                    "found_at": each.found_at,
-                }
-                for each in found
-            ]
-            return {
-                "conflicts": shown,
-                "total": similar_memories.count_conflicts(connection, reader),
+    def look(connection: Connection) -> dict[str, Any]:
+        found = similar_memories.list_conflicts(connection, reader=reader, limit=limit, skip=skip)
+        ids = [each for pair in found for each in (pair.left, pair.right)]
+        said = memory_records.read(connection, ids, MemoryStatus)
+        shown = [
+            {
+                "left": _side(said[each.left]),
+                "right": _side(said[each.right]),
+                "reason": each.reason,
+                "decided_by": str(each.decided_by),
+                "found_at": each.found_at,
             }
+            for each in found
+        ]
+        return {"conflicts": shown, "total": similar_memories.count_conflicts(connection, reader)}
 
-        return await self._parts.records.read(look)
+    return await call.parts.records.read(look)
 
 
 def _wanted(where: Where, status: str, *, sort: str, limit: int, skip: int) -> Wanted:
     """Return what a list is of; raises `BadInput` naming the words that there are."""
-    registry.page(limit, skip, of="memories")
-    states = () if status == ALL else (registry.word(MemoryStatus, status, name="status"),)
-    order = registry.chosen(MemorySort, sort, what="order") or MemorySort.NEWEST
+    parameters.page(limit, skip, of="memories")
+    states = () if status == ALL else (parameters.word(MemoryStatus, status, name="status"),)
+    order = parameters.chosen(MemorySort, sort, what="order") or MemorySort.NEWEST
     return Wanted(where=where, states=states, sort=order, limit=limit, skip=skip)
 
 

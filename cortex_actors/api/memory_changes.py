@@ -15,11 +15,12 @@ Whose a memory is: who may change it, and the errors of who may not, or of one t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics
-from cortex_actors.api.registry import SOURCE, Verbs, word
-from cortex_actors.domain.agent import OWNER, Caller
+from cortex_actors.api.parameters import word
+from cortex_actors.api.registry import SOURCE, Call, operation
 from cortex_actors.domain.event import Ids
 from cortex_actors.domain.memory import ChangeKind, Layer, MemoryStatus
 from cortex_actors.errors import BadInput, NotFound, Refused
@@ -39,8 +40,9 @@ from cortex_actors.storage import (
 from cortex_actors.storage.memory_history import Change
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
+    from cortex_actors.domain.agent import Caller
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.memory import Memory
     from cortex_actors.storage.ledger.actor import Connection
@@ -99,308 +101,262 @@ def named(names: object) -> list[str]:
     return list(some)
 
 
-class KeepVerbs(Verbs):
-    """Part of the front desk."""
+@operation("memory.save", http="POST /memories/{id}/save", agents=True)
+async def save(call: Call, id: str, *, as_agent: str | None = None) -> dict[str, Any]:
+    """Keep a memory that would soon fade: from the first layer to the next.
 
-    async def save(
-        self,
-        id: str,  # noqa: A002 - what every client calls it
-        *,
-        as_agent: str | None = None,
-        caller: Caller = OWNER,
-    ) -> dict[str, Any]:
-        """Keep a memory that would soon fade: from the first layer to the next.
-
-        One that lies deeper already is left alone. Raises `NotFound`, `BadInput`, `NotYours`,
-        `Refused`.
-        """
-        return await self._deepen(
-            id, lambda _: Layer.WORKING, ChangeKind.SAVE, caller.speaking(as_agent)
-        )
-
-    async def promote(
-        self,
-        id: str,  # noqa: A002
-        to: str | None = None,
-        *,
-        as_agent: str | None = None,
-        caller: Caller = OWNER,
-    ) -> dict[str, Any]:
-        """Bring a memory to the next layer, or to a deeper one that is named.
-
-        Its attention is whole again. Raises as `save` does, and `BadInput` for a layer that is not
-        deeper.
-        """
-        named = None if to is None else word(Layer, to, name="layer")
-
-        def choose(memory: Memory) -> Layer:
-            layer = named or below(memory.layer)
-            if layer is None:
-                raise Refused(f"cannot promote {memory.id}: it is in the cortex, the last layer")
-            if named is not None and not is_deeper(layer, memory.layer):
-                message = f"cannot promote {memory.id} to {layer}: it is in {memory.layer} already"
-                raise BadInput(f"{message}; from the first to the deepest: {', '.join(Layer)}")
-            return layer
-
-        return await self._deepen(id, choose, ChangeKind.PROMOTE, caller.speaking(as_agent))
-
-    async def crystallize(
-        self,
-        id: str,  # noqa: A002
-        *,
-        as_agent: str | None = None,
-        caller: Caller = OWNER,
-    ) -> dict[str, Any]:
-        """Bring a memory to the cortex, where nothing fades. Raises as `save` does."""
-        return await self._deepen(
-            id, lambda _: Layer.CORTEX, ChangeKind.CRYSTALLIZE, caller.speaking(as_agent)
-        )
-
-    async def pin(
-        self,
-        id: str,  # noqa: A002
-        *,
-        as_agent: str | None = None,
-        caller: Caller = OWNER,
-    ) -> dict[str, Any]:
-        """Keep a memory as it is: it is never merged, faded or archived by itself.
-
-        Raises as `save` does.
-        """
-        return await self._fasten(id, caller.speaking(as_agent), memory_history.pin, pinned=True)
-
-    async def unpin(
-        self,
-        id: str,  # noqa: A002
-        *,
-        as_agent: str | None = None,
-        caller: Caller = OWNER,
-    ) -> dict[str, Any]:
-        """Let a memory be treated as all others again. Raises as `save` does."""
-        return await self._fasten(id, caller.speaking(as_agent), memory_history.unpin, pinned=False)
-
-    async def _deepen(
-        self,
-        name: str,
-        choose: Callable[[Memory], Layer],
-        kind: ChangeKind,
-        caller: Caller,
-    ) -> dict[str, Any]:
-        """Bring a memory to the layer that is chosen for it, and say so."""
-        at = self._parts.clock.now()
-
-        def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Event[Payload]]]:
-            memory = active(mine(connection, name, caller), str(kind))
-            layer = choose(memory)
-            wanted = {memory.id: layer}
-            moved = memory_history.deepen(connection, wanted, at=at, by=caller.by, kind=kind)
-            answer = {"id": memory.id, "from": str(memory.layer), "changed": bool(moved)}
-            if not moved:
-                return {**answer, "layer": str(memory.layer)}, ()
-            said = self._parts.bus.event(topics.MEMORY_PROMOTED, Ids(tuple(moved)), source=SOURCE)
-            return {**answer, "layer": str(layer)}, (said,)
-
-        return await self._change_and_say(work)
-
-    async def _fasten(
-        self,
-        name: str,
-        caller: Caller,
-        how: Callable[..., list[str]],
-        *,
-        pinned: bool,
-    ) -> dict[str, Any]:
-        """Pin or unpin a memory."""
-        at = self._parts.clock.now()
-
-        def work(connection: Connection) -> dict[str, Any]:
-            memory = mine(connection, name, caller)
-            if pinned:
-                active(memory, "pin")
-            changed = how(connection, [memory.id], at=at, by=caller.by)
-            return {"id": memory.id, "pinned": pinned, "changed": bool(changed)}
-
-        return await self._change(work)
+    One that lies deeper already is left alone. Raises `NotFound`, `BadInput`, `NotYours`,
+    `Refused`.
+    """
+    return await _deepen(
+        call, id, lambda _: Layer.WORKING, ChangeKind.SAVE, call.caller.speaking(as_agent)
+    )
 
 
-class KeepStateVerbs(Verbs):
-    """Part of the front desk."""
+@operation("memory.promote", http="POST /memories/{id}/promote", agents=True)
+async def promote(
+    call: Call, id: str, to: str | None = None, *, as_agent: str | None = None
+) -> dict[str, Any]:
+    """Bring a memory to the next layer, or to a deeper one that is named.
 
-    async def archive(
-        self,
-        ids: Sequence[str],
-        reason: str | None = None,
-        *,
-        as_agent: str | None = None,
-        caller: Caller = OWNER,
-    ) -> dict[str, Any]:
-        """Take memories out of what is found; they can be restored.
+    Its attention is whole again. Raises as `save` does, and `BadInput` for a layer that is not
+    deeper.
+    """
+    named = None if to is None else word(Layer, to, name="layer")
 
-        Raises `Refused` for one that is not active, and as `save` does.
-        """
-        at, said = self._parts.clock.now(), noted(reason, what="a reason")
-        caller = caller.speaking(as_agent)
+    def choose(memory: Memory) -> Layer:
+        layer = named or below(memory.layer)
+        if layer is None:
+            raise Refused(f"cannot promote {memory.id}: it is in the cortex, the last layer")
+        if named is not None and not is_deeper(layer, memory.layer):
+            message = f"cannot promote {memory.id} to {layer}: it is in {memory.layer} already"
+            raise BadInput(f"{message}; from the first to the deepest: {', '.join(Layer)}")
+        return layer
 
-        def work(connection: Connection) -> dict[str, Any]:
-            some = [active(each, "archive") for each in mine_all(connection, ids, caller)]
-            gone = memory_states.archive(connection, [each.id for each in some], at)
-            for name in gone:
-                change = Change(ChangeKind.ARCHIVE, name, by=caller.by, at=at, reason=said)
-                memory_history.note(connection, change)
-            return {"archived": gone}
+    return await _deepen(call, id, choose, ChangeKind.PROMOTE, call.caller.speaking(as_agent))
 
-        return await self._change(work)
 
-    async def restore(
-        self, ids: Sequence[str], *, as_agent: str | None = None, caller: Caller = OWNER
-    ) -> dict[str, Any]:
-        """Let memories be found again that were archived or superseded.
+@operation("memory.crystallize", http="POST /memories/{id}/crystallize", agents=True)
+async def crystallize(call: Call, id: str, *, as_agent: str | None = None) -> dict[str, Any]:
+    """Bring a memory to the cortex, where nothing fades. Raises as `save` does."""
+    return await _deepen(
+        call, id, lambda _: Layer.CORTEX, ChangeKind.CRYSTALLIZE, call.caller.speaking(as_agent)
+    )
 
-        Raises `Refused` for one that is neither, or whose words another one says by now, and as
-        `save` does.
-        """
-        at, caller = self._parts.clock.now(), caller.speaking(as_agent)
 
-        def work(connection: Connection) -> dict[str, Any]:
-            some = [restorable(each) for each in mine_all(connection, ids, caller)]
-            before = {each.id: memory_undo.before_restoring(connection, each.id) for each in some}
-            back = memory_states.restore(connection, list(before), at)
-            for name in back:
-                change = Change(ChangeKind.RESTORE, name, by=caller.by, at=at, before=before[name])
-                memory_history.note(connection, change)
-            return {"restored": back}
+@operation("memory.pin", http="POST /memories/{id}/pin", agents=True)
+async def pin(call: Call, id: str, *, as_agent: str | None = None) -> dict[str, Any]:
+    """Keep a memory as it is: it is never merged, faded or archived by itself.
 
-        return await self._change(work)
+    Raises as `save` does.
+    """
+    return await _fasten(call, id, call.caller.speaking(as_agent), memory_history.pin, pinned=True)
 
-    async def supersede(
-        self,
-        old: str,
-        new: str,
-        reason: str | None = None,
-        *,
-        as_agent: str | None = None,
-        caller: Caller = OWNER,
-    ) -> dict[str, Any]:
-        """Let a memory be replaced by one that says what holds now.
 
-        The old one is found no more, but as of a date on which it was believed. Raises `Refused`
-        where one of them is not active, or the two are not one agent's, and as `save` does.
-        """
-        at, said = self._parts.clock.now(), noted(reason, what="a reason")
-        caller = caller.speaking(as_agent)
+@operation("memory.unpin", http="POST /memories/{id}/unpin", agents=True)
+async def unpin(call: Call, id: str, *, as_agent: str | None = None) -> dict[str, Any]:
+    """Let a memory be treated as all others again. Raises as `save` does."""
+    return await _fasten(
+        call, id, call.caller.speaking(as_agent), memory_history.unpin, pinned=False
+    )
 
-        def work(connection: Connection) -> dict[str, Any]:
-            before = active(mine(connection, old, caller), "supersede")
-            name = memory_lists.find(connection, new, reader=caller.reader())
-            after = active(memory_lists.one(connection, name), "supersede anything by")
-            if before.id == after.id:
-                raise BadInput(f"cannot supersede {before.id} by itself; give two memories")
-            memory_records.require_said_by(connection, [before.id], after.agent_id)
-            memory_states.supersede(connection, before.id, after.id, at)
-            change = Change(
-                ChangeKind.SUPERSEDE,
-                before.id,
-                by=caller.by,
-                at=at,
-                others=(after.id,),
-                reason=said,
-            )
+
+async def _deepen(
+    call: Call, name: str, choose: Callable[[Memory], Layer], kind: ChangeKind, caller: Caller
+) -> dict[str, Any]:
+    """Bring a memory to the layer that is chosen for it, and say so."""
+    at = call.parts.clock.now()
+
+    def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Event[Payload]]]:
+        memory = active(mine(connection, name, caller), str(kind))
+        layer = choose(memory)
+        wanted = {memory.id: layer}
+        moved = memory_history.deepen(connection, wanted, at=at, by=caller.by, kind=kind)
+        answer = {"id": memory.id, "from": str(memory.layer), "changed": bool(moved)}
+        if not moved:
+            return {**answer, "layer": str(memory.layer)}, ()
+        said = call.parts.bus.event(topics.MEMORY_PROMOTED, Ids(tuple(moved)), source=SOURCE)
+        return {**answer, "layer": str(layer)}, (said,)
+
+    return await call.change_and_publish(work)
+
+
+async def _fasten(
+    call: Call, name: str, caller: Caller, how: Callable[..., list[str]], *, pinned: bool
+) -> dict[str, Any]:
+    """Pin or unpin a memory."""
+    at = call.parts.clock.now()
+
+    def work(connection: Connection) -> dict[str, Any]:
+        memory = mine(connection, name, caller)
+        if pinned:
+            active(memory, "pin")
+        changed = how(connection, [memory.id], at=at, by=caller.by)
+        return {"id": memory.id, "pinned": pinned, "changed": bool(changed)}
+
+    return await call.change(work)
+
+
+@operation("memory.archive", http="POST /memories/archive", agents=True)
+async def archive(
+    call: Call, ids: Sequence[str], reason: str | None = None, *, as_agent: str | None = None
+) -> dict[str, Any]:
+    """Take memories out of what is found; they can be restored.
+
+    Raises `Refused` for one that is not active, and as `save` does.
+    """
+    at, said = call.parts.clock.now(), noted(reason, what="a reason")
+    caller = call.caller.speaking(as_agent)
+
+    def work(connection: Connection) -> dict[str, Any]:
+        some = [active(each, "archive") for each in mine_all(connection, ids, caller)]
+        gone = memory_states.archive(connection, [each.id for each in some], at)
+        for name in gone:
+            change = Change(ChangeKind.ARCHIVE, name, by=caller.by, at=at, reason=said)
             memory_history.note(connection, change)
-            return {"superseded": before.id, "by": after.id}
+        return {"archived": gone}
 
-        return await self._change(work)
+    return await call.change(work)
 
-    async def split(
-        self,
-        id: str,  # noqa: A002 - what every client calls it
-        *,
-        as_agent: str | None = None,
-        caller: Caller = OWNER,
-    ) -> dict[str, Any]:
-        """Take the newest merge of a memory apart: its parts are found again, as they were.
 
-        They are not made one by themselves any more, and the whole is archived; what a person had
-        consolidated is kept. Raises `Refused` for one that is no merge, and as `save` does.
-        """
-        at, caller = self._parts.clock.now(), caller.speaking(as_agent)
+@operation("memory.restore", http="POST /memories/restore", agents=True)
+async def restore(call: Call, ids: Sequence[str], *, as_agent: str | None = None) -> dict[str, Any]:
+    """Let memories be found again that were archived or superseded.
 
-        def work(connection: Connection) -> dict[str, Any]:
-            memory = mine(connection, id, caller)
-            change, parts = memory_undo.split(
-                connection, memory.id, by=caller.by, at=at, reader=caller.agent
-            )
-            return {"id": memory.id, "kind": str(change.kind), "parts": parts}
+    Raises `Refused` for one that is neither, or whose words another one says by now, and as
+    `save` does.
+    """
+    at, caller = call.parts.clock.now(), call.caller.speaking(as_agent)
 
-        done = await self._change(work)
-        compare_soon(self._actors.archivist)
-        return done
+    def work(connection: Connection) -> dict[str, Any]:
+        some = [restorable(each) for each in mine_all(connection, ids, caller)]
+        before = {each.id: memory_undo.before_restoring(connection, each.id) for each in some}
+        back = memory_states.restore(connection, list(before), at)
+        for name in back:
+            change = Change(ChangeKind.RESTORE, name, by=caller.by, at=at, before=before[name])
+            memory_history.note(connection, change)
+        return {"restored": back}
 
-    async def undo(
-        self, change: int, *, as_agent: str | None = None, caller: Caller = OWNER
-    ) -> dict[str, Any]:
-        """Take back what was done with a memory, by the number of the change.
+    return await call.change(work)
 
-        Raises `NotFound`, and `Refused` for what was undone already, is not so any more, or cannot
-        be undone.
-        """
-        at, caller = self._parts.clock.now(), caller.speaking(as_agent)
 
-        def work(connection: Connection) -> dict[str, Any]:
-            reader = caller.agent
-            found = memory_history.one(connection, change, reader=reader)
-            _require_change(connection, found, caller)
-            done, changed = memory_undo.undo(connection, change, by=caller.by, at=at, reader=reader)
-            return {"change": change, "kind": str(done.kind), "memory": done.memory_id} | {
-                "changed": changed
-            }
+@operation("memory.supersede", http="POST /memories/supersede", agents=True)
+async def supersede(
+    call: Call, old: str, new: str, reason: str | None = None, *, as_agent: str | None = None
+) -> dict[str, Any]:
+    """Let a memory be replaced by one that says what holds now.
 
-        taken = await self._change(work)
-        compare_soon(self._actors.archivist)
-        return taken
+    The old one is found no more, but as of a date on which it was believed. Raises `Refused`
+    where one of them is not active, or the two are not one agent's, and as `save` does.
+    """
+    at, said = call.parts.clock.now(), noted(reason, what="a reason")
+    caller = call.caller.speaking(as_agent)
 
-    async def keep_both(
-        self, left: str, right: str, *, as_agent: str | None = None, caller: Caller = OWNER
-    ) -> dict[str, Any]:
-        """Say that two memories hold, though they were found to conflict.
+    def work(connection: Connection) -> dict[str, Any]:
+        before = active(mine(connection, old, caller), "supersede")
+        name = memory_lists.find(connection, new, reader=caller.reader())
+        after = active(memory_lists.one(connection, name), "supersede anything by")
+        if before.id == after.id:
+            raise BadInput(f"cannot supersede {before.id} by itself; give two memories")
+        memory_records.require_said_by(connection, [before.id], after.agent_id)
+        memory_states.supersede(connection, before.id, after.id, at)
+        change = Change(
+            ChangeKind.SUPERSEDE, before.id, by=caller.by, at=at, others=(after.id,), reason=said
+        )
+        memory_history.note(connection, change)
+        return {"superseded": before.id, "by": after.id}
 
-        Raises `NotFound` where there is no conflict between them, and as `save` does.
-        """
-        at, caller = self._parts.clock.now(), caller.speaking(as_agent)
+    return await call.change(work)
 
-        def work(connection: Connection) -> dict[str, Any]:
-            one, other = (mine(connection, each, caller).id for each in (left, right))
-            if not similar_memories.keep_both(connection, one, other, at):
-                message = f"there is no conflict between {one} and {other}"
-                raise NotFound(f"{message}; list them with: cortex memory conflicts")
-            return {"kept": sorted([one, other])}
 
-        return await self._change(work)
+@operation("memory.split", http="POST /memories/{id}/split", agents=True)
+async def split(call: Call, id: str, *, as_agent: str | None = None) -> dict[str, Any]:
+    """Take the newest merge of a memory apart: its parts are found again, as they were.
 
-    async def forget(
-        self, ids: Sequence[str], *, as_agent: str | None = None, caller: Caller = OWNER
-    ) -> dict[str, Any]:
-        """Delete memories for good, with what they were made of, and what was made of them once.
+    They are not made one by themselves any more, and the whole is archived; what a person had
+    consolidated is kept. Raises `Refused` for one that is no merge, and as `save` does.
+    """
+    at, caller = call.parts.clock.now(), call.caller.speaking(as_agent)
 
-        Answers once their words are written over in the ledger. Raises `Refused` for a part of a
-        bigger memory, and as `save` does.
-        """
-        at, caller = self._parts.clock.now(), caller.speaking(as_agent)
+    def work(connection: Connection) -> dict[str, Any]:
+        memory = mine(connection, id, caller)
+        change, parts = memory_undo.split(
+            connection, memory.id, by=caller.by, at=at, reader=caller.agent
+        )
+        return {"id": memory.id, "kind": str(change.kind), "parts": parts}
 
-        def work(connection: Connection) -> dict[str, Any]:
-            some = [each.id for each in mine_all(connection, ids, caller)]
-            realms.require_own(connection, sorted(memory_history.below(connection, some)), caller)
-            gone = memory_delete.forget(connection, some, by=caller.by, at=at)
-            return {
-                "forgotten": list(gone.ids),
-                "parts": list(gone.parts),
-                "wholes": list(gone.wholes),
-                "archived": list(gone.archived),
-            }
+    done = await call.change(work)
+    compare_soon(call.actors.archivist)
+    return done
 
-        answer = await self._change(work)
-        while await self._parts.records.write(memory_delete.wipe):
-            pass
-        return answer
+
+@operation("memory.undo", http="POST /memory-changes/{change}/undo", agents=True)
+async def undo(call: Call, change: int, *, as_agent: str | None = None) -> dict[str, Any]:
+    """Take back what was done with a memory, by the number of the change.
+
+    Raises `NotFound`, and `Refused` for what was undone already, is not so any more, or cannot
+    be undone.
+    """
+    at, caller = call.parts.clock.now(), call.caller.speaking(as_agent)
+
+    def work(connection: Connection) -> dict[str, Any]:
+        reader = caller.agent
+        found = memory_history.one(connection, change, reader=reader)
+        _require_change(connection, found, caller)
+        done, changed = memory_undo.undo(connection, change, by=caller.by, at=at, reader=reader)
+        return {"change": change, "kind": str(done.kind), "memory": done.memory_id} | {
+            "changed": changed
+        }
+
+    taken = await call.change(work)
+    compare_soon(call.actors.archivist)
+    return taken
+
+
+@operation("memory.keep-both", http="POST /memory-conflicts/keep-both", agents=True)
+async def keep_both(
+    call: Call, left: str, right: str, *, as_agent: str | None = None
+) -> dict[str, Any]:
+    """Say that two memories hold, though they were found to conflict.
+
+    Raises `NotFound` where there is no conflict between them, and as `save` does.
+    """
+    at, caller = call.parts.clock.now(), call.caller.speaking(as_agent)
+
+    def work(connection: Connection) -> dict[str, Any]:
+        one, other = (mine(connection, each, caller).id for each in (left, right))
+        if not similar_memories.keep_both(connection, one, other, at):
+            message = f"there is no conflict between {one} and {other}"
+            raise NotFound(f"{message}; list them with: cortex memory conflicts")
+        return {"kept": sorted([one, other])}
+
+    return await call.change(work)
+
+
+@operation("memory.forget", http="POST /memories/forget", agents=True)
+async def forget(call: Call, ids: Sequence[str], *, as_agent: str | None = None) -> dict[str, Any]:
+    """Delete memories for good, with everything they were made of; nothing undoes this.
+
+    So goes what was made of them once. Answers once their words are written over in the ledger.
+    Raises `Refused` for a part of a bigger memory, and as `save` does.
+    """
+    at, caller = call.parts.clock.now(), call.caller.speaking(as_agent)
+
+    def work(connection: Connection) -> dict[str, Any]:
+        some = [each.id for each in mine_all(connection, ids, caller)]
+        realms.require_own(connection, sorted(memory_history.below(connection, some)), caller)
+        gone = memory_delete.forget(connection, some, by=caller.by, at=at)
+        return {
+            "forgotten": list(gone.ids),
+            "parts": list(gone.parts),
+            "wholes": list(gone.wholes),
+            "archived": list(gone.archived),
+        }
+
+    answer = await call.change(work)
+    while await call.parts.records.write(memory_delete.wipe):
+        pass
+    return answer
 
 
 def _require_change(connection: Connection, change: Change, caller: Caller) -> None:

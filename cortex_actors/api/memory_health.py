@@ -10,15 +10,15 @@ The verb that tries the daemon: remember, recall and forget, as an agent would.
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics
-from cortex_actors.api import memory_changes, registry, status
-from cortex_actors.api.registry import SOON, SOURCE, Verbs
+from cortex_actors.api import memory_changes, parameters, remember, status
+from cortex_actors.api.registry import SOON, SOURCE, Call, operation
 from cortex_actors.clock import DAY
 from cortex_actors.doctor.probe import plain
-from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.domain.event import Ids
 from cortex_actors.domain.memory import MemoryStatus
 from cortex_actors.errors import BadInput
@@ -37,7 +37,7 @@ from cortex_actors.storage.search.scope import memory_conditions
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cortex_actors.doctor.probe import Desk
+    from cortex_actors.domain.agent import Caller
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.memory import Layer, Memory, Realm
     from cortex_actors.rules.decay import Decay
@@ -182,216 +182,216 @@ IDLE_LETTERS, PAIR_LETTERS = 150, 100
 MOST_DAYS = 365_250.0
 
 
-class CustodyVerbs(Verbs):
-    """Part of the front desk."""
+@operation("memory.stale", http="GET /memories/stale", agents=True)
+async def stale(
+    call: Call,
+    days: float = STALE_DAYS,
+    limit: int = 20,
+    *,
+    below: float | None = None,
+    realm: str | None = None,
+    as_agent: str | None = None,
+) -> dict[str, Any]:
+    """List memories that nobody has read for some days, the longest unread first.
 
-    async def stale(
-        self,
-        days: float = STALE_DAYS,
-        limit: int = 20,
-        *,
-        below: float | None = None,
-        realm: str | None = None,
-        as_agent: str | None = None,
-        caller: Caller = OWNER,
-    ) -> dict[str, Any]:
-        """Return the memories that nobody has read for so many days, the longest idle first.
+    One that was never read counts from when it was said. `below` leaves out those that have
+    that attention, or more. Raises `BadInput`.
+    """
+    parameters.page(limit, 0, of="memories")
+    now = call.parts.clock.now()
+    before = now - round(_between(days, "days", 0, MOST_DAYS) * DAY)
+    where = _seen(call, call.caller, as_agent, realm)
+    decays = call.parts.settings().memory.decays
+    if below is not None:
+        least = _between(below, "below", 0, 2)
+        where = (*where, memory_lists.faint(least, now, decays))
+    some, total = await call.parts.records.read(
+        lambda c: memory_lists.idle(c, *where, before=before, limit=limit, letters=IDLE_LETTERS)
+    )
+    told = [idle(each, now, decays) for each in some]
+    return {"stale": told, "total": total, "days": days}
 
-        One that was never read counts from when it was said. `below` leaves out those that have
-        that attention, or more. Raises `BadInput`.
-        """
-        registry.page(limit, 0, of="memories")
-        now = self._parts.clock.now()
-        before = now - round(_between(days, "days", 0, MOST_DAYS) * DAY)
-        where = self._seen(caller, as_agent, realm)
-        decays = self._parts.settings().memory.decays
-        if below is not None:
-            least = _between(below, "below", 0, 2)
-            where = (*where, memory_lists.faint(least, now, decays))
-        some, total = await self._parts.records.read(
-            lambda c: memory_lists.idle(c, *where, before=before, limit=limit, letters=IDLE_LETTERS)
-        )
-        told = [idle(each, now, decays) for each in some]
-        return {"stale": told, "total": total, "days": days}
 
-    async def duplicates(
-        self,
-        threshold: float = ALIKE,
-        limit: int = 50,
-        *,
-        realm: str | None = None,
-        as_agent: str | None = None,
-        caller: Caller = OWNER,
-    ) -> dict[str, Any]:
-        """Return pairs of memories that say nearly the same, the nearest first.
+@operation("memory.duplicates", http="GET /memories/duplicates", agents=True)
+async def duplicates(
+    call: Call,
+    threshold: float = ALIKE,
+    limit: int = 50,
+    *,
+    realm: str | None = None,
+    as_agent: str | None = None,
+) -> dict[str, Any]:
+    """List pairs of memories that say nearly the same, the most similar first.
 
-        Each pair once, without those that were taken apart. All are compared with all, by the
-        cosines of their texts; `without_vector` could not be. Raises `BadInput`.
-        """
-        registry.page(limit, 0, of="pairs")
-        _between(threshold, "threshold", 0, 1)
-        where = self._seen(caller, as_agent, realm)
-        pairs, total, compared = await self._pairs(where, threshold, limit)
-        return await self._parts.records.read(
-            lambda c: {
-                "duplicates": format_pairs(c, pairs, letters=PAIR_LETTERS),
-                "total": total,
-                "compared": compared,
-                "without_vector": memory_attention.count(c, *where) - compared,
-                "threshold": threshold,
-            }
-        )
-
-    async def consolidate(
-        self,
-        first: str,
-        second: str,
-        keep: str = memory_merge.Keep.HIGHER_ACCESS,
-        *,
-        as_agent: str | None = None,
-        caller: Caller = OWNER,
-    ) -> dict[str, Any]:
-        """Make one of two memories part of the other; return which, and what that one has now.
-
-        `keep` is `higher_access`, `higher_attention` or the id of one of them; of equals the first
-        is kept. It gets the accesses of both, the latest of them, the tags of both and the deeper
-        of their layers. Nothing is deleted: `split` and `undo` take them apart. Raises `NotFound`,
-        `NotYours`, `BadInput` for two that cannot stand for each other, and `Refused` for one that
-        is not active or is pinned and would go.
-        """
-        now, decays = self._parts.clock.now(), self._parts.settings().memory.decays
-        caller = caller.speaking(as_agent)
-
-        def work(connection: Connection) -> tuple[dict[str, Any], list[Event[Payload]]]:
-            one, other = (
-                memory_changes.active(memory_changes.mine(connection, each, caller), "consolidate")
-                for each in (first, second)
-            )
-            kept, gone = memory_merge.chosen(one, other, keep, now=now, decays=decays)
-            number = memory_merge.consolidate(
-                connection, kept, gone, at=now, by=caller.by, decays=decays, reader=caller.agent
-            )
-            told = consolidated(memory_lists.one(connection, kept.id), gone, now=now, decays=decays)
-            event = self._parts.bus.event(
-                topics.MEMORY_MERGED, Ids((kept.id, gone.id)), source=SOURCE
-            )
-            return {**told, "change": number}, [event]
-
-        return await self._change_and_say(work)
-
-    async def memory_health(
-        self,
-        *,
-        duplicates: bool = False,
-        as_agent: str | None = None,
-        caller: Caller = OWNER,
-    ) -> dict[str, Any]:
-        """Return how the memories of each realm are, and what could be done about it.
-
-        With `duplicates` the pairs that say nearly the same are counted, which costs what the verb
-        of that name does. Raises `BadInput`.
-        """
-        now, earning = self._parts.clock.now(), self._parts.settings().memory.earning
-        where = self._seen(caller, as_agent)
-        before = now - round(STALE_DAYS * DAY)
-        found = await self._parts.records.read(
-            lambda c: memory_lists.health(c, *where, before=before, now=now, earning=earning)
-        )
-        pairs = (await self._pairs(where, ALIKE, 1))[1] if duplicates else None
-        told = health(found, pairs)
-        if caller.reader(as_agent) is not None:
-            return told
-        return {**told, "accesses": await self._accesses()}
-
-    async def memory_promotions(
-        self, *, dry_run: bool = False, caller: Caller = OWNER
-    ) -> dict[str, Any]:
-        """Let every memory sink that has earned a deeper layer, by one; return which.
-
-        A dry run changes nothing, and says which have earned what and why.
-        """
-        found = await self._tending(caller).sink(*self._own(caller), dry_run=dry_run)
-        told: dict[str, Any] = {
-            "total_records": found.total,
-            "eligible_count": len(found.eligible),
-            "promoted_count": len(found.promoted),
-            "dry_run": dry_run,
+    Each pair once, without those that were taken apart. All are compared with all, by the
+    cosines of their texts; `without_vector` could not be. Raises `BadInput`.
+    """
+    parameters.page(limit, 0, of="pairs")
+    _between(threshold, "threshold", 0, 1)
+    where = _seen(call, call.caller, as_agent, realm)
+    pairs, total, compared = await _pairs(call, where, threshold, limit)
+    return await call.parts.records.read(
+        lambda c: {
+            "duplicates": format_pairs(c, pairs, letters=PAIR_LETTERS),
+            "total": total,
+            "compared": compared,
+            "without_vector": memory_attention.count(c, *where) - compared,
+            "threshold": threshold,
         }
-        if dry_run:
-            return {**told, "eligible": [earned(each) for each in found.eligible]}
-        return {**told, "promoted": list(found.promoted)}
+    )
 
-    async def memory_decay(
-        self, *, dry_run: bool = False, caller: Caller = OWNER
-    ) -> dict[str, Any]:
-        """Weigh the attention of memories anew, and archive those that faded long ago.
 
-        None is archived unless `memory.archive_days` says so. A dry run changes nothing, and says
-        how many would change, and which would be archived.
-        """
-        tending, where = self._tending(caller), self._own(caller)
-        weighed: Weighed = await tending.weigh(*where, dry_run=dry_run)
-        days = self._parts.settings().memory.archive_days
-        return {
-            "total_records": weighed.total,
-            "updated": weighed.updated,
-            "below_threshold": weighed.below,
-            "faded": weighed.faded,
-            "archived": await tending.archive(days, *where, dry_run=dry_run),
-            "archive_days": days,
-            "dry_run": dry_run,
-        }
+@operation("memory.consolidate", http="POST /memories/consolidate", agents=True)
+async def consolidate(
+    call: Call,
+    first: str,
+    second: str,
+    keep: str = memory_merge.Keep.HIGHER_ACCESS,
+    *,
+    as_agent: str | None = None,
+) -> dict[str, Any]:
+    """Merge one of two memories into the other; nothing is deleted, and it can be undone.
 
-    async def _accesses(self) -> dict[str, Any]:
-        """Return how reads are taken down; `unheard` are those that found nobody who does."""
-        custodian = self._actors.custodian.within(SOON)
-        found = await status.guarded(custodian.ask(Custodian.describe))
-        return {**found, "unheard": self._parts.accesses.lost}
+    Returns which one is kept, and what it has now. `keep` is `higher_access`, `higher_attention` or
+    the id of one of them; of equals the first is kept. It gets the accesses of both, the latest of
+    them, the tags of both and the deeper of their layers. `split` and `undo` take them apart.
+    Raises `NotFound`, `NotYours`, `BadInput` for two that cannot stand for each other, and
+    `Refused` for one that is not active or is pinned and would go.
+    """
+    now, decays = call.parts.clock.now(), call.parts.settings().memory.decays
+    caller = call.caller.speaking(as_agent)
 
-    def _tending(self, caller: Caller) -> Tending:
-        """Return who tends memories in the caller's name."""
-        parts = self._parts
-        return Tending(
-            parts.records,
-            parts.bus,
-            parts.clock,
-            settings=parts.settings().memory,
-            by=caller.by,
-            source=SOURCE,
+    def work(connection: Connection) -> tuple[dict[str, Any], list[Event[Payload]]]:
+        one, other = (
+            memory_changes.active(memory_changes.mine(connection, each, caller), "consolidate")
+            for each in (first, second)
         )
+        kept, gone = memory_merge.chosen(one, other, keep, now=now, decays=decays)
+        number = memory_merge.consolidate(
+            connection, kept, gone, at=now, by=caller.by, decays=decays, reader=caller.agent
+        )
+        told = consolidated(memory_lists.one(connection, kept.id), gone, now=now, decays=decays)
+        event = call.parts.bus.event(topics.MEMORY_MERGED, Ids((kept.id, gone.id)), source=SOURCE)
+        return {**told, "change": number}, [event]
 
-    def _seen(self, caller: Caller, as_agent: str | None, realm: str | None = None) -> Where:
-        """Return the conditions for the memories that somebody may read, of a realm or of all."""
-        reader, now = caller.reader(as_agent), self._parts.clock.now()
-        return tuple(memory_conditions(registry.where(now=now, reader=reader, realm=realm), now))
+    return await call.change_and_publish(work)
 
-    def _own(self, caller: Caller) -> Where:
-        """Return the conditions for what the caller may change: an agent its own memories."""
-        reader, now = caller.reader(), self._parts.clock.now()
-        mine = registry.where(now=now, reader=reader, agent=caller.agent)
-        return tuple(memory_conditions(mine, now))
 
-    async def _pairs(
-        self, where: Where, threshold: float, limit: int
-    ) -> tuple[list[Pair], int, int]:
-        """Return the nearest pairs, how many there are, and how many memories were compared."""
-        read, model = self._parts.records.read, self._parts.model()
-        ids: list[str] = []
-        some: list[bytes] = []
-        while len(ids) < memory_lists.MOST:
-            before = ids[-1] if ids else None
-            names, rows = await read(partial(_page, model, before, where))
-            if not names:
-                break
-            ids += names
-            some += rows
-        texts = await asyncio.to_thread(memory_lists.texts, ids, some)
-        parted = await read(memory_lists.apart)
-        search = memory_lists.Search(texts, threshold=threshold, limit=limit, apart=parted)
-        for start in search.steps():
-            await asyncio.to_thread(search.step, start)
-        pairs, total = search.found()
-        return pairs, total, len(texts.ids)
+@operation("memory.health", http="GET /memories/health", agents=True)
+async def memory_health(
+    call: Call, *, duplicates: bool = False, as_agent: str | None = None
+) -> dict[str, Any]:
+    """Show how the memories of each realm are, and what could be done about it.
+
+    With `duplicates` the pairs that say nearly the same are counted, which costs what the verb
+    of that name does. Raises `BadInput`.
+    """
+    now, earning = call.parts.clock.now(), call.parts.settings().memory.earning
+    where = _seen(call, call.caller, as_agent)
+    before = now - round(STALE_DAYS * DAY)
+    found = await call.parts.records.read(
+        lambda c: memory_lists.health(c, *where, before=before, now=now, earning=earning)
+    )
+    pairs = (await _pairs(call, where, ALIKE, 1))[1] if duplicates else None
+    told = health(found, pairs)
+    if call.caller.reader(as_agent) is not None:
+        return told
+    return {**told, "accesses": await accesses(call)}
+
+
+@operation("memory.promotions", http="POST /memories/promotions", agents=True)
+async def memory_promotions(call: Call, *, dry_run: bool = False) -> dict[str, Any]:
+    """Promote every memory that has earned a deeper layer, by one layer.
+
+    Returns which. A dry run changes nothing, and says which have earned what and why.
+    """
+    found = await _tending(call, call.caller).sink(*_own(call, call.caller), dry_run=dry_run)
+    told: dict[str, Any] = {
+        "total_records": found.total,
+        "eligible_count": len(found.eligible),
+        "promoted_count": len(found.promoted),
+        "dry_run": dry_run,
+    }
+    if dry_run:
+        return {**told, "eligible": [earned(each) for each in found.eligible]}
+    return {**told, "promoted": list(found.promoted)}
+
+
+@operation("memory.decay", http="POST /memories/decay", agents=True)
+async def memory_decay(call: Call, *, dry_run: bool = False) -> dict[str, Any]:
+    """Recalculate the attention of all memories, and archive those that faded long ago.
+
+    None is archived unless `memory.archive_days` says so. A dry run changes nothing, and says
+    how many would change, and which would be archived.
+    """
+    tending, where = _tending(call, call.caller), _own(call, call.caller)
+    weighed: Weighed = await tending.weigh(*where, dry_run=dry_run)
+    days = call.parts.settings().memory.archive_days
+    return {
+        "total_records": weighed.total,
+        "updated": weighed.updated,
+        "below_threshold": weighed.below,
+        "faded": weighed.faded,
+        "archived": await tending.archive(days, *where, dry_run=dry_run),
+        "archive_days": days,
+        "dry_run": dry_run,
+    }
+
+
+async def accesses(call: Call) -> dict[str, Any]:
+    """Return how reads are taken down; `unheard` are those that found nobody who does."""
+    custodian = call.actors.custodian.within(SOON)
+    found = await status.guarded(custodian.ask(Custodian.describe))
+    return {**found, "unheard": call.parts.accesses.lost}
+
+
+def _tending(call: Call, caller: Caller) -> Tending:
+    """Return who tends memories in the caller's name."""
+    parts = call.parts
+    return Tending(
+        parts.records,
+        parts.bus,
+        parts.clock,
+        settings=parts.settings().memory,
+        by=caller.by,
+        source=SOURCE,
+    )
+
+
+def _seen(call: Call, caller: Caller, as_agent: str | None, realm: str | None = None) -> Where:
+    """Return the conditions for the memories that somebody may read, of a realm or of all."""
+    reader, now = caller.reader(as_agent), call.parts.clock.now()
+    return tuple(memory_conditions(parameters.where(now=now, reader=reader, realm=realm), now))
+
+
+def _own(call: Call, caller: Caller) -> Where:
+    """Return the conditions for what the caller may change: an agent its own memories."""
+    reader, now = caller.reader(), call.parts.clock.now()
+    mine = parameters.where(now=now, reader=reader, agent=caller.agent)
+    return tuple(memory_conditions(mine, now))
+
+
+async def _pairs(
+    call: Call, where: Where, threshold: float, limit: int
+) -> tuple[list[Pair], int, int]:
+    """Return the nearest pairs, how many there are, and how many memories were compared."""
+    read, model = call.parts.records.read, call.parts.model()
+    ids: list[str] = []
+    some: list[bytes] = []
+    while len(ids) < memory_lists.MOST:
+        before = ids[-1] if ids else None
+        names, rows = await read(partial(_page, model, before, where))
+        if not names:
+            break
+        ids += names
+        some += rows
+    texts = await asyncio.to_thread(memory_lists.texts, ids, some)
+    parted = await read(memory_lists.apart)
+    search = memory_lists.Search(texts, threshold=threshold, limit=limit, apart=parted)
+    for start in search.steps():
+        await asyncio.to_thread(search.step, start)
+    pairs, total = search.found()
+    return pairs, total, len(texts.ids)
 
 
 def unwritten(accesses: Mapping[str, Any]) -> list[str]:
@@ -421,20 +421,38 @@ def _between(value: float, name: str, least: float, most: float) -> float:
 JOB = "probe"
 
 
-class RoundTripVerbs(Verbs):
-    """Part of the front desk."""
+@operation("doctor.round-trip", http="POST /round-trip")
+async def round_trip(call: Call) -> dict[str, Any]:
+    """Remember, recall and forget a probe through the verbs that agents use.
 
-    async def round_trip(self) -> dict[str, Any]:
-        """Remember, recall and forget a probe through the verbs that agents use.
+    Returns how each step went, in milliseconds; a step that fails is an outcome, no error.
+    What part of the work did not answer makes a trial degraded. Nobody else finds the probe.
+    """
+    return plain(await call.parts.trial(_Probed(call)))
 
-        Returns how each step went, in milliseconds; a step that fails is an outcome, no error.
-        What part of the work did not answer makes a trial degraded. Nobody else finds the probe.
-        """
-        return plain(await self._parts.trial(cast("Desk", self)))
 
-    def _tried(self) -> tuple[dict[str, Any] | None, list[str]]:
-        """Return the last trial, and why the daemon is not well by it."""
-        return self._parts.trial.told(), self._parts.trial.reasons()
+@dataclass(frozen=True, slots=True)
+class _Probed:
+    """What a trial tries: the operations themselves, as an agent asks for them."""
+
+    call: Call
+
+    async def remember(self, content: str, *, caller: Caller) -> Mapping[str, Any]:
+        return await remember.remember(replace(self.call, caller=caller), content)
+
+    async def recall(
+        self, query: str, limit: int, *, realm: str, track: bool, caller: Caller
+    ) -> Mapping[str, Any]:
+        call = replace(self.call, caller=caller)
+        return await remember.recall(call, query, limit, realm=realm, track=track)
+
+    async def forget(self, ids: list[str], *, caller: Caller) -> Mapping[str, Any]:
+        return await memory_changes.forget(replace(self.call, caller=caller), ids)
+
+
+def last_trial(call: Call) -> tuple[dict[str, Any] | None, list[str]]:
+    """Return the last trial, and why the daemon is not well by it."""
+    return call.parts.trial.told(), call.parts.trial.reasons()
 
 
 def without_trials(failing: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.api import status
-from cortex_actors.api.registry import SOON, Verbs
+from cortex_actors.api.registry import SOON, Call, operation
 from cortex_actors.embedding.cache import Cache
 from cortex_actors.embedding.factory import Doing, is_compiled, report, source_of
 from cortex_actors.embedding.migrator import Migrator
@@ -26,80 +26,95 @@ if TYPE_CHECKING:
 _AGAIN = "it is being made again"
 
 
-class ModelVerbs(Verbs):
-    """Part of the front desk."""
+@operation("model.show", http="GET /model")
+async def model(call: Call) -> dict[str, Any]:
+    """Say which model embeds, whether it is compiled and how good that is, and what is under way.
 
-    async def model(self) -> dict[str, Any]:
-        """Return the model that answers, its compiled form or why it has none, what is under way.
+    Its files are hashed for that, so a damaged one is noticed.
+    """
+    moving = await migration(call)
+    found = await _look(call, moving["active"])
+    return {**_in_hand(found, moving), "migration": moving}
 
-        Its files are hashed for that, so a damaged one is noticed.
-        """
-        moving = await self.migration()
-        found = await self._look(moving["active"])
-        return {**_in_hand(found, moving), "migration": moving}
 
-    async def migrate(self, to: str, provider: str | None = None) -> dict[str, Any]:
-        """Begin to embed everything with another model, which answers once that is done.
+@operation("model.migrate", http="POST /model/migrate")
+async def migrate(call: Call, to: str, provider: str | None = None) -> dict[str, Any]:
+    """Embed everything with another model, which answers once that is done.
 
-        Returns the model that is coming; asked again for the same one, it is the same migration.
-        Raises `ModelMissing` naming the mend, `Refused` for the model that answers already and
-        while another migration is under way.
-        """
-        return {
-            "coming": asdict(
-                await self._actors.migrator.within(None).ask(Migrator.migrate, to, provider)
-            )
-        }
-
-    async def migration(self) -> dict[str, Any]:
-        """Return which model answers, which one is coming and how far it is, and which are kept."""
-        info = await self._actors.migrator.within(SOON).ask(Migrator.describe)
-        return {**_shape(info), **await self._parts.records.read(_written)}
-
-    async def cancel_migration(self) -> dict[str, Any]:
-        """End the migration that is under way; the model before goes on. Raises `NotFound`.
-
-        The vectors that were made are kept for some days: begun again, it goes on from there.
-        """
-        return {"cancelled": asdict(await self._actors.migrator.ask(Migrator.cancel))}
-
-    async def prune_vectors(self) -> dict[str, Any]:
-        """Delete the vectors of models that neither answer nor come; return how many of each."""
-        return {"forgotten": await self._actors.migrator.within(None).ask(Migrator.prune)}
-
-    async def prepare_model(self) -> dict[str, Any]:
-        """Try once more to compile the model that answers, if that failed."""
-        await self._actors.migrator.ask(Migrator.prepare)
-        return await self.migration()
-
-    async def _moving(self) -> dict[str, Any]:
-        """Return what `status` says of all this."""
-        info = await self._actors.migrator.within(SOON).ask(Migrator.describe)
-        return {**_shape(info), "reasons": reasons(info)}
-
-    async def _look(self, active: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Return how the model that answers is, and its compiled form.
-
-        `active` is None in a home whose ledger knows no model yet.
-        """
-        parts, wanted = self._parts, self._parts.settings().embedding
-        known = active or {"model_id": parts.model(), "provider": wanted.provider}
-        found = await asyncio.to_thread(
-            report,
-            parts.home.models,
-            known["model_id"],
-            provider=known["provider"],
-            compiles=wanted.compile,
+    Returns the model that is coming; asked again for the same one, it is the same migration.
+    Raises `ModelMissing` naming the mend, `Refused` for the model that answers already and
+    while another migration is under way.
+    """
+    return {
+        "coming": asdict(
+            await call.actors.migrator.within(None).ask(Migrator.migrate, to, provider)
         )
-        return {**found, "embedder": await status.guarded(self._embedder())}
+    }
 
-    async def _embedder(self) -> dict[str, Any]:
-        """Return how the embedder is, and the work of its pool."""
-        found = asdict(await self._actors.cache.within(SOON).ask(Cache.describe))
-        pool: dict[str, Any] = {}
-        with suppress(CortexError):  # it is being started again: the rest is worth telling
-            pool = asdict(await self._actors.pool.within(SOON).ask(Pool.describe))
-        return {"id": found.pop("model_id"), **found, "state": str(found["state"]), "pool": pool}
+
+@operation("model.migration", http="GET /model/migration")
+async def migration(call: Call) -> dict[str, Any]:
+    """Say which model answers, which one is coming and how far it is, and which are kept."""
+    info = await call.actors.migrator.within(SOON).ask(Migrator.describe)
+    return {**_shape(info), **await call.parts.records.read(_written)}
+
+
+@operation("model.cancel", http="POST /model/cancel")
+async def cancel_migration(call: Call) -> dict[str, Any]:
+    """End the migration that is under way; the model before it goes on answering.
+
+    The vectors that were made are kept for some days: begun again, it goes on from there. Raises
+    `NotFound`.
+    """
+    return {"cancelled": asdict(await call.actors.migrator.ask(Migrator.cancel))}
+
+
+@operation("model.prune", http="POST /model/prune")
+async def prune_vectors(call: Call) -> dict[str, Any]:
+    """Delete the vectors of models that neither answer nor come.
+
+    Returns how many of each.
+    """
+    return {"forgotten": await call.actors.migrator.within(None).ask(Migrator.prune)}
+
+
+@operation("model.prepare", http="POST /model/prepare")
+async def prepare_model(call: Call) -> dict[str, Any]:
+    """Try once more to compile the model that answers, if that failed."""
+    await call.actors.migrator.ask(Migrator.prepare)
+    return await migration(call)
+
+
+async def moving_state(call: Call) -> dict[str, Any]:
+    """Return what `status` says of all this."""
+    info = await call.actors.migrator.within(SOON).ask(Migrator.describe)
+    return {**_shape(info), "reasons": reasons(info)}
+
+
+async def _look(call: Call, active: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return how the model that answers is, and its compiled form.
+
+    `active` is None in a home whose ledger knows no model yet.
+    """
+    parts, wanted = call.parts, call.parts.settings().embedding
+    known = active or {"model_id": parts.model(), "provider": wanted.provider}
+    found = await asyncio.to_thread(
+        report,
+        parts.home.models,
+        known["model_id"],
+        provider=known["provider"],
+        compiles=wanted.compile,
+    )
+    return {**found, "embedder": await status.guarded(embedder(call))}
+
+
+async def embedder(call: Call) -> dict[str, Any]:
+    """Return how the embedder is, and the work of its pool."""
+    found = asdict(await call.actors.cache.within(SOON).ask(Cache.describe))
+    pool: dict[str, Any] = {}
+    with suppress(CortexError):  # it is being started again: the rest is worth telling
+        pool = asdict(await call.actors.pool.within(SOON).ask(Pool.describe))
+    return {"id": found.pop("model_id"), **found, "state": str(found["state"]), "pool": pool}
 
 
 def meanwhile(model: Mapping[str, Any], moving: Mapping[str, Any]) -> Mapping[str, Any]:

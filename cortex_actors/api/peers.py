@@ -15,12 +15,13 @@ say nearly the same, or one stands at two places, it is told once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
-from cortex_actors.api import registry
-from cortex_actors.api.registry import Verbs
+from cortex_actors.api import parameters
+from cortex_actors.api.registry import Call, operation
 from cortex_actors.domain.memory import Layer
 from cortex_actors.federation.store import LOCAL, Question
 from cortex_actors.rules import fusion, sameness
@@ -38,7 +39,7 @@ from cortex_actors.storage.search.hits import shown, tagged
 from cortex_actors.storage.search.query import Query, Where
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from cortex_actors.domain.hit import Hit, Recall
     from cortex_actors.domain.principle import Principle
@@ -254,11 +255,7 @@ def _statements_at(
 
 
 def _near(
-    connection: Connection,
-    asked: Sought,
-    found: Sequence[Sequence[Hit]],
-    *,
-    roots: Sequence[str],
+    connection: Connection, asked: Sought, found: Sequence[Sequence[Hit]], *, roots: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Return what the looks came upon, the best of all of them first."""
     pairs = [(hit, look) for look, hits in zip(asked.looks, found, strict=True) for hit in hits]
@@ -297,114 +294,122 @@ _MEMORIES: Final = tuple(memory_records.COLLECTIONS.values())
 TOPICS: Final = 100
 
 
-class OutsideVerbs(Verbs):
-    """Part of the front desk."""
+@operation("peers.recall", http="GET /peers/recall")
+async def outside_recall(call: Call, query: str, limit: int = 10) -> dict[str, Any]:
+    """Return what is everybody's about a question, from every collection, best first.
 
-    async def outside_recall(self, query: str, limit: int = 10) -> dict[str, Any]:
-        """Return what is everybody's about a question, from every collection, best first.
+    Raises `BadInput`.
+    """
+    found = await _outside(call, query, limit)
+    roots = await _roots(call)
+    return {
+        "query": query,
+        "hits": [format_found(hit, roots) for hit in found.hits[:limit]],
+        "skipped": _gaps(found),
+    }
 
-        Raises `BadInput`.
-        """
-        found = await self._outside(query, limit)
-        roots = await self._roots()
+
+@operation("peers.memories", http="GET /peers/memories")
+async def outside_memories(
+    call: Call,
+    query: str,
+    limit: int = 5,
+    *,
+    layers: Sequence[str] = (),
+    surroundings: bool = False,
+) -> dict[str, Any]:
+    """Return memories of the village about a question, best first.
+
+    `surroundings` tells of each what it was made of, and what it replaced. Raises `BadInput`.
+    """
+    where = Where(outward=True, layers=_layers(layers))
+    found = await _outside(call, query, limit, where=where, collections=_MEMORIES)
+    hits = [memory(hit) for hit in found.hits[:limit]]
+    if surroundings and hits:
+        ids = [each["id"] for each in hits]
+        around = await call.parts.records.read(lambda c: format_surroundings(c, ids))
+        hits = [{**each, "surroundings": around[each["id"]]} for each in hits]
+    return {"query": query, "hits": hits, "skipped": _gaps(found)}
+
+
+@operation("peers.topics", http="GET /peers/topics")
+async def outside_topics(
+    call: Call,
+    topics: Sequence[str],
+    limit: int = 5,
+    *,
+    layers: Sequence[str] = (),
+    exclude_ids: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Return memories of the village that have any of those tags; most of them, then newest.
+
+    Of many topics the first `TOPICS` are looked for: a Callosum sends those of a whole answer.
+    Raises `BadInput`.
+    """
+    where, now = Where(outward=True, layers=_layers(layers)), call.parts.clock.now()
+    some, most = list(topics[:TOPICS]), min(limit, MOST)
+    found = await call.parts.records.read(
+        lambda c: tagged(c, some, limit=most, where=where, exclude=exclude_ids, now=now)
+    )
+    hits = [{**memory(each.hit), "matched": list(each.matched)} for each in found]
+    return {"topics": list(topics), "hits": hits}
+
+
+@operation("peers.facts", http="GET /peers/facts")
+async def outside_facts(
+    call: Call,
+    query: str,
+    limit: int = 10,
+    *,
+    project: str | None = None,
+    fundamentals: bool = True,
+) -> dict[str, Any]:
+    """Return principles (of the project `*`) and what projects say, as facts with a key.
+
+    What has the question for its key leads. `fundamentals` adds principles to what one project
+    says. An unknown project has no facts. Raises `BadInput`.
+    """
+    if limit < 1:
+        return {"query": query, "project": project, "facts": [], "skipped": []}
+    records = call.parts.records
+    asked = await records.read(
+        lambda c: sought(c, query, min(limit, MOST), project=project, fundamentals=fundamentals)
+    )
+    found = [
+        await _outside(
+            call, query, asked.depth, where=look.where, collections=(insight_records.COLLECTION,)
+        )
+        for look in asked.looks
+    ]
+    facts = await records.read(lambda c: load_facts(c, asked, [each.hits for each in found]))
+    skipped = [why for each in found for why in _gaps(each)]
+    return {"query": query, "project": project, "facts": facts[:limit], "skipped": skipped}
+
+
+@operation("peers.counts", http="GET /peers/counts")
+async def outside_counts(call: Call) -> dict[str, Any]:
+    """Return how much there is that other programs may be told."""
+
+    def look(connection: Connection) -> dict[str, Any]:
         return {
-            "query": query,
-            "hits": [format_found(hit, roots) for hit in found.hits[:limit]],
-            "skipped": _gaps(found),
+            "memories": memory_records.count_shared(connection),
+            "facts": resolutions.count_facts(connection),
         }
 
-    async def outside_memories(
-        self,
-        query: str,
-        limit: int = 5,
-        *,
-        layers: Sequence[str] = (),
-        surroundings: bool = False,
-    ) -> dict[str, Any]:
-        """Return memories of the village about a question, best first.
+    return await call.parts.records.read(look)
 
-        `surroundings` tells of each what it was made of, and what it replaced. Raises `BadInput`.
-        """
-        where = Where(outward=True, layers=_layers(layers))
-        found = await self._outside(query, limit, where=where, collections=_MEMORIES)
-        hits = [memory(hit) for hit in found.hits[:limit]]
-        if surroundings and hits:
-            ids = [each["id"] for each in hits]
-            around = await self._parts.records.read(lambda c: format_surroundings(c, ids))
-            hits = [{**each, "surroundings": around[each["id"]]} for each in hits]
-        return {"query": query, "hits": hits, "skipped": _gaps(found)}
 
-    async def outside_topics(
-        self,
-        topics: Sequence[str],
-        limit: int = 5,
-        *,
-        layers: Sequence[str] = (),
-        exclude_ids: Sequence[str] = (),
-    ) -> dict[str, Any]:
-        """Return memories of the village that have any of those tags; most of them, then newest.
+async def _outside(call: Call, query: str, limit: int, **narrowed: object) -> Recall:
+    """Ask the collections that are kept here for what is everybody's."""
+    asked: dict[str, Any] = {"where": Where(outward=True), **narrowed}
+    question = Question(query, min(limit, MOST), stores=(LOCAL,), hops=1, **asked)
+    return await call.recall(question)
 
-        Of many topics the first `TOPICS` are looked for: a Callosum sends those of a whole answer.
-        Raises `BadInput`.
-        """
-        where, now = Where(outward=True, layers=_layers(layers)), self._parts.clock.now()
-        some, most = list(topics[:TOPICS]), min(limit, MOST)
-        found = await self._parts.records.read(
-            lambda c: tagged(c, some, limit=most, where=where, exclude=exclude_ids, now=now)
-        )
-        hits = [{**memory(each.hit), "matched": list(each.matched)} for each in found]
-        return {"topics": list(topics), "hits": hits}
 
-    async def outside_facts(
-        self,
-        query: str,
-        limit: int = 10,
-        *,
-        project: str | None = None,
-        fundamentals: bool = True,
-    ) -> dict[str, Any]:
-        """Return principles (of the project `*`) and what projects say, as facts with a key.
-
-        What has the question for its key leads. `fundamentals` adds principles to what one project
-        says. An unknown project has no facts. Raises `BadInput`.
-        """
-        if limit < 1:
-            return {"query": query, "project": project, "facts": [], "skipped": []}
-        records = self._parts.records
-        asked = await records.read(
-            lambda c: sought(c, query, min(limit, MOST), project=project, fundamentals=fundamentals)
-        )
-        found = [
-            await self._outside(
-                query, asked.depth, where=look.where, collections=(insight_records.COLLECTION,)
-            )
-            for look in asked.looks
-        ]
-        facts = await records.read(lambda c: load_facts(c, asked, [each.hits for each in found]))
-        skipped = [why for each in found for why in _gaps(each)]
-        return {"query": query, "project": project, "facts": facts[:limit], "skipped": skipped}
-
-    async def outside_counts(self) -> dict[str, Any]:
-        """Return how much there is that other programs may be told."""
-
-        def look(connection: Connection) -> dict[str, Any]:
-            return {
-                "memories": memory_records.count_shared(connection),
-                "facts": resolutions.count_facts(connection),
-            }
-
-        return await self._parts.records.read(look)
-
-    async def _outside(self, query: str, limit: int, **narrowed: Any) -> Recall:  # noqa: ANN401
-        """Ask the collections that are kept here for what is everybody's."""
-        asked: dict[str, Any] = {"where": Where(outward=True), **narrowed}
-        question = Question(query, min(limit, MOST), stores=(LOCAL,), hops=1, **asked)
-        return await self._recall(question)
-
-    async def _roots(self) -> list[str]:
-        """Return the folders of projects."""
-        known = await self._parts.records.read(projects.followed)
-        return [each.root for each in known]
+async def _roots(call: Call) -> list[str]:
+    """Return the folders of projects."""
+    known = await call.parts.records.read(projects.followed)
+    return [each.root for each in known]
 
 
 def _gaps(found: Recall) -> list[str]:
@@ -420,4 +425,4 @@ def shut(door: Mapping[str, Any]) -> list[str]:
 
 def _layers(given: Sequence[str]) -> tuple[Layer, ...]:
     """Return layers; raises `BadInput` naming those there are."""
-    return tuple(dict.fromkeys(registry.word(Layer, each, name="layer") for each in given))
+    return tuple(dict.fromkeys(parameters.word(Layer, each, name="layer") for each in given))

@@ -10,12 +10,14 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.api import history, insights, registry, shapes, status
-from cortex_actors.api.registry import Verbs
+from cortex_actors.api import history as provenance
+from cortex_actors.api import insights, parameters, shapes, status
+from cortex_actors.api.registry import Call, operation
 from cortex_actors.domain.insight import SHOWN, PrincipleSort
 from cortex_actors.domain.principle import LinkType, PrincipleCategory, PrincipleStatus
 from cortex_actors.pipeline.organiser import Organiser
-from cortex_actors.storage import principle_lists, principles
+from cortex_actors.storage import principle_lists
+from cortex_actors.storage import principles as stored
 from cortex_actors.storage.insight_lists import Named, find
 from cortex_actors.storage.principle_decay import Scales
 from cortex_actors.storage.principle_lists import GIVEN, PrincipleFilter
@@ -33,137 +35,138 @@ _LINE = re.compile(r"(/.*):([0-9]{1,9})", re.DOTALL)
 SUPPOSE_TIMEOUT = 60.0
 
 
-class PrincipleVerbs(Verbs):
-    """Part of the front desk."""
+@operation("principles.list", http="GET /principles")
+async def principles(
+    call: Call,
+    project: str | None = None,
+    limit: int = 20,
+    *,
+    status: str = SHOWN,
+    category: str | None = None,
+    domain: str | None = None,
+    tag: str | None = None,
+    least: float | None = None,
+    search: str = "",
+    sort: str = "rank",
+    skip: int = 0,
+) -> dict[str, Any]:
+    """List principles, the highest ranked first.
 
-    async def principles(
-        self,
-        project: str | None = None,
-        limit: int = 20,
-        *,
-        status: str = SHOWN,
-        category: str | None = None,
-        domain: str | None = None,
-        tag: str | None = None,
-        least: float | None = None,
-        search: str = "",
-        sort: str = "rank",
-        skip: int = 0,
-    ) -> dict[str, Any]:
-        """Return what was distilled, the highest ranked first, with what speaks for each.
-
-        `least` is the least rank, `search` words that all occur, `domain` may be `none`, `project`
-        says what it was made of. Raises `UnknownProject`, `BadInput`.
-        """
-        registry.page(limit, skip, of="principles")
-        wanted = PrincipleFilter(
-            statuses=registry.among(PrincipleStatus, status, shown=GIVEN),
-            project_id=await self._project_id(project),
-            category=registry.chosen(PrincipleCategory, category, what="category"),
-            domain=domain,
-            tag=tag,
-            least=registry.share(least, what="the least rank"),
-            words=tuple(search.split()),
-            sort=registry.chosen(PrincipleSort, sort, what="order") or PrincipleSort.RANK,
-        )
-        found = await self._parts.records.read(
-            lambda c: shapes.page(c, wanted, limit=limit, skip=skip)
-        )
-        written = await history.in_files(found.pop("written"))
-        stands = Counter(each["principle_id"] for each in written)
-        for each in found["principles"]:
-            each["resolved"] = stands[each["id"]]
-        return found
-
-    async def principle(self, principle: str) -> dict[str, Any]:
-        """Return one principle, by its id or the beginning of it, and what its rank is made of.
-
-        Raises `NotFound`, and `BadInput` for what means several.
-        """
-        now, scales = self._parts.clock.now(), self._scales()
-
-        def look(connection: Connection) -> dict[str, Any]:
-            name = find(connection, Named.PRINCIPLE, principle)
-            return shapes.whole_principle(connection, name, now=now, scales=scales)
-
-        found = await self._parts.records.read(look)
-        return {**found, "files": await history.in_files(found["files"])}
-
-    async def what_if(self, insight: str) -> dict[str, Any]:
-        """Return what an insight lacks for a principle, and what its promotion would do now.
-
-        `would` is `would_promote`, `would_dedup_exact`, `would_dedup_semantic`, `already_promoted`
-        or `would_do_nothing`; `preview` is the principle as it would be, `links` what it would be
-        linked with. Nothing is written. Raises `NotFound`, `BadInput`.
-        """
-        parts = self._parts
-        name = await parts.records.read(lambda c: find(c, Named.INSIGHT, insight))
-        supposed = await self._actors.organiser.within(SUPPOSE_TIMEOUT).ask(Organiser.suppose, name)
-        now, thresholds = parts.clock.now(), self._ruling().promotion
-        scales = self._scales()
-        return await parts.records.read(
-            lambda c: insights.shaped(c, supposed, now=now, thresholds=thresholds, scales=scales)
-        )
-
-    async def history(self, thing: str) -> dict[str, Any]:
-        """Return how something came to be known and what became of it, whichever link it is.
-
-        `thing` is the id of an insight, a cluster or a principle, or the beginning of one, or
-        `/path/of/a/FILE:LINE`. Raises `NotFound`, and `BadInput` for what means several.
-        """
-        place = _LINE.fullmatch(thing)
-        path = await asyncio.to_thread(status.place, place[1]) if place else ""
-
-        def look(connection: Connection) -> dict[str, Any]:
-            if place:
-                return history.history(
-                    connection, history.standing_at(connection, path, int(place[2]))
-                )
-            return history.history(connection, history.named(connection, thing))
-
-        return await history.as_it_is(await self._parts.records.read(look))
-
-    def _scales(self) -> Scales:
-        """Return how principles are ranked and faded now."""
-        chosen = self._parts.settings().organisation
-        return Scales(chosen.weights, chosen.fading)
+    `least` is the least rank, `search` words that all occur, `domain` may be `none`, `project`
+    says what it was made of. Raises `UnknownProject`, `BadInput`.
+    """
+    parameters.page(limit, skip, of="principles")
+    wanted = PrincipleFilter(
+        statuses=parameters.among(PrincipleStatus, status, shown=GIVEN),
+        project_id=await call.project_id(project),
+        category=parameters.chosen(PrincipleCategory, category, what="category"),
+        domain=domain,
+        tag=tag,
+        least=parameters.share(least, what="the least rank"),
+        words=tuple(search.split()),
+        sort=parameters.chosen(PrincipleSort, sort, what="order") or PrincipleSort.RANK,
+    )
+    found = await call.parts.records.read(lambda c: shapes.page(c, wanted, limit=limit, skip=skip))
+    written = await provenance.in_files(found.pop("written"))
+    stands = Counter(each["principle_id"] for each in written)
+    for each in found["principles"]:
+        each["resolved"] = stands[each["id"]]
+    return found
 
 
-class LinkVerbs(Verbs):
-    """Part of the front desk."""
+@operation("principles.show", http="GET /principles/{principle}")
+async def principle(call: Call, principle: str) -> dict[str, Any]:
+    """Show one principle: why it ranks as it does, its insights, its links and its files.
 
-    async def links(
-        self,
-        principle: str | None = None,
-        limit: int = 40,
-        *,
-        kind: str | None = None,
-        least: float | None = None,
-        status: str = SHOWN,
-    ) -> dict[str, Any]:
-        """Return principles that are linked and the links between them, the highest ranked first.
+    Raises `NotFound`, and `BadInput` for what means several.
+    """
+    now, scales = call.parts.clock.now(), _scales(call)
 
-        With a principle, by its id or the beginning of it: that one and whoever it is linked with.
-        `kind` is the type of a link, `least` its least strength, `status` that of both ends,
-        `limit` how many principles. Raises `NotFound`, `BadInput`.
-        """
-        registry.page(limit, 0, of="principles")
-        chosen = registry.chosen(LinkType, kind, what="link")
-        wanted = principle_lists.LinkFilter(
-            kinds=frozenset(LinkType) if chosen is None else _both(chosen),
-            least=registry.share(least, what="the least strength") or 0.0,
-            statuses=registry.among(PrincipleStatus, status, shown=GIVEN),
-            limit=limit,
-        )
+    def look(connection: Connection) -> dict[str, Any]:
+        name = find(connection, Named.PRINCIPLE, principle)
+        return shapes.whole_principle(connection, name, now=now, scales=scales)
 
-        def look(connection: Connection) -> dict[str, Any]:
-            if principle is None:
-                return _shaped(connection, principle_lists.overview(connection, wanted))
-            name = find(connection, Named.PRINCIPLE, principle)
-            found = principle_lists.around(connection, name, wanted)
-            return _shaped(connection, found, asked=name)
+    found = await call.parts.records.read(look)
+    return {**found, "files": await provenance.in_files(found["files"])}
 
-        return await self._parts.records.read(look)
+
+@operation("principles.what-if", http="GET /insights/{insight}/what-if")
+async def what_if(call: Call, insight: str) -> dict[str, Any]:
+    """Show what an insight lacks to become a principle, and what its promotion would do now.
+
+    `would` is `would_promote`, `would_dedup_exact`, `would_dedup_semantic`, `already_promoted`
+    or `would_do_nothing`; `preview` is the principle as it would be, `links` what it would be
+    linked with. Nothing is written. Raises `NotFound`, `BadInput`.
+    """
+    parts = call.parts
+    name = await parts.records.read(lambda c: find(c, Named.INSIGHT, insight))
+    supposed = await call.actors.organiser.within(SUPPOSE_TIMEOUT).ask(Organiser.suppose, name)
+    now, thresholds = parts.clock.now(), call.ruling().promotion
+    scales = _scales(call)
+    return await parts.records.read(
+        lambda c: insights.shaped(c, supposed, now=now, thresholds=thresholds, scales=scales)
+    )
+
+
+@operation("insights.history", http="GET /history/{thing}")
+async def history(call: Call, thing: str) -> dict[str, Any]:
+    """Show how something came to be known and what became of it, from line to file.
+
+    `thing` is the id of an insight, a cluster or a principle, or the beginning of one, or
+    `/path/of/a/FILE:LINE`. Raises `NotFound`, and `BadInput` for what means several.
+    """
+    place = _LINE.fullmatch(thing)
+    path = await asyncio.to_thread(status.place, place[1]) if place else ""
+
+    def look(connection: Connection) -> dict[str, Any]:
+        if place:
+            return provenance.history(
+                connection, provenance.standing_at(connection, path, int(place[2]))
+            )
+        return provenance.history(connection, provenance.named(connection, thing))
+
+    return await provenance.as_it_is(await call.parts.records.read(look))
+
+
+def _scales(call: Call) -> Scales:
+    """Return how principles are ranked and faded now."""
+    chosen = call.parts.settings().organisation
+    return Scales(chosen.weights, chosen.fading)
+
+
+@operation("principles.links", http="GET /links")
+async def links(
+    call: Call,
+    principle: str | None = None,
+    limit: int = 40,
+    *,
+    kind: str | None = None,
+    least: float | None = None,
+    status: str = SHOWN,
+) -> dict[str, Any]:
+    """Show how principles are linked. With ID, show one principle and what it is linked with.
+
+    The highest ranked come first. `principle` may be the beginning of an id. `kind` is the type of
+    a link, `least` its least strength, `status` that of both ends, `limit` how many principles.
+    Raises `NotFound`, `BadInput`.
+    """
+    parameters.page(limit, 0, of="principles")
+    chosen = parameters.chosen(LinkType, kind, what="link")
+    wanted = principle_lists.LinkFilter(
+        kinds=frozenset(LinkType) if chosen is None else _both(chosen),
+        least=parameters.share(least, what="the least strength") or 0.0,
+        statuses=parameters.among(PrincipleStatus, status, shown=GIVEN),
+        limit=limit,
+    )
+
+    def look(connection: Connection) -> dict[str, Any]:
+        if principle is None:
+            return _shaped(connection, principle_lists.overview(connection, wanted))
+        name = find(connection, Named.PRINCIPLE, principle)
+        found = principle_lists.around(connection, name, wanted)
+        return _shaped(connection, found, asked=name)
+
+    return await call.parts.records.read(look)
 
 
 def _both(kind: LinkType) -> frozenset[LinkType]:
@@ -176,7 +179,7 @@ def _shaped(
     connection: Connection, found: principle_lists.Graph, *, asked: str | None = None
 ) -> dict[str, Any]:
     """Return a graph as clients get it."""
-    known = principles.by_ids(connection, found.ids)
+    known = stored.by_ids(connection, found.ids)
     return {
         "principle": asked,
         "total": found.total,

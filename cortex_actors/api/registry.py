@@ -1,43 +1,34 @@
-"""What every operation may use: actors by name, what is no actor, and how to find a project.
+"""The registry: every operation exists once, as a function, and every door is derived from it.
 
-What a client asks for in words, as the values they mean; what means nothing is refused.
-
-Narrowing: what a client may narrow a question to, checked and brought into one form.
-
-The same conditions, with the same words for what is wrong with them, for every verb that takes
-them. Nothing is left out in silence: an unknown word is an error that names those there are.
+An operation is a coroutine function of a `Call` and of its own parameters, which are JSON-shaped,
+as its result is. Its signature is its schema: the control socket, the Python client, the commands
+with their help, the pages of the manual, an OpenAPI operation and an MCP tool are made from it.
 """
 
 from __future__ import annotations
 
-import math
+import inspect
 from contextlib import suppress
-from dataclasses import dataclass, fields
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, get_type_hints
 
 from cortex_actors.api import status
-from cortex_actors.clock import iso
-from cortex_actors.domain.agent import agent_id, shown
-from cortex_actors.domain.insight import ALL, LIVE, SHOWN, InsightStatus
-from cortex_actors.domain.memory import Layer, MemoryType, Realm
+from cortex_actors.api.parameters import about
 from cortex_actors.embedding.cache import Cache
-from cortex_actors.errors import ActorAway, BadInput, ModelChanged
+from cortex_actors.errors import ActorAway, ModelChanged
 from cortex_actors.federation.federation import Federation
 from cortex_actors.pipeline.relations import Ruling
-from cortex_actors.rules.admission import THREAD
 from cortex_actors.runtime.names import NamedActor
 from cortex_actors.storage.events import store
-from cortex_actors.storage.search.query import Past, Where
-from cortex_actors.text.terms import moment
-from cortex_actors.text.terms import tags as normalised
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
     from cortex_actors.doctor.probe import RoundTrip
+    from cortex_actors.domain.agent import Caller
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.hit import Recall
     from cortex_actors.domain.project import Project
@@ -55,6 +46,7 @@ if TYPE_CHECKING:
     from cortex_actors.pipeline.organiser import Organiser
     from cortex_actors.pipeline.resolver import Resolver
     from cortex_actors.runtime.names import Names
+    from cortex_actors.runtime.tasks import TaskSupervisor
     from cortex_actors.schedule.scheduler import Scheduler
     from cortex_actors.settings import Settings
     from cortex_actors.storage.embeddings import Matrix
@@ -107,6 +99,17 @@ class Actors:
         return cls(**{each.name: NamedActor(each.name, names) for each in fields(cls)})
 
 
+@dataclass(slots=True)
+class Life:
+    """Since when a tree runs, and how late its loop is."""
+
+    #: UTC microseconds, and seconds of the clock's `monotonic`.
+    started_at: int
+    begun: float
+    #: Milliseconds; the daemon puts its gauge here.
+    loop_lag: Callable[[], float] = field(default=lambda: 0.0)
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What operations use beside actors."""
@@ -121,6 +124,8 @@ class Parts:
     model: Callable[[], str]
     #: Tells the custodian which memories were read.
     accesses: AccessReporter
+    #: Runs what outlives one message.
+    tasks: TaskSupervisor
     #: Returns how changes of files are noticed: by project, and what is wrong with it.
     watching: Callable[[], Mapping[str, Any]]
     #: Returns the state of the HTTP server, soon or not at all.
@@ -135,58 +140,60 @@ class Parts:
     reload: Callable[[], Awaitable[Mapping[str, Any]]]
     #: Lets a consumer look into the journal.
     wake: Callable[[str], object]
+    life: Life
 
 
-class Verbs:
-    """Part of the front desk: `FrontDesk` is made of several, and each has the same parts."""
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of an operation."""
 
-    #: Set once, by `FrontDesk`.
-    _actors: Actors
-    _parts: Parts
+    caller: Caller
+    actors: Actors
+    parts: Parts
 
-    async def _recall(self, question: Question) -> Recall:
+    async def recall(self, question: Question) -> Recall:
         """Ask the federation; it takes as long as the slowest store may."""
-        ask = self._actors.federation.within(None).ask
+        ask = self.actors.federation.within(None).ask
         return await repeated(lambda: ask(Federation.recall, question))
 
-    async def _embed(self, texts: Sequence[str]) -> Matrix:
+    async def embed(self, texts: Sequence[str]) -> Matrix:
         """Embed texts with the model that answers now, before those that are not waited for."""
-        return await self._actors.cache.within(EMBED_TIMEOUT).ask(
-            Cache.embed, texts, urgent=True, patience=EMBED_PATIENCE, model=self._parts.model()
+        return await self.actors.cache.within(EMBED_TIMEOUT).ask(
+            Cache.embed, texts, urgent=True, patience=EMBED_PATIENCE, model=self.parts.model()
         )
 
-    def _ruling(self) -> Ruling:
+    def ruling(self) -> Ruling:
         """Return by which thresholds insights are judged now."""
-        parts = self._parts
+        parts = self.parts
         return Ruling(parts.settings().reconciliation, parts.model(), parts.home.rules)
 
-    async def _project(self, path: str) -> Project:
+    async def project(self, path: str) -> Project:
         """Return the followed project that a path, a name or an id means.
 
         Raises `UnknownProject`.
         """
-        return await self._parts.records.read(lambda c: status.project(c, path))
+        return await self.parts.records.read(lambda c: status.project(c, path))
 
-    async def _project_id(self, path: str | None) -> str | None:
-        """Return the id of a project that may not be meant at all; raises as `_project` does."""
-        return None if path is None else (await self._project(path)).id
+    async def project_id(self, path: str | None) -> str | None:
+        """Return the id of a project that may not be meant at all; raises as `project` does."""
+        return None if path is None else (await self.project(path)).id
 
-    async def _change(self, work: Callable[[Connection], T], *said: Event[Payload]) -> T:
-        """Change something and say so, all in one transaction; return what the change gave."""
-        return await self._change_and_say(lambda connection: (work(connection), said))
+    async def change(self, work: Callable[[Connection], T], *events: Event[Payload]) -> T:
+        """Change something and publish it in one transaction; return what the change gave."""
+        return await self.change_and_publish(lambda connection: (work(connection), events))
 
-    async def _change_and_say(
+    async def change_and_publish(
         self, work: Callable[[Connection], tuple[T, Sequence[Event[Payload]]]]
     ) -> T:
-        """Change something and say what the change itself tells, all in one transaction."""
+        """Change something and publish the events that the change returns, in one transaction."""
 
         def unit(connection: Connection) -> tuple[T, list[Event[Payload]]]:
-            given, said = work(connection)
-            return given, store(connection, list(said))
+            given, events = work(connection)
+            return given, store(connection, list(events))
 
-        given, stored = await self._parts.records.write(unit)
+        given, stored = await self.parts.records.write(unit)
         for each in stored:
-            self._parts.bus.announce(each)
+            self.parts.bus.announce(each)
         return given
 
 
@@ -201,173 +208,108 @@ async def repeated(ask: Callable[[], Awaitable[T]]) -> T:
     return await ask()
 
 
-E = TypeVar("E", bound=StrEnum)
-
-#: SQLite's largest number.
-_MOST = 2**63 - 1
+Run = TypeVar("Run", bound="Callable[..., Awaitable[Any]]")
 
 
-def chosen(kind: type[E], value: str | None, *, what: str) -> E | None:
-    """Return the member of that name, None for None; raises `BadInput` naming those there are."""
-    if value is None:
-        return None
-    try:
-        return kind(value)
-    except ValueError:
-        known = ", ".join(each.value for each in kind)
-        message = f"there is no {what} {value!r}; there are {known}"
-        raise BadInput(message) from None
+@dataclass(frozen=True)
+class Operation:
+    """One thing that a client may ask.
 
+    Attributes:
+        name: its name for REST, MCP and the manual: subject and verb, `memory.split`.
+        run: the function; its first parameter is the `Call`.
+        http: method and path in REST; GET says that nothing is changed.
+        agents: whether agents may call it, too, who then see and change what is theirs.
 
-def statuses(value: str) -> frozenset[InsightStatus]:
-    """Return the statuses of insights that a word means; raises `BadInput`."""
-    return among(InsightStatus, value, shown=LIVE)
-
-
-def among(kind: type[E], value: str, *, shown: Collection[E]) -> frozenset[E]:
-    """Return the statuses that a word means: all, those that are shown, or the one called so.
-
-    Raises `BadInput`.
     """
-    if value == ALL:
-        return frozenset(kind)
-    if value == SHOWN:
-        return frozenset(shown)
-    try:
-        return frozenset([kind(value)])
-    except ValueError:
-        known = ", ".join([SHOWN, ALL, *kind])
-        message = f"there is no status {value!r}; there are {known}"
-        raise BadInput(message) from None
+
+    name: str
+    run: Callable[..., Awaitable[Any]]
+    http: str
+    agents: bool
+
+    @property
+    def method(self) -> str:
+        """The name on the control socket and in the Python client: the function's."""
+        return self.run.__name__
+
+    @property
+    def description(self) -> str:
+        """What it does, returns and raises: the docstring."""
+        return inspect.getdoc(self.run) or ""
+
+    @cached_property
+    def signature(self) -> inspect.Signature:
+        """What a client may give; annotations are texts."""
+        whole = inspect.signature(self.run)
+        return whole.replace(parameters=list(whole.parameters.values())[1:])
+
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of the parameters (draft 2020-12)."""
+        # For documents and gateways alone: a start of the daemon pays for none of the models.
+        from pydantic import ConfigDict, Field, create_model  # noqa: PLC0415
+
+        hints = get_type_hints(self.run)
+        fields: dict[str, Any] = {}
+        for each in self.signature.parameters.values():
+            default = ... if each.default is inspect.Parameter.empty else each.default
+            field = Field(default, **about(self.method, each.name).constraints)
+            fields[each.name] = (Annotated[hints[each.name], field], default)
+        model = create_model(self.method, __config__=ConfigDict(extra="forbid"), **fields)
+        return model.model_json_schema()
+
+    def tool(self) -> dict[str, Any]:
+        """Return the MCP tool (specification 2025-06-18, `tools/list`)."""
+        return {
+            "name": self.name.replace(".", "_").replace("-", "_"),
+            "description": self.description,
+            "inputSchema": self.schema,
+            "annotations": {"readOnlyHint": self.http.startswith("GET ")},
+        }
+
+    def route(self) -> dict[str, Any]:
+        """Return the paths object of OpenAPI 3.1 with this one operation."""
+        verb, _, path = self.http.partition(" ")
+        properties, required = self.schema["properties"], self.schema.get("required", [])
+        within = [name for name in properties if f"{{{name}}}" in path]
+        rest = {name: kind for name, kind in properties.items() if name not in within}
+        needed = [name for name in required if name in rest]
+        places = [(name, "path") for name in within]
+        body: dict[str, Any] = {}
+        if verb == "GET":
+            places += [(name, "query") for name in rest]
+        elif rest:
+            content = {"type": "object", "properties": rest, "required": needed}
+            body = {"requestBody": {"content": {"application/json": {"schema": content}}}}
+        parameters = [
+            {"name": name, "in": place, "required": name in required, "schema": properties[name]}
+            for name, place in places
+        ]
+        operation = {
+            "operationId": self.name,
+            "summary": self.description.partition("\n")[0],
+            "description": self.description,
+            "parameters": parameters,
+            **body,
+            "responses": {"200": {"description": "The result, as JSON."}},
+        }
+        return {path: {verb.lower(): operation}}
 
 
-def share(value: float | None, *, what: str) -> float | None:
-    """Return a number from 0 to 1, None for None; raises `BadInput`."""
-    # Asked by its very class: a client may send anything, and true would pass for 1.
-    if value is None or (type(value) in {int, float} and 0 <= value <= 1):
-        return value
-    message = f"{what} must be a number from 0 to 1, not {value!r}"
-    raise BadInput(message)
+#: All operations by their names; modules of this package add theirs when they are imported.
+OPERATIONS: Final[dict[str, Operation]] = {}
 
 
-def page(limit: int, skip: int, *, of: str) -> None:
-    """Raise `BadInput` for a page that cannot be."""
-    if not 1 <= limit <= _MOST:
-        message = f"cannot list {limit} {of}; ask for 1 or more"
-        raise BadInput(message)
-    if not 0 <= skip <= _MOST:
-        message = f"cannot skip {skip} {of}; skip 0 or more"
-        raise BadInput(message)
+def operation(name: str, *, http: str, agents: bool = False) -> Callable[[Run], Run]:
+    """Declare a function as an operation; see `Operation`. Raises `ValueError` for a name twice."""
 
+    def declare(run: Run) -> Run:
+        made = Operation(name, run, http, agents)
+        if name in OPERATIONS or made.method in {each.method for each in OPERATIONS.values()}:
+            message = f"{name} ({made.method}) is declared twice"
+            raise ValueError(message)
+        OPERATIONS[name] = made
+        return run
 
-Word = TypeVar("Word", bound="StrEnum")
-
-#: Most attention that a memory can have: whole, and what being read adds at most.
-MOST_ATTENTION = 1.5
-
-
-def where(
-    *,
-    now: int,
-    reader: str | None = None,
-    project_id: str | None = None,
-    layers: Sequence[str] = (),
-    realm: str | None = None,
-    agent: str | None = None,
-    type: str | None = None,  # noqa: A002 - what every client calls it
-    tags: Sequence[str] = (),
-    thread: str | None = None,
-    since: int | str | None = None,
-    until: int | str | None = None,
-    min_attention: float | None = None,
-) -> Where:
-    """Return the conditions; `now` (UTC microseconds) is the moment from which spans count back.
-
-    Raises `BadInput` for what is none: an unknown realm, layer or type, a moment that is not
-    understood, an attention no memory can have, an end that is not after its beginning.
-    """
-    begun = None if since is None else moment(since, now, name="since")
-    ended = None if until is None else moment(until, now, name="until")
-    if begun is not None and ended is not None and begun >= ended:
-        raise BadInput(
-            f"nothing lies between since ({iso(begun)}) and until ({iso(ended)}): until is the "
-            "first moment that counts no more, and must be later"
-        )
-    return Where(
-        reader=reader,
-        project_id=project_id,
-        realm=None if realm is None else word(Realm, realm, name="realm"),
-        agent_id=None if agent is None else agent_id(agent),
-        layers=tuple(dict.fromkeys(word(Layer, each, name="layer") for each in _list(layers))),
-        types=() if type is None else (word(MemoryType, type, name="type"),),
-        tags=normalised(list(tags) if isinstance(tags, tuple) else tags),
-        thread=None if thread is None else thread_of(thread),
-        since=begun,
-        until=ended,
-        attention=None if min_attention is None else _attention(min_attention),
-    )
-
-
-def past(as_of: int | str | None, *, now: int, original: bool = False) -> Past | None:
-    """Return which memories of another time are looked for; None for what is known now.
-
-    Raises `BadInput` for a moment that is not understood, or that has not come yet.
-    """
-    if as_of is None:
-        return Past(original=True) if original else None
-    moment_ = moment(as_of, now, name="as_of")
-    if moment_ > now:
-        raise BadInput(f"nobody knows what will be believed: as_of ({iso(moment_)}) lies ahead")
-    return Past(as_of=moment_, original=original)
-
-
-def word(kind: type[Word], given: object, *, name: str) -> Word:
-    """Return a word of a closed set, in any case; raises `BadInput` naming those there are."""
-    try:
-        return kind(given.lower() if isinstance(given, str) else "")
-    except ValueError:
-        known = ", ".join(kind)
-        raise BadInput(f"there is no {name} {shown(given)}; there are {known}") from None
-
-
-def thread_of(given: object) -> str:
-    """Return a thread's name in the form in which it is kept; raises `BadInput`."""
-    name = " ".join(given.split()) if isinstance(given, str) else ""
-    if not name or len(name) > THREAD:
-        raise BadInput(f"{shown(given)} names no thread: it has 1 to {THREAD} characters")
-    return name
-
-
-def words(given: object, *, name: str) -> tuple[str, ...]:
-    """Return a list of words, each once; raises `BadInput` for anything else."""
-    if isinstance(given, str) or not isinstance(given, list | tuple):
-        raise BadInput(f"{name} must be a list of words, not {shown(given)}")
-    for each in given:
-        if not isinstance(each, str):
-            raise BadInput(f"{name} must be words, and {shown(each)} is none")
-    return tuple(dict.fromkeys(given))
-
-
-def whole(given: object, *, name: str) -> int | None:
-    """Return a whole number, if one was given; raises `BadInput` for what is none."""
-    if given is None or (isinstance(given, int) and not isinstance(given, bool)):
-        return given
-    raise BadInput(f"{name} must be a whole number, not {shown(given)}")
-
-
-def _list(given: object) -> list[object] | tuple[object, ...]:
-    """Return a list of words; raises `BadInput` for anything else."""
-    if isinstance(given, str) or not isinstance(given, list | tuple):
-        raise BadInput(f"layers must be a list of words, not {shown(given)}")
-    return given
-
-
-def _attention(given: object) -> float:
-    """Return a least attention."""
-    found = math.nan if isinstance(given, bool) or not isinstance(given, int | float) else given
-    if not 0 <= found <= MOST_ATTENTION:
-        raise BadInput(
-            f"min_attention {shown(given)} is none that a memory could have: give 0 to "
-            f"{MOST_ATTENTION:g}"
-        )
-    return float(found)
+    return declare

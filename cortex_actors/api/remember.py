@@ -6,14 +6,16 @@ The verbs that find things: `recall` asks every store, `search` memories alone.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from cortex_actors.api import registry
-from cortex_actors.api.registry import Verbs, word
+from cortex_actors.api import parameters
+from cortex_actors.api.parameters import word
+from cortex_actors.api.registry import Call, operation
 from cortex_actors.bus.commits import refuse_key
-from cortex_actors.domain.agent import OWNER, Caller, agent_id, shown
+from cortex_actors.domain.agent import agent_id, shown
 from cortex_actors.domain.hit import REMOTE
 from cortex_actors.domain.memory import PROBE, Access, Layer, MemoryType, Realm
 from cortex_actors.errors import BadInput
@@ -31,7 +33,7 @@ from cortex_actors.text.terms import moment
 from cortex_actors.topics import MEMORY_REMEMBERED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from cortex_actors.domain.hit import Hit, Recall
 
@@ -40,55 +42,50 @@ if TYPE_CHECKING:
 MOST = 32
 
 
-class RememberVerbs(Verbs):
-    """Part of the front desk.
+@operation("remember", http="POST /memories", agents=True)
+async def remember(
+    call: Call,
+    content: str,
+    layer: str | None = None,
+    realm: str | None = None,
+    *,
+    agent: str | None = None,
+    tags: list[str] | None = None,
+    type: str = MemoryType.OBSERVATION,
+    role: str = "",
+    thread: str = "",
+    related_agents: list[str] | None = None,
+    responding_to: list[str] | None = None,
+    abstract: str | None = None,
+    said_from: int | str | None = None,
+    said_until: int | str | None = None,
+    supersedes: list[str] | None = None,
+    prefer: str | None = None,
+    redact: bool = False,
+    merge: bool = True,
+    idempotency_key: str | None = None,
+) -> dict[str, Any]:
+    """Remember a text; what the agent knows already in other words becomes one memory with it.
 
-    A fact or an observation becomes one with what its agent remembers already and says the same;
-    what contradicts it is named under `conflicts`, and both stay.
+    Returns what became of it, once it is on the disk. What contradicts it is named, and both are
+    kept until somebody decides. Raises `BadInput`, `NotYours`, `NotFound`, `Refused` for a secret
+    (`redact` masks it).
     """
-
-    async def remember(
-        self,
-        content: str,
-        layer: str | None = None,
-        realm: str | None = None,
-        *,
-        agent: str | None = None,
-        tags: list[str] | None = None,
-        type: str = MemoryType.OBSERVATION,  # noqa: A002 - named by every client
-        role: str = "",
-        thread: str = "",
-        related_agents: list[str] | None = None,
-        responding_to: list[str] | None = None,
-        abstract: str | None = None,
-        said_from: int | str | None = None,
-        said_until: int | str | None = None,
-        supersedes: list[str] | None = None,
-        prefer: str | None = None,
-        redact: bool = False,
-        merge: bool = True,
-        idempotency_key: str | None = None,
-        caller: Caller = OWNER,
-    ) -> dict[str, Any]:
-        """Remember something; return what became of it, once it is on the disk.
-
-        Raises `BadInput`, `NotYours`, `NotFound`, `Refused` for a secret (`redact` masks it).
-        """
-        settings = self._parts.settings().memory
-        texts = partial(_texts, content, role, thread, tags=tags, abstract=abstract, redact=redact)
-        wish = Wish(
-            # On a thread: 64 KB that are made to be slow take up to 2 s to look through.
-            **await asyncio.to_thread(texts),
-            agent=caller.acting(agent, settings.agent),
-            **_words(layer, realm, type_=type, prefer=prefer or settings.prefer),
-            **_links(related_agents, responding_to, supersedes=supersedes),
-            **_times(said_from, said_until, now=self._parts.clock.now()),
-            merge=merge,
-            key=_key(idempotency_key),
-            caller=caller,
-        )
-        _refuse_nobody(wish)
-        return (await self._actors.archivist.within(None).ask(Archivist.remember, wish)).shown()
+    settings = call.parts.settings().memory
+    texts = partial(_texts, content, role, thread, tags=tags, abstract=abstract, redact=redact)
+    wish = Wish(
+        # On a thread: 64 KB that are made to be slow take up to 2 s to look through.
+        **await asyncio.to_thread(texts),
+        agent=call.caller.acting(agent, settings.agent),
+        **_words(layer, realm, type_=type, prefer=prefer or settings.prefer),
+        **_links(related_agents, responding_to, supersedes=supersedes),
+        **_times(said_from, said_until, now=call.parts.clock.now()),
+        merge=merge,
+        key=_key(idempotency_key),
+        caller=call.caller,
+    )
+    _refuse_nobody(wish)
+    return (await call.actors.archivist.within(None).ask(Archivist.remember, wish)).shown()
 
 
 def _words(layer: str | None, realm: str | None, *, type_: str, prefer: str) -> dict[str, Any]:
@@ -188,121 +185,121 @@ _MEMORIES = tuple(memory_records.COLLECTIONS.values())
 _Given: TypeAlias = "dict[str, Any]"
 
 
-class RecallVerbs(Verbs):
-    """Part of the front desk."""
+@operation("recall", http="GET /recall", agents=True)
+async def recall(
+    call: Call,
+    query: str,
+    limit: int | None = None,
+    project: str | None = None,
+    *,
+    stores: Sequence[str] = (),
+    budget_tokens: int | None = None,
+    hops: int | None = None,
+    explain: bool = False,
+    layers: Sequence[str] = (),
+    realm: str | None = None,
+    agent: str | None = None,
+    type: str | None = None,
+    tags: Sequence[str] = (),
+    thread: str | None = None,
+    since: int | str | None = None,
+    until: int | str | None = None,
+    min_attention: float | None = None,
+    as_of: int | str | None = None,
+    as_agent: str | None = None,
+    track: bool = True,
+) -> dict[str, Any]:
+    """Ask everything that is known, here and in other stores; each answer says whose it is.
 
-    async def recall(
-        self,
-        query: str,
-        limit: int | None = None,
-        project: str | None = None,
-        *,
-        stores: Sequence[str] = (),
-        budget_tokens: int | None = None,
-        hops: int | None = None,
-        explain: bool = False,
-        layers: Sequence[str] = (),
-        realm: str | None = None,
-        agent: str | None = None,
-        type: str | None = None,  # noqa: A002 - what every client calls it
-        tags: Sequence[str] = (),
-        thread: str | None = None,
-        since: int | str | None = None,
-        until: int | str | None = None,
-        min_attention: float | None = None,
-        as_of: int | str | None = None,
-        as_agent: str | None = None,
-        track: bool = True,
-        caller: Caller = OWNER,
-    ) -> dict[str, Any]:
-        """Return what the stores know about a question, best first, with provenance.
+    The best come first. With `budget_tokens` and no `limit` there are as many as that pays for. A
+    condition that a kind of thing cannot meet leaves the kind out; `as_of` leaves memories alone.
+    Raises `BadInput`, `UnknownProject`, `NotFound` for an unknown store, and `NotYours`.
+    """
+    now = call.parts.clock.now()
+    what: _Given = {"layers": layers, "realm": realm, "agent": agent, "type": type}
+    when: _Given = {"since": since, "until": until, "min_attention": min_attention}
+    more: _Given = {"tags": tags, "thread": thread, **what, **when}
+    reader, project_id = call.caller.reader(as_agent), await call.project_id(project)
+    where = parameters.where(now=now, reader=reader, project_id=project_id, **more)
+    past = parameters.past(as_of, now=now)
+    far = _far(stores=stores, hops=hops, budget_tokens=budget_tokens)
+    number = parameters.whole(limit, name="limit")
+    question = Question(query, number, where=where, past=past, explain=explain, **far)
+    return await _answered(call, question, track=track)
 
-        With `budget_tokens` and no `limit` there are as many as that pays for. A condition that a
-        kind of thing cannot meet leaves the kind out; `as_of` leaves memories alone. Raises
-        `BadInput`, `UnknownProject`, `NotFound` for an unknown store, and `NotYours`.
-        """
-        now = self._parts.clock.now()
-        what: _Given = {"layers": layers, "realm": realm, "agent": agent, "type": type}
-        when: _Given = {"since": since, "until": until, "min_attention": min_attention}
-        more: _Given = {"tags": tags, "thread": thread, **what, **when}
-        reader, project_id = caller.reader(as_agent), await self._project_id(project)
-        where = registry.where(now=now, reader=reader, project_id=project_id, **more)
-        past = registry.past(as_of, now=now)
-        far = _far(stores=stores, hops=hops, budget_tokens=budget_tokens)
-        number = registry.whole(limit, name="limit")
-        question = Question(query, number, where=where, past=past, explain=explain, **far)
-        return await self._answered(question, track=track)
 
-    async def search(
-        self,
-        query: str,
-        limit: int = 10,
-        *,
-        explain: bool = False,
-        layers: Sequence[str] = (),
-        realm: str | None = None,
-        agent: str | None = None,
-        type: str | None = None,  # noqa: A002 - as above
-        tags: Sequence[str] = (),
-        thread: str | None = None,
-        since: int | str | None = None,
-        until: int | str | None = None,
-        min_attention: float | None = None,
-        as_of: int | str | None = None,
-        original_only: bool = False,
-        as_agent: str | None = None,
-        track: bool = True,
-        caller: Caller = OWNER,
-    ) -> dict[str, Any]:
-        """Return memories about a question, best first.
+@operation("memory.search", http="GET /memories/search", agents=True)
+async def search(
+    call: Call,
+    query: str,
+    limit: int = 10,
+    *,
+    explain: bool = False,
+    layers: Sequence[str] = (),
+    realm: str | None = None,
+    agent: str | None = None,
+    type: str | None = None,
+    tags: Sequence[str] = (),
+    thread: str | None = None,
+    since: int | str | None = None,
+    until: int | str | None = None,
+    min_attention: float | None = None,
+    as_of: int | str | None = None,
+    original_only: bool = False,
+    as_agent: str | None = None,
+    track: bool = True,
+) -> dict[str, Any]:
+    """Search the memories, of now or of another time; the best come first.
 
-        `original_only` looks at what was said and not at what was made of it, active or not; with
-        `as_of` at what was believed at a moment. Raises as `recall` does.
-        """
-        now = self._parts.clock.now()
-        what: _Given = {"layers": layers, "realm": realm, "agent": agent, "type": type}
-        when: _Given = {"since": since, "until": until, "min_attention": min_attention}
-        more: _Given = {"tags": tags, "thread": thread, **what, **when}
-        where = registry.where(now=now, reader=caller.reader(as_agent), **more)
-        past = registry.past(as_of, now=now, original=original_only)
-        alone: _Given = {"collections": _MEMORIES, "stores": (LOCAL,)}
-        question = Question(query, limit, where=where, past=past, explain=explain, **alone)
-        return await self._answered(question, track=track)
+    `original_only` looks at what was said and not at what was made of it, active or not; with
+    `as_of` at what was believed at a moment. Raises as `recall` does.
+    """
+    now = call.parts.clock.now()
+    what: _Given = {"layers": layers, "realm": realm, "agent": agent, "type": type}
+    when: _Given = {"since": since, "until": until, "min_attention": min_attention}
+    more: _Given = {"tags": tags, "thread": thread, **what, **when}
+    where = parameters.where(now=now, reader=call.caller.reader(as_agent), **more)
+    past = parameters.past(as_of, now=now, original=original_only)
+    alone: _Given = {"collections": _MEMORIES, "stores": (LOCAL,)}
+    question = Question(query, limit, where=where, past=past, explain=explain, **alone)
+    return await _answered(call, question, track=track)
 
-    async def _answered(self, question: Question, *, track: bool) -> dict[str, Any]:
-        """Ask; return the answer as JSON, and let be noted which memories were in it."""
-        found = await self._recall(question)
-        hits = found.hits
-        if track and question.past is None:
-            self._parts.accesses.report(_accesses(hits))
-        waits = await self._waiting(question)
-        return {
-            "query": found.query,
-            "count": len(hits),
-            "hits": [_plain(hit) for hit in hits],
-            "text": format_recalled(hits, found.beside, absent=_absent(found)),
-            "beside": [_plain(hit) for hit in found.beside],
-            "stores_searched": list(found.asked),
-            "failed": [{"store": name, "reason": why} for name, why in found.failed],
-            "skipped": [{"store": name, "reason": why} for name, why in (*found.skipped, *waits)],
-            "took_ms": round(found.took_ms, 3),
-            **_bought(found),
-        }
 
-    async def _waiting(self, question: Question) -> list[tuple[str, str]]:
-        """Return what was looked for by its words alone, if anything: what has no vector yet."""
-        if question.past is not None:
-            return []
-        model, now = self._parts.model(), self._parts.clock.now()
-        decays = self._parts.settings().memory.decays
-        seen = scope(question.where, _rooms(question), now=now, decays=decays)
-        missing, is_all = await self._parts.records.read(lambda c: late(c, model, seen))
-        if not missing:
-            return []
-        # How many there are is nothing that an agent is told: it is not all its own.
-        number = f"{missing} texts" if is_all else f"{missing} or more texts"
-        some = number if question.where.reader is None else "some texts"
-        return [(LOCAL, f"{some} have no vector yet and were looked for by their words alone")]
+async def _answered(call: Call, question: Question, *, track: bool) -> dict[str, Any]:
+    """Ask; return the answer as JSON, and let be noted which memories were in it."""
+    found = await call.recall(question)
+    hits = found.hits
+    if track and question.past is None:
+        call.parts.accesses.report(_accesses(hits))
+    waits = await _waiting(call, question)
+    return {
+        "query": found.query,
+        "count": len(hits),
+        "hits": [_plain(hit) for hit in hits],
+        "text": format_recalled(hits, found.beside, absent=_absent(found)),
+        "beside": [_plain(hit) for hit in found.beside],
+        "stores_searched": list(found.asked),
+        "failed": [{"store": name, "reason": why} for name, why in found.failed],
+        "skipped": [{"store": name, "reason": why} for name, why in (*found.skipped, *waits)],
+        "took_ms": round(found.took_ms, 3),
+        **_bought(found),
+    }
+
+
+async def _waiting(call: Call, question: Question) -> list[tuple[str, str]]:
+    """Return what was looked for by its words alone, if anything: what has no vector yet."""
+    if question.past is not None:
+        return []
+    model, now = call.parts.model(), call.parts.clock.now()
+    decays = call.parts.settings().memory.decays
+    seen = scope(question.where, _rooms(question), now=now, decays=decays)
+    missing, is_all = await call.parts.records.read(lambda c: late(c, model, seen))
+    if not missing:
+        return []
+    # How many there are is nothing that an agent is told: it is not all its own.
+    number = f"{missing} texts" if is_all else f"{missing} or more texts"
+    some = number if question.where.reader is None else "some texts"
+    return [(LOCAL, f"{some} have no vector yet and were looked for by their words alone")]
 
 
 def _rooms(question: Question) -> tuple[str, ...]:
@@ -327,9 +324,9 @@ def _absent(found: Recall) -> list[tuple[str, str]]:
 def _far(*, stores: object, hops: object, budget_tokens: object) -> _Given:
     """Return what concerns the fan over the stores, checked; raises `BadInput`."""
     return {
-        "stores": registry.words(stores, name="stores"),
-        "hops": registry.whole(hops, name="hops"),
-        "budget_tokens": registry.whole(budget_tokens, name="budget_tokens"),
+        "stores": parameters.words(stores, name="stores"),
+        "hops": parameters.whole(hops, name="hops"),
+        "budget_tokens": parameters.whole(budget_tokens, name="budget_tokens"),
     }
 
 

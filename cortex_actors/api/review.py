@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics
 from cortex_actors.api import insights as whys
-from cortex_actors.api import registry, shapes
-from cortex_actors.api.registry import SOURCE, Verbs
+from cortex_actors.api import parameters, shapes
+from cortex_actors.api.registry import SOURCE, Call, operation
 from cortex_actors.clock import ulid
 from cortex_actors.domain.agent import OWNER
 from cortex_actors.domain.event import (
@@ -34,8 +34,8 @@ from cortex_actors.storage import (
     principle_lists,
     principles,
     resolutions,
-    reviews,
 )
+from cortex_actors.storage import reviews as stored
 from cortex_actors.storage.insight_lists import InsightFilter, Named, find
 
 if TYPE_CHECKING:
@@ -106,11 +106,11 @@ def decided(
 
     Of a text that was let become a principle it is the text, not the principle, too.
     """
-    found: list[Review | Approval] = [*reviews.listed(connection, decision)]
+    found: list[Review | Approval] = [*stored.listed(connection, decision)]
     texts = {of_insight(each.insight_id) for each in found if isinstance(each, Review)}
     found += [
         each
-        for each in reviews.list_approvals(connection, decision)
+        for each in stored.list_approvals(connection, decision)
         if each.principle_id not in texts
     ]
     ours = None
@@ -134,7 +134,7 @@ def decided(
 
 def principle(connection: Connection, principle_id: str, *, is_free: bool) -> dict[str, Any]:
     """Return one principle, whether it waits to be written, and where it comes from."""
-    said = reviews.load_approvals(connection, [principle_id]).get(principle_id)
+    said = stored.load_approvals(connection, [principle_id]).get(principle_id)
     asks = not is_free and principle_id in principles.unapproved(connection)
     made_of = principles.load_derivations(connection, [principle_id]).get(principle_id, [])
     return {
@@ -155,7 +155,7 @@ def whole_review(
     found = insight_lists.by_ids(connection, [insight_id])[insight_id]
     standing = insight_evidence.load_merits(connection, [insight_id])[insight_id]
     checks = promotion.requirements(found, standing, now=now, thresholds=thresholds)
-    said = reviews.of(connection, [insight_id]).get(insight_id)
+    said = stored.of(connection, [insight_id]).get(insight_id)
     asks, because = _asked(found, checks)
     if said is not None and said.decision is Decision.REJECTED:
         asks, because = None, None
@@ -177,7 +177,7 @@ def refusal_of(connection: Connection, insight_id: str, decision: Decision) -> s
         if made:
             return (
                 f"{insight_id} is a principle already ({made[0]}); take that back with: "
-                f"cortex revoke {made[0]}"
+                f"cortex projects revoke {made[0]}"
             )
         return None
     head = insights.representatives(connection, [insight_id]).get(insight_id)
@@ -254,7 +254,7 @@ def _held(connection: Connection, project_id: str | None) -> list[Insight]:
     every = insight_lists.listed(
         connection, InsightFilter(statuses=some, project_id=project_id, limit=CONSIDERED)
     )
-    rejected = reviews.of(connection, [each.id for each in every])
+    rejected = stored.of(connection, [each.id for each in every])
     return [each for each in every if each.id not in rejected]
 
 
@@ -300,17 +300,17 @@ def _missing(checks: Iterable[Requirement]) -> str:
 
 def _taken_back(connection: Connection, insight_id: str) -> str:
     """Return that a text was taken back, if it was, and how that is lifted."""
-    if reviews.find(connection, SourceKind.INSIGHT, insight_id) is None:
+    if stored.find(connection, SourceKind.INSIGHT, insight_id) is None:
         return ""
-    return f": it was taken back; lift that with: cortex revoke --undo {insight_id}"
+    return f": it was taken back; lift that with: cortex projects revoke --undo {insight_id}"
 
 
 def _decisions(connection: Connection) -> dict[str, int]:
     """Return how many texts were decided about, by what was said; each counts once."""
     return {
         str(decision): len(
-            {of_insight(each.insight_id) for each in reviews.listed(connection, decision)}
-            | {each.principle_id for each in reviews.list_approvals(connection, decision)}
+            {of_insight(each.insight_id) for each in stored.listed(connection, decision)}
+            | {each.principle_id for each in stored.list_approvals(connection, decision)}
         )
         for decision in Decision
     }
@@ -331,137 +331,140 @@ def _review(said: Review | Approval) -> dict[str, Any]:
 WAITING = "waiting"
 
 
-class ReviewVerbs(Verbs):
-    """Part of the front desk."""
+@operation("review.list", http="GET /reviews")
+async def reviews(
+    call: Call, project: str | None = None, limit: int = 20, *, status: str = WAITING, skip: int = 0
+) -> dict[str, Any]:
+    """List texts that wait for a person's decision, or those that a person has decided about.
 
-    async def reviews(
-        self,
-        project: str | None = None,
-        limit: int = 20,
-        *,
-        status: str = WAITING,
-        skip: int = 0,
-    ) -> dict[str, Any]:
-        """Return what waits for a person, or what a person has decided.
-
-        First texts that are not used before somebody has looked, then what could become a principle
-        if somebody approves, then principles that are not written into files before. `status` is
-        waiting, approved or rejected. Raises `UnknownProject`, `BadInput`.
-        """
-        registry.page(limit, skip, of="reviews")
-        project_id = await self._project_id(project)
-        now, thresholds = self._parts.clock.now(), self._ruling().promotion
-        if status == WAITING:
-            return await self._parts.records.read(
-                lambda c: listed(
-                    c,
-                    project_id,
-                    now=now,
-                    thresholds=thresholds,
-                    is_free=self._parts.settings().resolution.unapproved,
-                    limit=limit,
-                    skip=skip,
-                )
+    First texts that are not used before somebody has looked, then what could become a principle
+    if somebody approves, then principles that are not written into files before. `status` is
+    waiting, approved or rejected. Raises `UnknownProject`, `BadInput`.
+    """
+    parameters.page(limit, skip, of="reviews")
+    project_id = await call.project_id(project)
+    now, thresholds = call.parts.clock.now(), call.ruling().promotion
+    if status == WAITING:
+        return await call.parts.records.read(
+            lambda c: listed(
+                c,
+                project_id,
+                now=now,
+                thresholds=thresholds,
+                is_free=call.parts.settings().resolution.unapproved,
+                limit=limit,
+                skip=skip,
             )
-        decision = registry.chosen(Decision, status, what="state of a review") or Decision.APPROVED
-        return await self._parts.records.read(
-            lambda c: decided(c, decision, project_id, limit=limit, skip=skip)
         )
+    decision = parameters.chosen(Decision, status, what="state of a review") or Decision.APPROVED
+    return await call.parts.records.read(
+        lambda c: decided(c, decision, project_id, limit=limit, skip=skip)
+    )
 
-    async def review(self, insight: str) -> dict[str, Any]:
-        """Return one text whole: what there is to decide, why, and what is said of its origin.
 
-        `insight` is its id; one that begins with `pri_` is a principle's.
-        Raises `NotFound`, and `BadInput` for what means several.
-        """
-        now, thresholds = self._parts.clock.now(), self._ruling().promotion
+@operation("review.show", http="GET /reviews/{insight}")
+async def review(call: Call, insight: str) -> dict[str, Any]:
+    """Show one text whole: what there is to decide, why, where it comes from, what it lacks.
 
-        def look(connection: Connection) -> dict[str, Any]:
-            if _is_principle(insight):
-                name = find(connection, Named.PRINCIPLE, insight)
-                free = self._parts.settings().resolution.unapproved
-                return principle(connection, name, is_free=free)
-            name = find(connection, Named.INSIGHT, insight)
-            return whole_review(connection, name, now=now, thresholds=thresholds)
+    `insight` is its id; one that begins with `pri_` is a principle's.
+    Raises `NotFound`, and `BadInput` for what means several.
+    """
+    now, thresholds = call.parts.clock.now(), call.ruling().promotion
 
-        return await self._parts.records.read(look)
+    def look(connection: Connection) -> dict[str, Any]:
+        if _is_principle(insight):
+            name = find(connection, Named.PRINCIPLE, insight)
+            free = call.parts.settings().resolution.unapproved
+            return principle(connection, name, is_free=free)
+        name = find(connection, Named.INSIGHT, insight)
+        return whole_review(connection, name, now=now, thresholds=thresholds)
 
-    async def approve(self, insight: str, note: str | None = None) -> dict[str, Any]:
-        """Say yes to what is asked about a text, and to nothing else.
+    return await call.parts.records.read(look)
 
-        A text that waits to be used is used then, and no principle of it is made for that. Any
-        other becomes a principle whoever else says it, and its words may be written into files of
-        other projects. That stands for confidence, observations, age, a second project and what
-        looks suspicious; never for an open contradiction. It counts as long as some file says the
-        text. The id of a principle (`pri_`) lets it be written. Raises `NotFound`, `BadInput`, and
-        `Refused` for what cannot become a principle.
-        """
-        return await self._decide_review(insight, Decision.APPROVED, note)
 
-    async def reject(self, insight: str, note: str | None = None) -> dict[str, Any]:
-        """Let a text never become a principle; it is used where it stands as before.
+@operation("review.approve", http="POST /reviews/{insight}/approve")
+async def approve(call: Call, insight: str, note: str | None = None) -> dict[str, Any]:
+    """Say yes to what is asked: use a text, make it a principle, or write one into files.
 
-        One that waited to be used waits no more and is not used. A principle (`pri_`) is written
-        into no file any more, and taken out of those in which it stands. Raises `NotFound`,
-        `BadInput`, and `Refused` for the text of what is a principle already.
-        """
-        return await self._decide_review(insight, Decision.REJECTED, note)
+    A text that waits to be used is used then, and no principle of it is made for that. Any
+    other becomes a principle whoever else says it, and its words may be written into files of
+    other projects. That stands for confidence, observations, age, a second project and what
+    looks suspicious; never for an open contradiction. It counts as long as some file says the
+    text. The id of a principle (`pri_`) lets it be written. Raises `NotFound`, `BadInput`, and
+    `Refused` for what cannot become a principle.
+    """
+    return await _decide_review(call, insight, Decision.APPROVED, note)
 
-    async def _decide_review(
-        self, name: str, decision: Decision, note: str | None
-    ) -> dict[str, Any]:
-        """Write a decision down, in place of an earlier one, and have it followed."""
-        note = noted(note)
-        now, thresholds = self._parts.clock.now(), self._ruling().promotion
-        if _is_principle(name):
-            return await self._decide_principle(name, decision, note, now=now)
 
-        def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Event[Payload]]]:
-            whole = find(connection, Named.INSIGHT, name)
-            refusal = refusal_of(connection, whole, decision)
-            if refusal is not None:
-                raise Refused(refusal)
-            if decision is Decision.APPROVED and insight_records.approve(connection, whole, at=now):
-                # It was asked whether it may be used, and not whether it may speak for all.
-                reviews.withdraw(connection, whole)
+@operation("review.reject", http="POST /reviews/{insight}/reject")
+async def reject(call: Call, insight: str, note: str | None = None) -> dict[str, Any]:
+    """Say no: a text becomes no principle, or a principle is no longer written into files.
+
+    A text is used where it stands as before; one that waited to be used waits no more and is not
+    used. A principle (`pri_`) is written into no file any more, and taken out of those in which it
+    stands. Raises `NotFound`, `BadInput`, and `Refused` for the text of what is one already.
+    """
+    return await _decide_review(call, insight, Decision.REJECTED, note)
+
+
+async def _decide_review(
+    call: Call, name: str, decision: Decision, note: str | None
+) -> dict[str, Any]:
+    """Write a decision down, in place of an earlier one, and have it followed."""
+    note = noted(note)
+    now, thresholds = call.parts.clock.now(), call.ruling().promotion
+    if _is_principle(name):
+        return await _decide_principle(call, name, decision, note, now=now)
+
+    def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Event[Payload]]]:
+        whole = find(connection, Named.INSIGHT, name)
+        refusal = refusal_of(connection, whole, decision)
+        if refusal is not None:
+            raise Refused(refusal)
+        if decision is Decision.APPROVED and insight_records.approve(connection, whole, at=now):
+            # It was asked whether it may be used, and not whether it may speak for all.
+            stored.withdraw(connection, whole)
+        else:
+            stored.decide(connection, Review(whole, decision, now, note))
+            said = _approval(of_insight(whole), decision, now, note)
+            if decision is Decision.APPROVED:
+                stored.decide_approval(connection, said)
             else:
-                reviews.decide(connection, Review(whole, decision, now, note))
-                said = _approval(of_insight(whole), decision, now, note)
-                if decision is Decision.APPROVED:
-                    reviews.decide_approval(connection, said)
-                else:
-                    reviews.end_approvals(connection, [said.principle_id], at=now)
-            insight_records.looked_at(connection, whole, now)
-            done = AccumulationComplete(f"run_{ulid(now)}", None, (whole,))
-            event = self._parts.bus.event(topics.ACCUMULATION_COMPLETE, done, source=SOURCE)
-            found = whole_review(connection, whole, now=now, thresholds=thresholds)
-            return found, [event]
+                stored.end_approvals(connection, [said.principle_id], at=now)
+        insight_records.looked_at(connection, whole, now)
+        done = AccumulationComplete(f"run_{ulid(now)}", None, (whole,))
+        event = call.parts.bus.event(topics.ACCUMULATION_COMPLETE, done, source=SOURCE)
+        found = whole_review(connection, whole, now=now, thresholds=thresholds)
+        return found, [event]
 
-        return await self._change_and_say(work)
+    return await call.change_and_publish(work)
 
-    async def _decide_principle(
-        self, name: str, decision: Decision, note: str | None, *, now: int
-    ) -> dict[str, Any]:
-        """Let a principle be written into files, or not any more, and have these written."""
-        event = partial(self._parts.bus.event, source=SOURCE)
 
-        def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Event[Payload]]]:
-            whole = find(connection, Named.PRINCIPLE, name)
-            if reviews.principles(connection, [whole]):
-                message = f"{whole} was taken back; lift that with: cortex revoke --undo {whole}"
-                raise Refused(message)
-            reviews.decide_approval(connection, _approval(whole, decision, now, note))
-            done = OrganisationComplete(f"run_{ulid(now)}", (whole,))
-            said: list[Event[Payload]] = [event(topics.ORGANISATION_COMPLETE, done)]
-            if decision is Decision.REJECTED:
-                stands = resolutions.standing(connection, [whole])
-                for path, agent in sorted({(path, agent) for path, agent, _ in stands}):
-                    again = ResolutionRequested(path, agent, refresh=True)
-                    said.append(event(topics.RESOLUTION_REQUESTED, again))
-            free = self._parts.settings().resolution.unapproved
-            return principle(connection, whole, is_free=free), said
+async def _decide_principle(
+    call: Call, name: str, decision: Decision, note: str | None, *, now: int
+) -> dict[str, Any]:
+    """Let a principle be written into files, or not any more, and have these written."""
+    event = partial(call.parts.bus.event, source=SOURCE)
 
-        return await self._change_and_say(work)
+    def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Event[Payload]]]:
+        whole = find(connection, Named.PRINCIPLE, name)
+        if stored.principles(connection, [whole]):
+            message = (
+                f"{whole} was taken back; lift that with: cortex projects revoke --undo {whole}"
+            )
+            raise Refused(message)
+        stored.decide_approval(connection, _approval(whole, decision, now, note))
+        done = OrganisationComplete(f"run_{ulid(now)}", (whole,))
+        said: list[Event[Payload]] = [event(topics.ORGANISATION_COMPLETE, done)]
+        if decision is Decision.REJECTED:
+            stands = resolutions.standing(connection, [whole])
+            for path, agent in sorted({(path, agent) for path, agent, _ in stands}):
+                again = ResolutionRequested(path, agent, refresh=True)
+                said.append(event(topics.RESOLUTION_REQUESTED, again))
+        free = call.parts.settings().resolution.unapproved
+        return principle(connection, whole, is_free=free), said
+
+    return await call.change_and_publish(work)
 
 
 def _is_principle(name: str) -> bool:

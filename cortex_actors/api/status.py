@@ -125,11 +125,7 @@ def counts(connection: Connection, model: str, sections: Container[str]) -> dict
 
 
 def reasons(
-    counted: Mapping[str, Any],
-    model: Mapping[str, Any],
-    index: Mapping[str, Any],
-    *,
-    uptime: float,
+    counted: Mapping[str, Any], model: Mapping[str, Any], index: Mapping[str, Any], *, uptime: float
 ) -> list[str]:
     """Return why the daemon is degraded, a sentence each; nothing when it is well.
 
@@ -154,7 +150,7 @@ def reasons(
     if counted.get("dead"):
         found.append(
             f"events: {counted['dead']} could not be handled and were set aside; "
-            "see cortex events --dead"
+            "see cortex daemon events --dead"
         )
     return found + alarms(counted.get("alerts", ()))
 
@@ -182,8 +178,9 @@ def failures(failing: Mapping[str, Any]) -> list[str]:
 def kept(home: Home, now: int) -> dict[str, Any]:
     """Return the newest backup, the last whole check, and this week's last recovery (on a thread).
 
-    A recovery from before the last `cortex restore` is left out: its ledger is no longer in use.
-    Of a folder that cannot be read it says nothing: the next backup fails for it, and says why.
+    A recovery from before the last `cortex daemon restore` is left out: its ledger is no longer
+    in use. Of a folder that cannot be read it says nothing: the next backup fails for it, and
+    says why.
     """
     copies: list[backups.Backup] = []
     with suppress(LedgerDown):

@@ -25,9 +25,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from cortex_actors.api import registry
-from cortex_actors.api.registry import Verbs
-from cortex_actors.domain.agent import OWNER, Caller, agent_id, shown
+from cortex_actors.api import parameters
+from cortex_actors.api.registry import Call, operation
+from cortex_actors.domain.agent import agent_id, shown
 from cortex_actors.domain.memory import PROBE, Realm
 from cortex_actors.errors import BadInput, NotFound, Refused
 from cortex_actors.render import memorycore
@@ -43,12 +43,6 @@ if TYPE_CHECKING:
     from cortex_actors.storage.memory_transfer import Arrived
     from cortex_actors.text.jsonstream import Placed
 
-
-#: What our own form is called, and its version.
-FORMAT, VERSION = "cortex-actors", 1
-
-#: What its last line is called.
-END: Final = "end"
 
 #: Records that are taken in at once: one transaction, some ten milliseconds.
 GROUP: Final = 200
@@ -146,12 +140,13 @@ def _form(file: IO[str], path: str) -> str:
         head = None
     if not isinstance(head, dict) or "format" not in head:
         return "memorycore"
-    if (head.get("format"), head.get("version")) != (FORMAT, VERSION):
+    if (head.get("format"), head.get("version")) != (interchange.FORMAT, interchange.VERSION):
         raise BadInput(
             f"cannot import {path}: its first line says {shown(head.get('format'))} "
-            f"{shown(head.get('version'))}, and {FORMAT!r} {VERSION} is understood"
+            f"{shown(head.get('version'))}, and {interchange.FORMAT!r} {interchange.VERSION} is "
+            "understood"
         )
-    return FORMAT
+    return interchange.FORMAT
 
 
 def _records(
@@ -161,13 +156,13 @@ def _records(
     pieces = iter(lambda: file.read(_PIECE), "")
     place = "the beginning"
     try:
-        found = _own(pieces) if form == FORMAT else _theirs(pieces)
+        found = _own(pieces) if form == interchange.FORMAT else _theirs(pieces)
         for number, placed in enumerate(found, start=1):
             place = placed.place
             if number <= skip:
                 continue
             raw = placed.found
-            if form != FORMAT:
+            if form != interchange.FORMAT:
                 raw = memorycore.taken(placed.collection, raw)
             if answering and not (isinstance(raw, dict) and raw.get("responding_to")):
                 continue
@@ -192,7 +187,7 @@ def _own(pieces: Iterator[str]) -> Iterator[Placed]:
         found = placed.found
         if number == 0:
             continue
-        if isinstance(found, dict) and found.get("kind") == END:
+        if isinstance(found, dict) and found.get("kind") == interchange.END:
             ended = True
             if found.get("records") != count:
                 raise BadInput(f"{placed.place}: {found.get('records')} records were to come")
@@ -251,107 +246,117 @@ _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 _OWNERS: Final = frozenset({"changes", "pairs"})
 
 
-class CarryVerbs(Verbs):
-    """Part of the front desk."""
+@operation("memory.export", http="GET /memories/export", agents=True)
+async def export(
+    call: Call,
+    kind: str = "memories",
+    *,
+    after: str = "",
+    limit: int = 200,
+    agent: str | None = None,
+    realm: str | None = None,
+    active: bool = False,
+    as_agent: str | None = None,
+) -> dict[str, Any]:
+    """Return the next records of a kind, and what `after` is for those behind them.
 
-    async def export(
-        self,
-        kind: str = "memories",
-        *,
-        after: str = "",
-        limit: int = 200,
-        agent: str | None = None,
-        realm: str | None = None,
-        active: bool = False,
-        as_agent: str | None = None,
-        caller: Caller = OWNER,
-    ) -> dict[str, Any]:
-        """Return the next records of a kind, and what `after` is for those behind them.
+    Kinds are agents, memories, crumbs, and for the owner changes and pairs; `active` leaves out
+    what may not be found now. Raises `BadInput`.
+    """
+    if kind not in KINDS:
+        raise BadInput(f"cannot export {kind}; there are {', '.join(KINDS)}")
+    parameters.page(limit, 0, of=kind)
+    wanted = memory_transfer.Wanted(
+        reader=call.caller.reader(as_agent),
+        agent=None if agent is None else agent_id(agent),
+        realm=parameters.chosen(Realm, realm, what="realm"),
+        active=active,
+    )
+    if kind in _OWNERS and wanted.reader is not None:
+        return {"kind": kind, "records": [], "next": None}
+    if kind in {"agents", "changes"} and not _NUMBER.fullmatch(after or "0"):
+        raise BadInput(f"cannot export {kind} behind {after!r}: that is no number")
+    page = partial(KINDS[kind], wanted=wanted, after=after, limit=min(limit, PAGE))
+    records, following = await call.parts.records.read(page)
+    return {"kind": kind, "records": records, "next": following}
 
-        Kinds are agents, memories, crumbs, and for the owner changes and pairs; `active` leaves out
-        what may not be found now. Raises `BadInput`.
-        """
-        if kind not in KINDS:
-            raise BadInput(f"cannot export {kind}; there are {', '.join(KINDS)}")
-        registry.page(limit, 0, of=kind)
-        wanted = memory_transfer.Wanted(
-            reader=caller.reader(as_agent),
-            agent=None if agent is None else agent_id(agent),
-            realm=registry.chosen(Realm, realm, what="realm"),
-            active=active,
+
+@operation("memory.import", http="POST /memories/import")
+async def import_memories(
+    call: Call, path: str, *, dry_run: bool = False, skip: int = 0, stamp: str | None = None
+) -> dict[str, Any]:
+    """Take in the memories of a file that are not there yet; only the owner may.
+
+    All of it is looked at before anything is written. A large file takes several calls: `next`
+    is the `skip` of the next one, with the same `stamp`; None at the end. How many records and
+    secrets there are is told by the first. Taken in again, it adds nothing. Raises `BadInput`
+    with the place of a wrong record, `NotFound`, and `Refused` for a file that was changed
+    meanwhile.
+    """
+    work = partial(_import, call, path, dry_run=dry_run, skip=skip, stamp=stamp)
+    return await call.parts.tasks.run("import", work)
+
+
+async def _import(
+    call: Call, path: str, *, dry_run: bool, skip: int, stamp: str | None
+) -> dict[str, Any]:
+    """Take in as much as one call may."""
+    clock = call.parts.clock
+    begun, at = clock.monotonic(), clock.now()
+    found = await _looked_at(path, skip, stamp)
+    total, done, whole = memory_transfer.Arrived(), skip, False
+    waiting = groups(path, found.form, skip=skip)
+    try:
+        while done == skip or clock.monotonic() - begun < LONG:
+            coming = await asyncio.to_thread(next, waiting, None)
+            if coming is None:
+                whole = True
+                break
+            done, group = coming
+            _add(total, await _group(call, group, at=at, dry_run=dry_run))
+    finally:
+        with suppress(ValueError):  # cancelled, while the thread still reads
+            waiting.close()
+    if whole and not dry_run:
+        # Takes its own while: a call that has taken that long already leaves it to the next.
+        whole = done == skip or clock.monotonic() - begun < LONG
+        if whole:
+            await _answer(call, path, found.form)
+    told = _told(found, total) | {"next": None if whole else done}
+    return {"path": path, "dry_run": dry_run, **told}
+
+
+async def _looked_at(path: str, skip: int, stamp: str | None) -> Checked:
+    """Return what a file holds; a part of one that was looked at is not looked at again."""
+    found = await asyncio.to_thread(glance if skip else check, path)
+    if skip and stamp != found.stamp:
+        raise Refused(
+            f"refused to go on with {path}: it was changed meanwhile; import it anew, what was "
+            "taken in stays"
         )
-        if kind in _OWNERS and wanted.reader is not None:
-            return {"kind": kind, "records": [], "next": None}
-        if kind in {"agents", "changes"} and not _NUMBER.fullmatch(after or "0"):
-            raise BadInput(f"cannot export {kind} behind {after!r}: that is no number")
-        page = partial(KINDS[kind], wanted=wanted, after=after, limit=min(limit, PAGE))
-        records, following = await self._parts.records.read(page)
-        return {"kind": kind, "records": records, "next": following}
+    return found
 
-    async def import_memories(
-        self, path: str, *, dry_run: bool = False, skip: int = 0, stamp: str | None = None
-    ) -> dict[str, Any]:
-        """Take in the memories of a file that are not there yet; only the owner may.
 
-        All of it is looked at before anything is written. A large file takes several calls: `next`
-        is the `skip` of the next one, with the same `stamp`; None at the end. How many records and
-        secrets there are is told by the first. Taken in again, it adds nothing. Raises `BadInput`
-        with the place of a wrong record, `NotFound`, and `Refused` for a file that was changed
-        meanwhile.
-        """
-        clock = self._parts.clock
-        begun, at = clock.monotonic(), clock.now()
-        found = await self._looked_at(path, skip, stamp)
-        total, done, whole = memory_transfer.Arrived(), skip, False
-        waiting = groups(path, found.form, skip=skip)
-        try:
-            while done == skip or clock.monotonic() - begun < LONG:
-                coming = await asyncio.to_thread(next, waiting, None)
-                if coming is None:
-                    whole = True
-                    break
-                done, group = coming
-                _add(total, await self._group(group, at=at, dry_run=dry_run))
-        finally:
-            with suppress(ValueError):  # cancelled, while the thread still reads
-                waiting.close()
-        if whole and not dry_run:
-            # Takes its own while: a call that has taken that long already leaves it to the next.
-            whole = done == skip or clock.monotonic() - begun < LONG
-            if whole:
-                await self._answer(path, found.form)
-        told = _told(found, total) | {"next": None if whole else done}
-        return {"path": path, "dry_run": dry_run, **told}
+async def _group(call: Call, group: Sequence[dict[str, Any]], *, at: int, dry_run: bool) -> Arrived:
+    """Take a group in, or see what would come of it."""
 
-    async def _looked_at(self, path: str, skip: int, stamp: str | None) -> Checked:
-        """Return what a file holds; a part of one that was looked at is not looked at again."""
-        found = await asyncio.to_thread(glance if skip else check, path)
-        if skip and stamp != found.stamp:
-            raise Refused(
-                f"refused to go on with {path}: it was changed meanwhile; import it anew, what was "
-                "taken in stays"
-            )
-        return found
+    def work(connection: Connection) -> Arrived:
+        arrived = memory_transfer.arrive(connection, group, at=at)
+        if dry_run:
+            raise _OnlyLooked(arrived)
+        return arrived
 
-    async def _group(self, group: Sequence[dict[str, Any]], *, at: int, dry_run: bool) -> Arrived:
-        """Take a group in, or see what would come of it."""
+    try:
+        return await call.parts.records.write(work)
+    except _OnlyLooked as looked:
+        return looked.arrived
 
-        def work(connection: Connection) -> Arrived:
-            arrived = memory_transfer.arrive(connection, group, at=at)
-            if dry_run:
-                raise _OnlyLooked(arrived)
-            return arrived
 
-        try:
-            return await self._parts.records.write(work)
-        except _OnlyLooked as looked:
-            return looked.arrived
-
-    async def _answer(self, path: str, form: str) -> None:
-        """Write which of the memories answer which, now that all are there."""
-        waiting = groups(path, form, answering=True)
-        while (found := await asyncio.to_thread(next, waiting, None)) is not None:
-            await self._parts.records.write(partial(memory_transfer.answer, found=found[1]))
+async def _answer(call: Call, path: str, form: str) -> None:
+    """Write which of the memories answer which, now that all are there."""
+    waiting = groups(path, form, answering=True)
+    while (found := await asyncio.to_thread(next, waiting, None)) is not None:
+        await call.parts.records.write(partial(memory_transfer.answer, found=found[1]))
 
 
 class _OnlyLooked(Exception):

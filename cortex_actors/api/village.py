@@ -12,12 +12,13 @@ An agent reads and leaves its own; the owner leaves them for any agent, and read
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.api import registry
-from cortex_actors.api.registry import Verbs, repeated
+from cortex_actors.api import parameters
+from cortex_actors.api.registry import Call, operation, repeated
 from cortex_actors.clock import SECOND
-from cortex_actors.domain.agent import OWNER, Caller, agent_id
+from cortex_actors.domain.agent import agent_id
 from cortex_actors.domain.memory import Realm
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.memory.trail import Trail
@@ -92,7 +93,7 @@ def converged(query: str, answer: Answer, threshold: float) -> dict[str, Any]:
     }
 
 
-def thread(each: Thread) -> dict[str, Any]:
+def _thread(each: Thread) -> dict[str, Any]:
     """Return a thread in JSON's words."""
     return {
         "thread": each.id,
@@ -154,6 +155,9 @@ def _apart(pair: Apart) -> dict[str, Any]:
 #: Characters a question may have: a page, not a book.
 QUESTION_LIMIT = 4_096
 
+#: Looks for vectors that posts lack, and seconds between two: 2 s in all, 0.3 s is usual.
+LOOKS, PAUSE = 40, 0.05
+
 #: Agents that may be asked for, and cosines.
 AGENTS, THRESHOLDS = (2, 10), (0.5, 1.0)
 
@@ -161,141 +165,147 @@ AGENTS, THRESHOLDS = (2, 10), (0.5, 1.0)
 LATEST = 10
 
 
-class VillageVerbs(Verbs):
-    """Part of the front desk."""
+@operation("agents.post", http="POST /village", agents=True)
+async def post(
+    call: Call,
+    content: str,
+    realm: str = Realm.VILLAGE,
+    *,
+    agent: str | None = None,
+    type: str = "dialogue",
+    responding_to: list[str] | None = None,
+    thread: str | None = None,
+    related_agents: list[str] | None = None,
+    tags: list[str] | None = None,
+    redact: bool = False,
+) -> dict[str, Any]:
+    """Say something to the other agents: to all in the village, or on a bridge to some.
 
-    async def post(
-        self,
-        content: str,
-        realm: str = Realm.VILLAGE,
-        *,
-        agent: str | None = None,
-        type: str = "dialogue",  # noqa: A002 - named by every client
-        responding_to: list[str] | None = None,
-        thread: str | None = None,
-        related_agents: list[str] | None = None,
-        tags: list[str] | None = None,
-        redact: bool = False,
-        caller: Caller = OWNER,
-    ) -> dict[str, Any]:
-        """Say something to the other agents, or on a bridge to some, or to oneself.
+    In the private realm nobody else reads it. An answer without a thread of its own joins that of
+    what it answers, where the two are in one realm. Raises `BadInput`, `NotFound` for what it
+    answers, `Refused` for a secret (`redact` takes them out), `NotYours`.
+    """
+    return await call.actors.village.ask(
+        Village.post,
+        content,
+        realm=realm,
+        agent=agent,
+        type=type,
+        responding_to=responding_to or (),
+        thread=thread,
+        related_agents=related_agents or (),
+        tags=tags or (),
+        redact=redact,
+        caller=call.caller,
+    )
 
-        An answer without a thread of its own joins that of what it answers, where the two are in
-        one realm. Raises `BadInput`, `NotFound` for what it answers, `Refused` for a secret
-        (`redact` takes them out), `NotYours`.
-        """
-        return await self._actors.village.ask(
-            Village.post,
-            content,
-            realm=realm,
-            agent=agent,
-            type=type,
-            responding_to=responding_to or (),
-            thread=thread,
-            related_agents=related_agents or (),
-            tags=tags or (),
-            redact=redact,
-            caller=caller,
+
+@operation("agents.thread", http="GET /village/threads/{thread}", agents=True)
+async def thread(
+    call: Call, thread: str, limit: int = 200, *, as_agent: str | None = None
+) -> dict[str, Any]:
+    """Read a conversation: what was said in the village and on bridges, in its order.
+
+    Returns its newest posts, oldest first, and who answered which. Raises `NotFound` where there is
+    no post that one may read, `BadInput`, `NotYours`.
+    """
+    reader, name = call.caller.reader(as_agent), parameters.thread_of(thread)
+    parameters.page(limit, 0, of="posts")
+
+    def read(connection: Connection) -> tuple[list[dict[str, Any]], int]:
+        posts, total = village.posts(connection, name, reader=reader, limit=limit)
+        return list_messages(connection, posts, reader), total
+
+    messages, total = await call.parts.records.read(read)
+    if not messages:
+        message = (
+            f"no thread of the village or a bridge is called {name!r}; list them with: cortex "
+            "threads (what is private in it: cortex memory list --thread)"
         )
+        raise NotFound(message)
+    return {
+        "thread": name,
+        "total": total,
+        "agents": sorted({each["agent"] for each in messages}),
+        "messages": messages,
+    }
 
-    async def thread(
-        self,
-        thread: str,
-        limit: int = 200,
-        *,
-        as_agent: str | None = None,
-        caller: Caller = OWNER,
-    ) -> dict[str, Any]:
-        """Return the newest posts of a thread, oldest first, and who answered which.
 
-        Raises `NotFound` where there is no post that one may read, `BadInput`, `NotYours`.
-        """
-        reader, name = caller.reader(as_agent), registry.thread_of(thread)
-        registry.page(limit, 0, of="posts")
+@operation("agents.threads", http="GET /village/threads", agents=True)
+async def threads(
+    call: Call, limit: int = 50, skip: int = 0, *, as_agent: str | None = None
+) -> dict[str, Any]:
+    """List the conversations, the one with the newest post first. Raises `BadInput`."""
+    reader = call.caller.reader(as_agent)
+    parameters.page(limit, skip, of="threads")
+    found, total = await call.parts.records.read(
+        lambda c: village.list_threads(c, reader, limit=limit, skip=skip)
+    )
+    return {"total": total, "threads": [_thread(each) for each in found]}
 
-        def read(connection: Connection) -> tuple[list[dict[str, Any]], int]:
-            posts, total = village.posts(connection, name, reader=reader, limit=limit)
-            return list_messages(connection, posts, reader), total
 
-        messages, total = await self._parts.records.read(read)
-        if not messages:
-            message = (
-                f"no thread of the village or a bridge is called {name!r}; list them with: cortex "
-                "threads (what is private in it: cortex memory list --thread)"
-            )
-            raise NotFound(message)
+@operation("agents.convergence", http="GET /village/convergence", agents=True)
+async def convergence(
+    call: Call,
+    query: str,
+    min_agents: int = 2,
+    threshold: float | None = None,
+    *,
+    as_agent: str | None = None,
+) -> dict[str, Any]:
+    """Find out whether different agents say the same about something; opposites never count.
+
+    Posts near the question are compared with one another; two that say the opposite are under
+    `apart`, however alike. `converging_agents`, `type` and `by_agent` are of the group of most
+    agents, `groups` has them all. Nothing counts as read. Raises `BadInput`, `EmbedderDown`,
+    `NotYours`.
+    """
+    reader = call.caller.reader(as_agent)
+    least = call.parts.settings().memory.convergence if threshold is None else threshold
+    _admit(query, min_agents, least)
+    await _caught_up(call, query)
+    ask = call.actors.village.within(None).ask  # a model may have to load
+    answer = await repeated(
+        lambda: ask(Village.converge, query, reader=reader, min_agents=min_agents, threshold=least)
+    )
+    return converged(query, answer, least)
+
+
+async def _caught_up(call: Call, query: str) -> None:
+    """Wait for the vectors of posts said just now: an agent posts and asks at once.
+
+    The question's own vector first: where no model answers, that says so soon.
+    """
+    await repeated(lambda: call.embed([query]))
+    lacking = partial(village.lack_vectors, model=call.parts.model())
+    for _ in range(LOOKS):
+        if not await call.parts.records.read(lacking):
+            return
+        await call.parts.clock.sleep(PAUSE)
+
+
+@operation("agents.village", http="GET /village", agents=True)
+async def village_stats(call: Call, *, as_agent: str | None = None) -> dict[str, Any]:
+    """Show how much agents have told one another, and what they agree on."""
+    reader = call.caller.reader(as_agent)
+
+    def read(connection: Connection) -> dict[str, Any]:
+        spoken = village.spoken(connection, reader)
+        _, named = village.list_threads(connection, reader, limit=1)
+        latest = village.listed(connection, reader, limit=LATEST)
         return {
-            "thread": name,
-            "total": total,
-            "agents": sorted({each["agent"] for each in messages}),
-            "messages": messages,
+            "total": sum(spoken.realms.values()),
+            "by_realm": spoken.realms,
+            "by_agent": spoken.agents,
+            "by_type": spoken.types,
+            "threads": named,
+            "convergences": village.counts(connection, reader),
+            "latest": [told(each) for each in latest],
+            # How many wait is not for whoever may read only some of them.
+            **({"waiting": village.count_waiting(connection)} if reader is None else {}),
         }
 
-    async def threads(
-        self,
-        limit: int = 50,
-        skip: int = 0,
-        *,
-        as_agent: str | None = None,
-        caller: Caller = OWNER,
-    ) -> dict[str, Any]:
-        """Return the threads, the one that was spoken in last first. Raises `BadInput`."""
-        reader = caller.reader(as_agent)
-        registry.page(limit, skip, of="threads")
-        found, total = await self._parts.records.read(
-            lambda c: village.list_threads(c, reader, limit=limit, skip=skip)
-        )
-        return {"total": total, "threads": [thread(each) for each in found]}
-
-    async def convergence(
-        self,
-        query: str,
-        min_agents: int = 2,
-        threshold: float | None = None,
-        *,
-        as_agent: str | None = None,
-        caller: Caller = OWNER,
-    ) -> dict[str, Any]:
-        """Return which of the posts near a question say alike, by different agents.
-
-        Posts are compared with one another; two that say the opposite are under `apart`, however
-        alike. `converging_agents`, `type` and `by_agent` are of the group of most agents, `groups`
-        has them all. Nothing counts as read. Raises `BadInput`, `EmbedderDown`, `NotYours`.
-        """
-        reader = caller.reader(as_agent)
-        least = self._parts.settings().memory.convergence if threshold is None else threshold
-        _admit(query, min_agents, least)
-        ask = self._actors.village.within(None).ask  # a model may have to load
-        answer = await repeated(
-            lambda: ask(
-                Village.converge, query, reader=reader, min_agents=min_agents, threshold=least
-            )
-        )
-        return converged(query, answer, least)
-
-    async def village_stats(
-        self, *, as_agent: str | None = None, caller: Caller = OWNER
-    ) -> dict[str, Any]:
-        """Return how much was said, by realm, agent and type, and what was found to agree."""
-        reader = caller.reader(as_agent)
-
-        def read(connection: Connection) -> dict[str, Any]:
-            spoken = village.spoken(connection, reader)
-            _, named = village.list_threads(connection, reader, limit=1)
-            latest = village.listed(connection, reader, limit=LATEST)
-            return {
-                "total": sum(spoken.realms.values()),
-                "by_realm": spoken.realms,
-                "by_agent": spoken.agents,
-                "by_type": spoken.types,
-                "threads": named,
-                "convergences": village.counts(connection, reader),
-                "latest": [told(each) for each in latest],
-                # How many wait is not for whoever may read only some of them.
-                **({"waiting": village.count_waiting(connection)} if reader is None else {}),
-            }
-
-        return await self._parts.records.read(read)
+    return await call.parts.records.read(read)
 
 
 def _admit(query: str, min_agents: object, threshold: object) -> None:
@@ -325,160 +335,160 @@ _HOUR = 3_600 * SECOND
 _KINDS = ("message_ids", "thread_ids")
 
 
-class CrumbVerbs(Verbs):
-    """Part of the front desk."""
+@operation("crumbs.leave", http="POST /crumbs", agents=True)
+async def leave_crumb(
+    call: Call,
+    session_summary: str,
+    key_discoveries: list[str] | None = None,
+    *,
+    emotional_state: dict[str, Any] | None = None,
+    unfinished_business: list[str] | None = None,
+    references: dict[str, Any] | None = None,
+    if_disoriented: list[str] | None = None,
+    priority: str = "MEDIUM",
+    crumb_type: str | None = None,
+    session_id: str | None = None,
+    agent: str | None = None,
+    redact: bool = False,
+) -> dict[str, Any]:
+    """Leave a crumb for an agent's next session: what was done, found out and left to do.
 
-    async def leave_crumb(
-        self,
-        session_summary: str,
-        key_discoveries: list[str] | None = None,
-        *,
-        emotional_state: dict[str, Any] | None = None,
-        unfinished_business: list[str] | None = None,
-        references: dict[str, Any] | None = None,
-        if_disoriented: list[str] | None = None,
-        priority: str = "MEDIUM",
-        crumb_type: str | None = None,
-        session_id: str | None = None,
-        agent: str | None = None,
-        redact: bool = False,
-        caller: Caller = OWNER,
-    ) -> dict[str, Any]:
-        """Leave a crumb for an agent's next session; return it, with its text.
+    Returns it, with its text. Without a type it is a task where something is unfinished, else for
+    orientation. Raises `BadInput`, `Refused` for a secret (`redact` takes them out), `NotYours`.
+    """
+    given = Given(
+        summary=session_summary,
+        discoveries=key_discoveries,
+        emotional_state=emotional_state,
+        unfinished=unfinished_business,
+        references=references,
+        if_disoriented=if_disoriented,
+        priority=priority,
+        type=crumb_type,
+        session_id=session_id,
+        redact=redact,
+    )
+    acting = call.caller.acting(agent, _default_agent(call))
+    left = await call.actors.trail.ask(Trail.leave, given, agent=acting, by=call.caller.by)
+    return _told(left)
 
-        Without a type it is a task where something is unfinished, else for orientation. Raises
-        `BadInput`, `Refused` for a secret (`redact` takes them out), `NotYours`.
-        """
-        given = Given(
-            summary=session_summary,
-            discoveries=key_discoveries,
-            emotional_state=emotional_state,
-            unfinished=unfinished_business,
-            references=references,
-            if_disoriented=if_disoriented,
-            priority=priority,
-            type=crumb_type,
-            session_id=session_id,
-            redact=redact,
-        )
-        acting = caller.acting(agent, self._default_agent())
-        left = await self._actors.trail.ask(Trail.leave, given, agent=acting, by=caller.by)
-        return _told(left)
 
-    async def import_crumb(
-        self,
-        text: str,
-        agent: str | None = None,
-        *,
-        redact: bool = False,
-        caller: Caller = OWNER,
-    ) -> dict[str, Any]:
-        """Take in a crumb as another system rendered it, once; return it.
+@operation("crumbs.import", http="POST /crumbs/import", agents=True)
+async def import_crumb(
+    call: Call, text: str, agent: str | None = None, *, redact: bool = False
+) -> dict[str, Any]:
+    """Take in a crumb that another system left as text; one that is known is not taken twice.
 
-        `state` says whether it is new (`saved`) or known (`existing`). It is of the agent that its
-        text names, unless one is given. Raises as `leave_crumb` does.
-        """
-        given = agent if caller.is_owner else caller.acting(agent, "")
-        name = None if given is None else agent_id(given)
-        left, is_new = await self._actors.trail.ask(
-            Trail.take, text, agent=name, by=caller.by, redact=redact
-        )
-        known = {} if is_new else {"message": f"Forward crumb known already: {left.id}"}
-        return {**_told(left), "state": "saved" if is_new else "existing", **known}
+    Returns it; `state` says whether it is new (`saved`) or known (`existing`). It is of the agent
+    that its text names, unless one is given. Raises as `leave_crumb` does.
+    """
+    given = agent if call.caller.is_owner else call.caller.acting(agent, "")
+    name = None if given is None else agent_id(given)
+    left, is_new = await call.actors.trail.ask(
+        Trail.take, text, agent=name, by=call.caller.by, redact=redact
+    )
+    known = {} if is_new else {"message": f"Forward crumb known already: {left.id}"}
+    return {**_told(left), "state": "saved" if is_new else "existing", **known}
 
-    async def crumbs(
-        self,
-        agent: str | None = None,
-        lookback_hours: float = LOOKBACK,
-        priority: str | None = None,
-        type: str | None = None,  # noqa: A002 - named by every client
-        limit: int = 10,
-        *,
-        as_agent: str | None = None,
-        caller: Caller = OWNER,
-    ) -> dict[str, Any]:
-        """Return the crumbs of the last hours, newest first, and what they add up to.
 
-        `agent` is whose: without one, everybody's whose crumbs one may read. `summary` counts all
-        there are in that time, `crumbs` shows `limit` of them. Raises `BadInput`, `NotYours`.
-        """
-        wanted = self._wanted(caller, agent, as_agent, hours=lookback_hours)
-        wanted = _narrowed(wanted, priority, type)
-        registry.page(limit, 0, of="crumbs")
+@operation("crumbs.list", http="GET /crumbs", agents=True)
+async def crumbs(
+    call: Call,
+    agent: str | None = None,
+    lookback_hours: float = LOOKBACK,
+    priority: str | None = None,
+    type: str | None = None,
+    limit: int = 10,
+    *,
+    as_agent: str | None = None,
+) -> dict[str, Any]:
+    """Read what sessions left in the last hours, newest first, and what of it is still to do.
 
-        def read(connection: Connection) -> tuple[list[Crumb], Tally]:
-            return kept.list_crumbs(connection, wanted, limit=limit), kept.tally(connection, wanted)
+    `agent` is whose: without one, everybody's whose crumbs one may read. `summary` counts all
+    there are in that time, `crumbs` shows `limit` of them. Raises `BadInput`, `NotYours`.
+    """
+    wanted = _wanted(call, agent, as_agent, hours=lookback_hours)
+    wanted = _narrowed(wanted, priority, type)
+    parameters.page(limit, 0, of="crumbs")
 
-        found, tally = await self._parts.records.read(read)
-        tasks = (task for each in found for task in each.unfinished)
-        return {
-            "crumbs": [_shown(each) for each in found],
-            "most_recent": _shown(found[0]) if found else None,
-            "unfinished_tasks": list(dict.fromkeys(tasks)),
-            "key_references": _references(found),
-            "summary": {
-                "total_found": tally.total,
-                "by_priority": tally.by_priority,
-                "by_type": tally.by_type,
-            },
-        }
+    def read(connection: Connection) -> tuple[list[Crumb], Tally]:
+        return kept.list_crumbs(connection, wanted, limit=limit), kept.tally(connection, wanted)
 
-    async def latest_crumb(
-        self, agent: str | None = None, *, as_agent: str | None = None, caller: Caller = OWNER
-    ) -> dict[str, Any]:
-        """Return the crumb that an agent left last, however long ago; None when there is none.
+    found, tally = await call.parts.records.read(read)
+    tasks = (task for each in found for task in each.unfinished)
+    return {
+        "crumbs": [_shown(each) for each in found],
+        "most_recent": _shown(found[0]) if found else None,
+        "unfinished_tasks": list(dict.fromkeys(tasks)),
+        "key_references": _references(found),
+        "summary": {
+            "total_found": tally.total,
+            "by_priority": tally.by_priority,
+            "by_type": tally.by_type,
+        },
+    }
 
-        Without one it is that of whom is spoken for, as in `leave_crumb`: no session follows what
-        another agent left for its own. Raises `BadInput`, `NotYours`.
-        """
-        whose = as_agent if agent is None else agent
-        whose = caller.acting(None, self._default_agent()) if whose is None else whose
-        wanted = self._wanted(caller, whose, as_agent)
-        found = await self._parts.records.read(lambda c: kept.list_crumbs(c, wanted, limit=1))
-        return {"crumb": _shown(found[0]) if found else None}
 
-    async def unfinished(
-        self,
-        agent: str | None = None,
-        lookback_hours: float = LOOKBACK,
-        limit: int = 50,
-        *,
-        as_agent: str | None = None,
-        caller: Caller = OWNER,
-    ) -> dict[str, Any]:
-        """Return what sessions left to do, the newest first, each once; `limit` crumbs are read.
+@operation("crumbs.latest", http="GET /crumbs/latest", agents=True)
+async def latest_crumb(
+    call: Call, agent: str | None = None, *, as_agent: str | None = None
+) -> dict[str, Any]:
+    """Read the crumb that an agent left last, however long ago.
 
-        Raises `BadInput`, `NotYours`.
-        """
-        wanted = self._wanted(caller, agent, as_agent, hours=lookback_hours, unfinished=True)
-        registry.page(limit, 0, of="crumbs")
-        found = await self._parts.records.read(lambda c: kept.list_crumbs(c, wanted, limit=limit))
-        tasks: dict[tuple[str, str], dict[str, Any]] = {}
-        for crumb in found:
-            for task in crumb.unfinished:
-                tasks.setdefault((crumb.agent_id, task), _task(crumb, task))
-        return {"tasks": list(tasks.values()), "total": len(tasks)}
+    Without an agent it is that of whom is spoken for, as in `leave_crumb`: no session follows what
+    another agent left for its own. Where there is none the answer is None. Raises `BadInput`,
+    `NotYours`.
+    """
+    whose = as_agent if agent is None else agent
+    whose = call.caller.acting(None, _default_agent(call)) if whose is None else whose
+    wanted = _wanted(call, whose, as_agent)
+    found = await call.parts.records.read(lambda c: kept.list_crumbs(c, wanted, limit=1))
+    return {"crumb": _shown(found[0]) if found else None}
 
-    def _default_agent(self) -> str:
-        """Return who acts where nobody is named."""
-        return self._parts.settings().memory.agent
 
-    def _wanted(
-        self,
-        caller: Caller,
-        agent: str | None,
-        as_agent: str | None,
-        *,
-        hours: float | None = None,
-        unfinished: bool = False,
-    ) -> Wanted:
-        """Return which crumbs are meant; raises `BadInput`, `NotYours`."""
-        return Wanted(
-            reader=caller.reader(as_agent),
-            agent=None if agent is None else agent_id(agent),
-            since=None if hours is None else self._parts.clock.now() - int(_span(hours) * _HOUR),
-            unfinished=unfinished,
-        )
+@operation("crumbs.unfinished", http="GET /crumbs/unfinished", agents=True)
+async def unfinished(
+    call: Call,
+    agent: str | None = None,
+    lookback_hours: float = LOOKBACK,
+    limit: int = 50,
+    *,
+    as_agent: str | None = None,
+) -> dict[str, Any]:
+    """List what sessions left to do, the newest first.
+
+    Each task comes once; `limit` crumbs are read. Raises `BadInput`, `NotYours`.
+    """
+    wanted = _wanted(call, agent, as_agent, hours=lookback_hours, unfinished=True)
+    parameters.page(limit, 0, of="crumbs")
+    found = await call.parts.records.read(lambda c: kept.list_crumbs(c, wanted, limit=limit))
+    tasks: dict[tuple[str, str], dict[str, Any]] = {}
+    for crumb in found:
+        for task in crumb.unfinished:
+            tasks.setdefault((crumb.agent_id, task), _task(crumb, task))
+    return {"tasks": list(tasks.values()), "total": len(tasks)}
+
+
+def _default_agent(call: Call) -> str:
+    """Return who acts where nobody is named."""
+    return call.parts.settings().memory.agent
+
+
+def _wanted(
+    call: Call,
+    agent: str | None,
+    as_agent: str | None,
+    *,
+    hours: float | None = None,
+    unfinished: bool = False,
+) -> Wanted:
+    """Return which crumbs are meant; raises `BadInput`, `NotYours`."""
+    return Wanted(
+        reader=call.caller.reader(as_agent),
+        agent=None if agent is None else agent_id(agent),
+        since=None if hours is None else call.parts.clock.now() - int(_span(hours) * _HOUR),
+        unfinished=unfinished,
+    )
 
 
 def _span(hours: object) -> float:

@@ -71,7 +71,7 @@ class MemoryBranch:
         return {
             "archivist": self._archivist(),
             "village": self._village(),
-            "trail": self._trail(),
+            "trail": partial(Trail, self.bus, self.records, clock=self.world.clock),
             "custodian": self._custodian(),
             "librarian": self._librarian(),
         }
@@ -97,14 +97,6 @@ class MemoryBranch:
             settings=self.settings.memory,
             matrix=self.matrix,
             embed=self.embed,
-        )
-
-    def _trail(self) -> Callable[[], AsyncioActor]:
-        return partial(
-            Trail,
-            self.bus,
-            self.records,
-            clock=self.world.clock,
         )
 
     def _custodian(self) -> Callable[[], AsyncioActor]:
@@ -229,10 +221,5 @@ def _roster(
     binder = Binder(settings, tls, clock=world.clock, vault=vault)
     books = Books(register, Overlay(world.home.overlay), binder)
     return Roster(
-        partial(members, search),
-        bus,
-        books,
-        settings=settings,
-        tls=tls,
-        clock=world.clock,
+        partial(members, search), bus, books, settings=settings, tls=tls, clock=world.clock
     )

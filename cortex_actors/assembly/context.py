@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cortex_actors.judging.layer import MakeLayers
     from cortex_actors.process.logs import LogStream
     from cortex_actors.runtime.names import Names
+    from cortex_actors.runtime.tasks import TaskSupervisor
     from cortex_actors.sections import EmbeddingSettings, StorageSettings, WatchingSettings
     from cortex_actors.settings import Settings
     from cortex_actors.storage.index.life import Spawn
@@ -60,6 +61,7 @@ class World:
     logs: LogStream
     names: Names
     watchers: Watchers
+    tasks: TaskSupervisor
     draw: Callable[[], Mapping[str, Any]]
     crash: Callable[[str], None]
     inspect: Callable[[str], Mapping[str, Any]]

@@ -13,8 +13,8 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.api.cortex import FrontDesk
-from cortex_actors.api.registry import SOON, Parts
+from cortex_actors.api.desk import FrontDesk
+from cortex_actors.api.registry import SOON, Life, Parts
 from cortex_actors.bus.consumer import Wake
 from cortex_actors.doctor import checks, model_checks
 from cortex_actors.doctor.doctor import Visit, Ward
@@ -73,6 +73,7 @@ def front_desk(
             model=model,
             settings=settings,
             accesses=AccessReporter(actors.custodian),
+            tasks=world.tasks,
             watching=hints.described,
             doctor=practice.visit,
             trial=practice.trial,
@@ -82,6 +83,7 @@ def front_desk(
             wake=partial(_wake, names),
             reload=world.reload,
             door=partial(http.within(SOON).ask, Http.describe),
+            life=Life(world.clock.now(), world.clock.monotonic()),
         ),
     )
 
@@ -128,11 +130,7 @@ class Practice:
         See `checkup.visit.Visit`.
         """
         patient = Patient(
-            self._world.home,
-            self._settings(),
-            self._world.clock,
-            online=True,
-            thorough=thorough,
+            self._world.home, self._settings(), self._world.clock, online=True, thorough=thorough
         )
         ward = Ward(self._read, self._records.write, self._say, renew=self._begin_anew)
         one = Visit(partial(self._look, patient), self._compare, ward, self._world.clock)

@@ -9,18 +9,13 @@ from __future__ import annotations
 import asyncio
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cortex_actors.assembly.reload import MODEL
+from cortex_actors.embedding import factory
 from cortex_actors.embedding.compiler import compile_model
-from cortex_actors.embedding.factory import (
-    AbsentProvider,
-    is_compiled,
-    is_hashing,
-    no_hashing,
-    source_of,
-)
 from cortex_actors.embedding.manifest import refused
 from cortex_actors.embedding.models import PACKAGED, PUBLISHER, locate
 from cortex_actors.embedding.provider import State
@@ -69,19 +64,15 @@ class Incumbent:
         self._settings = world.settings.embedding
         self._on_line = on_line
         self._chosen = world.outside.chosen(world.home.ledger)
-        self._provider = self.make(self._chosen)
+        #: The provider that answers.
+        self.provider = self.make(self._chosen)
         self._wanted = self._asked()
-
-    @property
-    def provider(self) -> Provider:
-        """The provider that answers."""
-        return self._provider
 
     def adopt(self, settings: EmbeddingSettings) -> None:
         """Follow other settings: the same model, with a provider made anew if it is to differ."""
         before, self._settings = self._settings, settings
         if _shape(before) != _shape(settings):
-            self._provider = self.make(self._chosen)
+            self.provider = self.make(self._chosen)
         if before != settings:
             self._wanted = self._asked()
 
@@ -107,7 +98,7 @@ class Incumbent:
                 f"were made with {chosen.model_id}: put that one back{place}, or go on with this "
                 f"one: cortex embeddings migrate --to {kind}{wanted.name}"
             )
-        return AbsentProvider(chosen.model_id, chosen.dimension, reason)
+        return factory.AbsentProvider(chosen.model_id, chosen.dimension, reason)
 
     def candidate(self, name: str, kind: str | None = None) -> Provider:
         """Return a provider of the model of that name, not started and never the compiled form.
@@ -117,11 +108,11 @@ class Incumbent:
         settings lead to another host: texts go nowhere but where somebody said.
         """
         kind, plain = _told(name, kind or self._settings.provider, sure=kind is not None)
-        if kind == "hashing" and not is_hashing(plain):
+        if kind == "hashing" and not factory.is_hashing(plain):
             # The settings may leave the name to the hashing model; who wishes for one names it.
-            return no_hashing(plain)
+            return factory.no_hashing(plain)
         if kind == "openai" and not _is_led(self._settings):
-            return AbsentProvider(f"openai:{plain}", 0, _NOWHERE)
+            return factory.AbsentProvider(f"openai:{plain}", 0, _NOWHERE)
         asked = self._settings.model_copy(update={"provider": kind, "model": plain})
         found, wanted = self._made(asked, None), _OPENAI.fullmatch(name)
         if not (wanted and wanted["host"]) or found.model_id == name:
@@ -130,7 +121,7 @@ class Incumbent:
             f"embedding.base_url leads to {found.model_id}: set it to where {wanted['host']} "
             f"serves the model and start the daemon again, or ask for openai:{plain}"
         )
-        return found if found.state is State.MISSING else AbsentProvider(name, 0, reason)
+        return found if found.state is State.MISSING else factory.AbsentProvider(name, 0, reason)
 
     def row(self, provider: Provider, name: str, kind: str | None = None) -> Chosen:
         """Return what the ledger is to keep of a candidate."""
@@ -162,7 +153,8 @@ class Incumbent:
             self._on_line(line)
             on_step(line)
 
-        made = await compile_model(found, folder, clock=self._world.clock, on_line=tell)
+        work = partial(compile_model, found, folder, clock=self._world.clock, on_line=tell)
+        made = await self._world.tasks.run(f"compile {found.model_id}", work)
         return Chosen(made.model_id, model.provider, model.name, made.dimension)
 
     async def take(self, chosen: Chosen, provider: Provider) -> None:
@@ -171,10 +163,10 @@ class Incumbent:
         Returns once the new one answers. Whoever asked meanwhile waits, or is told to ask again.
         The provider before is closed.
         """
-        before = self._provider
+        before = self.provider
 
         def change() -> None:
-            self._chosen, self._provider = chosen, provider
+            self._chosen, self.provider = chosen, provider
 
         await self._world.start_again(change, MODEL)
         await before.close()
@@ -187,7 +179,7 @@ class Incumbent:
         asked, chosen, wanted = self._settings.model_fields_set, self._chosen, self._wanted
         if chosen is None or not wanted:
             return ""
-        same = wanted in (chosen.model_id, source_of(chosen.model_id))
+        same = wanted in (chosen.model_id, factory.source_of(chosen.model_id))
         kind, name = self._settings.provider, self._settings.model
         if same or (not asked.intersection(_NAMING) and kind == chosen.provider):
             return ""
@@ -228,7 +220,7 @@ def _gone(chosen: Chosen) -> str:
     """Return why a float model of the ledger is not there; the settings could not mend that."""
     if chosen.provider != "sentence-transformers" or chosen.name is None:
         return ""
-    if is_compiled(chosen.model_id):
+    if factory.is_compiled(chosen.model_id):
         return ""
     try:
         locate(chosen.name, mend=_BACK)

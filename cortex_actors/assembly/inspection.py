@@ -229,20 +229,18 @@ class Crashes:
                 self._gave_up.discard(child)
             case "restarted":
                 self._gave_up.discard(child)
-                self._note_restart(report.supervisor, child)
+                kept = self._restarts.setdefault(report.supervisor, deque(maxlen=RESTARTS_LIMIT))
+                kept.append(Restart(child, self._now()))
             case "exited" if child in self._gave_up:
                 self._last[report.supervisor] = self._last.get(child, reason)
                 self._note_crash(child, self._last[report.supervisor])
             case "exited" | "start_error":
-                self._blame(report, child, reason)
+                # Remember who ended, if it was not in order.
+                if report.reason not in ORDERLY:
+                    self._note_crash(child, reason)
+                    text = f"{report.supervisor}/{child} crashed too often: {reason}"
+                    self._last[report.supervisor] = text
         return reason
-
-    def _blame(self, report: Report, child: str, reason: str) -> None:
-        """Remember who ended, if it was not in order."""
-        if report.reason not in ORDERLY:
-            self._note_crash(child, reason)
-            text = f"{report.supervisor}/{child} crashed too often: {reason}"
-            self._last[report.supervisor] = text
 
     def _note_crash(self, child: str, reason: str) -> None:
         """Remember a crash, and forget the oldest of too many."""
@@ -251,11 +249,6 @@ class Crashes:
         self._crashes[child] = Crash(reason, self._now()), times
         if len(self._crashes) > NAMES_LIMIT:
             del self._crashes[next(iter(self._crashes))]
-
-    def _note_restart(self, supervisor: str, child: str) -> None:
-        """Remember a restart."""
-        kept = self._restarts.setdefault(supervisor, deque(maxlen=RESTARTS_LIMIT))
-        kept.append(Restart(child, self._now()))
 
 
 def _is_fatal(reason: object) -> TypeGuard[CortexError]:

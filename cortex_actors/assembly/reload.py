@@ -19,7 +19,7 @@ from cortex_actors import settings
 from cortex_actors.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from cortex_actors.home import Home
     from cortex_actors.settings import Settings
@@ -35,10 +35,7 @@ HANDED: Final[Mapping[str, tuple[str, ...]]] = {
     "resolution": ("resolver", "scheduler"),
     "embedding": ("cache", "pool", "migrator"),
     "judging": ("judge", "reconciler", "organiser", "archivist"),
-    "memory": (
-        *("archivist", "village", "custodian", "librarian", "roster"),
-        "scheduler",
-    ),
+    "memory": (*("archivist", "village", "custodian", "librarian", "roster"), "scheduler"),
     "federation": ("roster", "federation"),
     "tls": ("roster",),
     "watching": ("watchers", "watchlist"),
@@ -148,7 +145,8 @@ class Reload:
             followed = [key for key in keys if _section(key) not in held]
             waiting = [key for key in keys if _section(key) in held]
             sections = {_section(key) for key in followed}
-            affected = self._handed(sections)
+            wanted = {child for section in sections for child in HANDED.get(section, ())}
+            affected = [place for place in self._places if place[1] in wanted]
             after = before.model_copy(update={name: getattr(fresh, name) for name in sections})
             if followed:
                 await self._follow(before, after, affected)
@@ -206,11 +204,6 @@ class Reload:
         """Have every life that begins from now on follow these."""
         self._adopt(chosen)
         self._chosen = chosen
-
-    def _handed(self, sections: Iterable[str]) -> list[Place]:
-        """Return where those stand who are handed one of the sections, in the tree's order."""
-        wanted = {child for section in sections for child in HANDED.get(section, ())}
-        return [place for place in self._places if place[1] in wanted]
 
     def _done(self, task: asyncio.Task[Any]) -> None:
         """Forget a reload; its error was somebody's who may have gone."""

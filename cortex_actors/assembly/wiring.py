@@ -125,6 +125,7 @@ class Pipeline:
             embed=partial(self.embed, urgent=True, patience=PATIENCE),
             count=Counter(self.settings.embedding.provider),
             tables=self.world.home.rules,
+            tasks=self.world.tasks,
         )
 
 
@@ -261,6 +262,7 @@ class Assembly:
                 clock=self._clock,
                 compiles=settings.compile,
                 busy=self._busy,
+                tasks=self._world.tasks,
             ),
         }
 
@@ -347,6 +349,7 @@ class Assembly:
                 organisation=self._settings.organisation,
                 memory=self._settings.memory,
                 trial=lambda: self.cortex.round_trip(),  # noqa: PLW0108 - the desk comes later
+                tasks=self._world.tasks,
             )
         }
 

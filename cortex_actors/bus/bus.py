@@ -30,15 +30,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from blinker import NamedSignal, Namespace
 
 from cortex_actors import topics
-from cortex_actors.bus.commits import (
-    AT_ONCE,
-    Commits,
-    Late,
-    Said,
-    drop_answer,
-    refuse_key,
-    refuse_too_large,
-)
+from cortex_actors.bus import commits
 from cortex_actors.bus.delivery import Deliver, Mailbox, Subscription
 from cortex_actors.clock import Clock, ulid
 from cortex_actors.domain.event import Custom, Event, Payload
@@ -83,7 +75,7 @@ def covers(pattern: str) -> Callable[[str], object]:
         return matches
     if _matcher(pattern.partition(":")[0])("custom"):
         return matches
-    message = f"cannot subscribe to {pattern!r}: it covers no topic; listed by: cortex topics"
+    message = f"cannot subscribe to {pattern!r}: it covers no topic; listed by: cortex debug topics"
     raise UnknownTopic(message)
 
 
@@ -137,7 +129,13 @@ class Switchboard:
         if name in self._said:
             del self._said[name]
         elif len(self._said) >= CUSTOM_NAMES:
-            self._make_room()
+            # Let go of the name that was said longest ago, of those that nobody asks for by name.
+            # Its receivers hear it all the same when it comes back: they are looked up anew.
+            wanted = {subscription.pattern for subscription in self._covers}
+            old = next((each for each in self._said if each not in wanted), next(iter(self._said)))
+            del self._said[old]
+            self._signals.pop(old, None)
+            self._found.pop(old, None)
         self._said[name] = None
 
     def _look_up(self, topic: str) -> tuple[Subscription, ...]:
@@ -151,17 +149,6 @@ class Switchboard:
         subscriptions: list[Any] = [cast("MethodType", each).__self__ for each in receivers]
         found = self._found[topic] = tuple(sorted(subscriptions, key=attrgetter("number")))
         return found
-
-    def _make_room(self) -> None:
-        """Let go of the name that was said longest ago, of those that nobody asks for by name.
-
-        Its receivers hear it all the same when it comes back: they are looked up anew.
-        """
-        wanted = {subscription.pattern for subscription in self._covers}
-        old = next((each for each in self._said if each not in wanted), next(iter(self._said)))
-        del self._said[old]
-        self._signals.pop(old, None)
-        self._found.pop(old, None)
 
     def _signal(self, topic: str) -> NamedSignal:
         """Return a topic's signal; a new one is connected to every pattern that covers it."""
@@ -199,7 +186,7 @@ class Bus:
         self._clock = clock
         self._board = Switchboard()
         self._loop = loop_here()
-        self._commits = Commits(journal, self._say)
+        self._commits = commits.Commits(journal, self._say)
 
     async def publish(
         self,
@@ -221,7 +208,7 @@ class Bus:
         found = topics.find(topic)
         self._admit(found, payload)
         if idempotency_key is not None:
-            refuse_key(topic, idempotency_key, durable=durable and found.durable)
+            commits.refuse_key(topic, idempotency_key, durable=durable and found.durable)
         event = self.event(topic, payload, source=source)
         if idempotency_key is not None:
             return (await _told(self._commits.add_once(event, idempotency_key)))[0]
@@ -258,8 +245,8 @@ class Bus:
             self._admit(topics.find(topic), payload)
         events = [self.event(topic, payload, source=source) for topic, payload in pairs]
         stored: list[Event[Payload]] = []
-        for start in range(0, len(events), AT_ONCE):
-            stored += await _told(self._commits.add(events[start : start + AT_ONCE]))
+        for start in range(0, len(events), commits.AT_ONCE):
+            stored += await _told(self._commits.add(events[start : start + commits.AT_ONCE]))
         return stored
 
     def publish_from_thread(
@@ -295,9 +282,12 @@ class Bus:
         except concurrent.futures.CancelledError:
             raise DaemonStopping(f"cannot publish {topic}: the daemon is ending") from None
 
-    async def settle(self, delivery: Delivery, outcome: Outcome) -> None:
-        """Commit what a handler wants done; return once what it says has been said."""
-        await asyncio.shield(self._commits.keep(self._settle(delivery, outcome)))
+    async def settle(self, delivery: Delivery, outcome: Outcome) -> bool:
+        """Commit what a handler wants done; return once what it says has been said.
+
+        False when nothing was committed, because an earlier life had settled a part of it.
+        """
+        return await asyncio.shield(self._commits.keep(self._settle(delivery, outcome)))
 
     def event(self, topic: str, payload: Payload, *, source: str) -> Event[Payload]:
         """Return a new event that has not been said yet."""
@@ -334,13 +324,13 @@ class Bus:
     def _admit(self, topic: topics.Topic, payload: Payload) -> None:
         """Raise `BadInput` for a payload that is too large; note a custom name."""
         self._loop = self._loop or loop_here()
-        refuse_too_large(topic.name, payload)
+        commits.refuse_too_large(topic.name, payload)
         if topic.payload is Custom:
             self._board.admit(topic.name)
 
-    def _say(self, event: Event[Payload]) -> Late:
+    def _say(self, event: Event[Payload]) -> commits.Late:
         """Hand an event to its receivers; return those that had no room, in their order."""
-        late: Late = []
+        late: commits.Late = []
         for subscription in self._board.hearers(event.topic):
             if subscription.cancelled:
                 continue
@@ -352,13 +342,15 @@ class Bus:
                 subscription.hurt(event, error)
         return late
 
-    async def _settle(self, delivery: Delivery, outcome: Outcome) -> None:
-        """Commit an outcome, then tell those who hear what it says."""
-        for event in await self._journal.settle(delivery, outcome):
+    async def _settle(self, delivery: Delivery, outcome: Outcome) -> bool:
+        """Commit an outcome, then tell those who hear what it says; see `settle`."""
+        said = await self._journal.settle(delivery, outcome)
+        for event in said or ():
             self.announce(event)
+        return said is not None
 
 
-async def _told(storing: asyncio.Future[Said]) -> list[Event[Payload]]:
+async def _told(storing: asyncio.Future[commits.Said]) -> list[Event[Payload]]:
     """Return what was stored and said, when those who had no room have it.
 
     A caller that ends leaves no stored event nobody is told about; but nobody waits for room in
@@ -367,14 +359,14 @@ async def _told(storing: asyncio.Future[Said]) -> list[Event[Payload]]:
     try:
         stored, late = await storing
     except asyncio.CancelledError:
-        storing.add_done_callback(drop_answer)
+        storing.add_done_callback(commits.drop_answer)
         raise
     if late:
         await _deliver_late(late)
     return stored
 
 
-async def _deliver_late(late: Late) -> None:
+async def _deliver_late(late: commits.Late) -> None:
     """Deliver what found no room, each receiver's events in order, all receivers at once."""
     waiting: dict[Subscription, list[Event[Payload]]] = {}
     for subscription, event in late:

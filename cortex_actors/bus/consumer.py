@@ -291,8 +291,8 @@ class Consumer(AsyncioActor):
             handler = getattr(self, self.hears[delivery.event.topic])
             outcome: Outcome = await handler(delivery.event)
             await self._lanes.turn(place)
-            if not place.given_back:
-                await self.desk.bus.settle(delivery, outcome)
+            if not place.given_back and not await self.desk.bus.settle(delivery, outcome):
+                self._lanes.give_back(place)  # the rest of it comes again, ahead of later ones
         except AWAY:
             raise
         except Exception:

@@ -100,10 +100,11 @@ class Journal(Protocol):
         first counts: the others come with it.)
         """
 
-    async def settle(self, delivery: Delivery, outcome: Outcome) -> list[Event[Payload]]:
+    async def settle(self, delivery: Delivery, outcome: Outcome) -> list[Event[Payload]] | None:
         """Commit effects, said events and acknowledgement; return the said events.
 
-        Nothing is changed or said when any of it was settled before: what is left comes again.
+        Nothing is changed or said when any of it was settled before. None when that was a part of
+        it: the rest comes again, and later events of its project have to wait for it.
         """
 
     async def fail(self, delivery: Delivery, failure: Failure) -> None:

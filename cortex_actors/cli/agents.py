@@ -1,20 +1,25 @@
-"""`agents`: who remembers and posts here, their profiles, and the tokens they are known by."""
+"""`agents`: who remembers and posts here, their profiles, and the tokens they are known by.
+
+`agents post`, `thread`, `threads`, `village`: what agents say to one another, and how much it is.
+
+`agents convergence`: what several agents say alike.
+
+`agents crumb`: what a session leaves for the next one.
+"""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from cortex_actors.cli.filters import LimitOption, SkipOption
+from cortex_actors.cli.declare import Argument, Joined, Option, command, shows
 from cortex_actors.cli.output import (
     Block,
-    Commands,
     HomeOption,
     JsonOption,
     console,
-    examples,
+    counted,
     joined,
     nothing,
     show_blocks,
@@ -23,162 +28,44 @@ from cortex_actors.cli.output import (
     when,
 )
 from cortex_actors.client.connection import Client
-from cortex_actors.process.logfile import visible
+from cortex_actors.errors import BadInput, NotFound, visible
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cortex_actors.client.connection import Answer
 
-AgentArgument = Annotated[
-    str, typer.Argument(metavar="AGENT", help="Its id: letters A to Z, digits, _ and -.")
-]
-AsOption = Annotated[
-    str | None, typer.Option("--as", metavar="AGENT", help="See what this agent sees.")
-]
+#: Seconds that a comparison may take: the first one may wait for the model to load.
+TIMEOUT = 60.0
+
+#: Bytes of a file with a crumb: more than one may have.
+_LARGEST = 1_000_000
+
+_PRIORITY = Option(ignore_case=True)
 
 
-def group() -> typer.Typer:
-    """Return the group."""
-    found = typer.Typer(
-        help="List who remembers and posts here, describe an agent, or give it a token.",
-        rich_markup_mode=None,
-        epilog=examples(
-            "cortex agents",
-            "cortex agents show AZOTH",
-            "cortex agents summon LUMEN --specialization 'Release notes'",
-            "cortex agents introduce LUMEN",
-            "export CORTEX_TOKEN=$(cortex agents token LUMEN)",
-            "cortex agents revoke LUMEN",
-        ),
-    )
-    found.callback(cls=Commands, invoke_without_command=True)(listed)
-    found.command("list", epilog=examples("cortex agents list --json"))(listed)
-    found.command("show", epilog=examples("cortex agents show ELYSIAN"))(show)
-    summoning = examples(
-        "cortex agents summon LUMEN --specialization 'Release notes' --symbol ☼",
-        "cortex agents summon ELDER --generation=-2 --lineage Founder --specialization Origins",
-    )
-    found.command("summon", epilog=summoning)(summon)
-    found.command("introduce", epilog=examples("cortex agents introduce LUMEN"))(introduce)
-    tokens = examples("export CORTEX_TOKEN=$(cortex agents token LUMEN)")
-    found.command("token", epilog=tokens)(token)
-    found.command("revoke", epilog=examples("cortex agents revoke LUMEN"))(revoke)
-    return found
-
-
-def listed(
-    *,
-    as_agent: AsOption = None,
-    limit: LimitOption = 100,
-    skip: SkipOption = 0,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """List who remembers and posts here."""
-    found = Client(home).call("agents", as_agent=as_agent, limit=limit, skip=skip)
-    if as_json:
-        show_json(found)
-        return
+@shows(
+    "agents",
+    "agents.list",
+    "cortex agents",
+    "cortex agents show AZOTH",
+    "cortex agents summon LUMEN --specialization 'Release notes'",
+    "cortex agents introduce LUMEN",
+    "export CORTEX_TOKEN=$(cortex agents token LUMEN)",
+    "cortex agents revoke LUMEN",
+    about="List who remembers and posts here, describe an agent, or give it a token.",
+    is_group=True,
+)
+@shows("agents list", "agents.list", "cortex agents list --json")
+def show_list(found: Answer) -> None:
+    """Print who remembers and posts here."""
     entries = [_entry(each) for each in found["agents"]]
     title = f"{len(entries)} of {found['total']} agents"
     show_blocks(title, entries, empty=nothing(found["total"], "no agent is known"))
 
 
-def show(
-    agent: AgentArgument,
-    as_agent: AsOption = None,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """Show one agent with its profile."""
-    found = Client(home).call("agent", agent=agent, as_agent=as_agent)
-    show_json(found) if as_json else _show(found)
-
-
-def summon(
-    agent: AgentArgument,
-    *,
-    name: Annotated[str | None, typer.Option(help="What people read for it.")] = None,
-    specialization: Annotated[str | None, typer.Option(help="What it is known for.")] = None,
-    generation: Annotated[int | None, typer.Option(help="0 is ours, -1 an ancestor's.")] = None,
-    lineage: Annotated[str | None, typer.Option(help="Where it comes from.")] = None,
-    story: Annotated[str | None, typer.Option(help="How it came to be.")] = None,
-    color: Annotated[str | None, typer.Option(help="Such as #228B22.")] = None,
-    symbol: Annotated[str | None, typer.Option(help="One sign, for lists.")] = None,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """Give an agent its profile, or another one, and tell the village.
-
-    What is left out stays as it was.
-    """
-    found = Client(home).call(
-        "summon",
-        agent_id=agent,
-        display_name=name,
-        specialization=specialization,
-        generation=generation,
-        lineage=lineage,
-        origin_story=story,
-        color=color,
-        symbol=symbol,
-    )
-    if as_json:
-        show_json(found)
-        return
-    _show(found)
-    done = "has a place in the village" if found["new"] else "has another profile"
-    print()
-    print(visible(f"{found['display_name']} {done}: #{found['record']}"))
-
-
-def introduce(agent: AgentArgument, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Let an agent greet the village, in a thread of its own for the day."""
-    found = Client(home).call("introduce", agent=agent)
-    if as_json:
-        show_json(found)
-        return
-    print("\n".join(visible(line) for line in found["content"].splitlines()))
-    print()
-    print(visible(f"posted as #{found['id']} in the thread {found['thread']}"))
-
-
-def token(agent: AgentArgument, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Make an agent's token and print it, this once; an earlier one counts no more.
-
-    Programs that have it in CORTEX_TOKEN are that agent, and read and change nothing of another's.
-    """
-    found = Client(home).call("agent_token", agent=agent)
-    if as_json:
-        show_json(found)
-        return
-    print(found["token"])
-    before = "; the one before counts no more" if found["replaced"] else ""
-    note = f"{found['agent']}'s token is in {found['path']}, for your eyes only{before}"
-    print(visible(f"cortex: {note}"), file=sys.stderr)
-
-
-def revoke(agent: AgentArgument, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Let an agent's token count no more, at once."""
-    found = Client(home).call("revoke_token", agent=agent)
-    if as_json:
-        show_json(found)
-        return
-    print(f"the token of {found['agent']} counts no more")
-
-
-def _entry(agent: Answer) -> Block:
-    """Return an agent's entry in a list."""
-    facts = [
-        agent["id"],
-        f"generation {agent['generation']}" if agent["generation"] else None,
-        agent["lineage"],
-        "has a token" if agent.get("has_token") else None,
-    ]
-    about = [each for each in (agent["specialization"], joined(facts)) if each]
-    return Block(_symbol(agent), agent["display_name"], about)
-
-
-def _show(agent: Answer) -> None:
+@shows("agents show", "agents.show", "cortex agents show ELYSIAN")
+def show_agent(agent: Answer) -> None:
     """Print one agent whole."""
     console().print(visible(f"{_symbol(agent)} {agent['display_name']}"), style="bold")
     has_token = agent.get("has_token")
@@ -196,6 +83,62 @@ def _show(agent: Answer) -> None:
     )
 
 
+@shows(
+    "agents summon",
+    "agents.summon",
+    "cortex agents summon LUMEN --specialization 'Release notes' --symbol ☼",
+    "cortex agents summon ELDER --generation=-2 --lineage Founder --specialization Origins",
+)
+def show_summoned(found: Answer) -> None:
+    """Print an agent, and where its profile is told."""
+    show_agent(found)
+    done = "has a place in the village" if found["new"] else "has another profile"
+    print()
+    print(visible(f"{found['display_name']} {done}: #{found['record']}"))
+
+
+@shows("agents introduce", "agents.introduce", "cortex agents introduce LUMEN")
+def show_greeting(found: Answer) -> None:
+    """Print how an agent greets the village."""
+    print("\n".join(visible(line) for line in found["content"].splitlines()))
+    print()
+    print(visible(f"posted as #{found['id']} in the thread {found['thread']}"))
+
+
+@shows(
+    "agents token",
+    "agents.token",
+    "export CORTEX_TOKEN=$(cortex agents token LUMEN)",
+    about="""Make an agent's token, shown only this once; an earlier one is no longer valid.
+
+Programs that have it in CORTEX_TOKEN are that agent, and read and change nothing of another's.""",
+)
+def show_token(found: Answer) -> None:
+    """Print a token alone, and beside it where it is kept."""
+    print(found["token"])
+    before = "; the one before counts no more" if found["replaced"] else ""
+    note = f"{found['agent']}'s token is in {found['path']}, for your eyes only{before}"
+    print(visible(f"cortex: {note}"), file=sys.stderr)
+
+
+@shows("agents revoke", "agents.revoke-token", "cortex agents revoke LUMEN")
+def show_revoked(found: Answer) -> None:
+    """Print whose token counts no more."""
+    print(f"the token of {found['agent']} counts no more")
+
+
+def _entry(agent: Answer) -> Block:
+    """Return an agent's entry in a list."""
+    facts = [
+        agent["id"],
+        f"generation {agent['generation']}" if agent["generation"] else None,
+        agent["lineage"],
+        "has a token" if agent.get("has_token") else None,
+    ]
+    about = [each for each in (agent["specialization"], joined(facts)) if each]
+    return Block(_symbol(agent), agent["display_name"], about)
+
+
 def _symbol(agent: Answer) -> str:
     """Return an agent's sign, in ASCII where the terminal has nothing else."""
     encoding = sys.stdout.encoding or "ascii"
@@ -204,3 +147,275 @@ def _symbol(agent: Answer) -> str:
     except (UnicodeEncodeError, LookupError):
         return str(agent["ascii_symbol"])
     return str(agent["symbol"])
+
+
+@shows(
+    "agents post",
+    "agents.post",
+    'cortex agents post "The test database listens on port 5433." --thread databases',
+    "cortex agents post Agreed. --agent VAJRA --reply-to mem_01HZ...",
+    'cortex agents post "Read my notes first." --realm bridge --to KETHER',
+    content=Joined(metavar="TEXT..."),
+)
+def show_posted(found: Answer) -> None:
+    """Print what became of a post."""
+    said_before = found["state"] == "existing"
+    print(f"said there before: {found['id']}" if said_before else found["message"])
+
+
+@shows(
+    "agents thread",
+    "agents.thread",
+    "cortex agents thread databases",
+    "cortex agents thread databases --as KETHER",
+)
+def show_thread(found: Answer) -> None:
+    """Print a conversation in its order."""
+    shown = len(found["messages"])
+    title = f"{shown} of {counted(found['total'], 'post')} in {found['thread']}"
+    places = {each["id"]: number for number, each in enumerate(found["messages"], 1)}
+    show_blocks(title, [_message(each, places) for each in found["messages"]], empty="")
+
+
+@shows("agents threads", "agents.threads", "cortex agents threads", "cortex agents threads --json")
+def show_threads(found: Answer) -> None:
+    """Print the conversations."""
+    entries = [
+        Block(
+            f"{each['posts']:,}",
+            each["thread"],
+            [joined([", ".join(each["agents"]), f"last {when(each['last_at'])}"])],
+        )
+        for each in found["threads"]
+    ]
+    title = f"{len(entries)} of {counted(found['total'], 'thread')}, with their posts"
+    empty = nothing(
+        found["total"], "nobody has posted in a thread yet; see: cortex agents post --help"
+    )
+    show_blocks(title, entries, empty=empty)
+
+
+@shows("agents village", "agents.village", "cortex agents village")
+def show_village(found: Answer) -> None:
+    """Print how much agents have told one another."""
+    agreed = found["convergences"]
+    show_facts(
+        [
+            ("posts", f"{found['total']:,}"),
+            ("by realm", _counts(found["by_realm"])),
+            ("by agent", _counts(found["by_agent"])),
+            ("by type", _counts(found["by_type"])),
+            ("threads", f"{found['threads']:,}"),
+            ("harmonies", f"{agreed['HARMONY']:,}"),
+            ("consensuses", f"{agreed['CONSENSUS']:,}"),
+            ("to compare", f"{found['waiting']:,}" if found.get("waiting") else ""),
+        ]
+    )
+
+
+def _message(found: Answer, places: dict[str, int]) -> Block:
+    """Return a post: its number, what it says, who said it when, and what it answers."""
+    about = joined(
+        [
+            found["agent_display"],
+            when(found["created_at"]),
+            "" if found["realm"] == "village" else found["realm"],
+            "" if found["type"] == "dialogue" else found["type"],
+        ]
+    )
+    answered = [str(places.get(each, each)) for each in found["responding_to"]]
+    lines = [about, f"answers {', '.join(answered)}" if answered else "", found["id"]]
+    return Block(f"{places[found['id']]}.", found["content"], lines)
+
+
+def _counts(found: dict[str, int]) -> str:
+    """Return words with how many there are of each, the most first."""
+    ordered = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{word} {count:,}" for word, count in ordered)
+
+
+@shows(
+    "agents convergence",
+    "agents.convergence",
+    "cortex agents convergence which package manager",
+    "cortex agents convergence tabs or spaces --min-agents 3 --threshold 0.8",
+    timeout=TIMEOUT,
+    query=Joined(metavar="TOPIC..."),
+)
+def show_convergence(found: Answer, given: Answer) -> None:
+    """Print what different agents say alike."""
+    if not found["has_convergence"]:
+        print(f"NONE: no {given['min_agents']} agents say alike among {_compared(found)}")
+    else:
+        names = ", ".join(found["converging_agents"])
+        print(f"{found['type']}: {names} say alike ({_compared(found)})")
+        for group in found["groups"]:
+            print()
+            _show_alike(group)
+    for pair in found["apart"]:
+        first, second = pair["agents"]
+        print(f"\n{first} and {second} are near each other and apart: {pair['reason']}")
+        print("  " + ", ".join(pair["memory_ids"]))
+
+
+def _show_alike(group: Answer) -> None:
+    """Print one group: each agent's messages."""
+    entries = [
+        Block(agent, message["preview"], [joined([message["id"], message["thread"]])])
+        for agent, messages in group["by_agent"].items()
+        for message in messages
+    ]
+    title = f"{counted(len(entries), 'message')} alike by {group['likeness']:.2f} at least"
+    show_blocks(title, entries, empty="")
+
+
+def _compared(found: Answer) -> str:
+    """Return how many posts were near the question."""
+    return f"{counted(found['compared'], 'post')} near this"
+
+
+def feelings(given: Sequence[str]) -> dict[str, str]:
+    """Return feelings by name, each as it was said last; raises `BadInput`."""
+    return {name: how[-1] for name, how in _pairs(given, "--feeling").items()}
+
+
+def references(given: Sequence[str]) -> dict[str, list[str]]:
+    """Return what there is to look up, by its kind; raises `BadInput`."""
+    return _pairs(given, "--reference")
+
+
+def _pairs(given: Sequence[str], option: str) -> dict[str, list[str]]:
+    """Return what stands before each equals sign with what stands behind; raises `BadInput`."""
+    found: dict[str, list[str]] = {}
+    for each in given:
+        name, sign, value = each.partition("=")
+        if not (sign and name.strip() and value.strip()):
+            raise BadInput(f"{option} {each!r} is no NAME=VALUE")
+        found.setdefault(name.strip(), []).append(value.strip())
+    return found
+
+
+@shows(
+    "agents crumb leave",
+    "crumbs.leave",
+    'cortex agents crumb leave "Moved the tests to pytest." --unfinished "port the last three"',
+    'cortex agents crumb leave "Found it." --discovery "sockets stay open" --priority HIGH',
+    session_summary=Joined(metavar="SUMMARY..."),
+    priority=_PRIORITY,
+    emotional_state=Option(read=feelings),
+    references=Option(read=references),
+)
+def show_left(found: Answer) -> None:
+    """Print what a crumb is called."""
+    print(found["message"])
+
+
+@shows(
+    "agents crumb",
+    "crumbs.list",
+    'cortex agents crumb leave "Moved the tests to pytest." --unfinished "port the last three"',
+    'cortex agents crumb leave "Found it." --discovery "sockets stay open" --priority HIGH',
+    about="Leave a crumb for the next session, and read what was left for this one.",
+    is_group=True,
+    priority=_PRIORITY,
+)
+@shows(
+    "agents crumb get",
+    "crumbs.list",
+    "cortex agents crumb get",
+    "cortex agents crumb get --agent AZOTH --priority HIGH",
+    priority=_PRIORITY,
+)
+def show_crumbs(found: Answer) -> None:
+    """Print what was left, and what of it is still to do."""
+    crumbs, total = found["crumbs"], found["summary"]["total_found"]
+    if not crumbs:
+        print("no crumb was left in that time; leave one with: cortex agents crumb leave SUMMARY")
+        return
+    for each in crumbs:
+        console().print(visible(f"{each['agent']}  {each['id']}"), style="bold")
+        _print(each)
+    print(f"{len(crumbs)} of {counted(total, 'crumb')}; {_tally(found['summary'])}")
+
+
+@shows("agents crumb latest", "crumbs.latest", "cortex agents crumb latest --agent AZOTH")
+def show_latest(found: Answer) -> None:
+    """Print the crumb that an agent left last; raises `NotFound` where there is none."""
+    if found["crumb"] is None:
+        raise NotFound("no crumb of that agent was left yet; everybody's: cortex agents crumb get")
+    _print(found["crumb"])
+
+
+@shows(
+    "agents crumb tasks",
+    "crumbs.unfinished",
+    "cortex agents crumb tasks",
+    "cortex agents crumb tasks --json",
+)
+def show_tasks(found: Answer) -> None:
+    """Print what sessions left to do."""
+    entries = [
+        Block(
+            f"{number}.",
+            each["task"],
+            [joined([each["agent"], each["priority"], when(each["left_at"]), each["crumb"]])],
+        )
+        for number, each in enumerate(found["tasks"], 1)
+    ]
+    title = counted(len(entries), "unfinished task")
+    show_blocks(title, entries, empty="nothing was left unfinished in that time")
+
+
+@command("agents crumb import", "cortex agents crumb import crumb.txt")
+def import_(
+    files: Annotated[
+        list[str], Argument(metavar="FILE...", help="Each a crumb as text; - for stdin.")
+    ],
+    *,
+    agent: Annotated[
+        str | None,
+        Option(metavar="AGENT", complete="agents", help="Whose (default: as the text says)."),
+    ] = None,
+    redact: Annotated[
+        bool, Option("--redact", help="Mask secrets instead of refusing the text.")
+    ] = False,
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+) -> None:
+    """Take in crumbs that another system left as text; one that is known is not taken twice."""
+    client = Client(home)
+    found = [
+        client.call("import_crumb", text=_read(each), agent=agent, redact=redact) for each in files
+    ]
+    if as_json:
+        show_json({"crumbs": found})
+        return
+    for each in found:
+        print(each["message"])
+
+
+def _print(crumb: Answer) -> None:
+    """Print a crumb as agents are shown it."""
+    out = console()
+    for line in crumb["text"].split("\n"):
+        out.print(visible(line), soft_wrap=True)
+    out.print()
+
+
+def _tally(summary: Answer) -> str:
+    """Return how many there are of each priority and type."""
+    counts = {**summary["by_priority"], **summary["by_type"]}
+    return ", ".join(f"{word} {count:,}" for word, count in counts.items())
+
+
+def _read(name: str) -> str:
+    """Return the text of a file, or of standard input; raises `BadInput`, `NotFound`."""
+    try:
+        if name == "-":
+            return sys.stdin.buffer.read(_LARGEST).decode()
+        with Path(name).open("rb") as file:
+            return file.read(_LARGEST).decode()
+    except UnicodeDecodeError:
+        raise BadInput(f"cannot read a crumb from {name}: it is no text in UTF-8") from None
+    except OSError as error:
+        raise NotFound(f"cannot read a crumb from {name}: {error.strerror or error}") from None

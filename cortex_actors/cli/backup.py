@@ -11,19 +11,18 @@ import os
 import shutil
 import sys
 import tempfile
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from cortex_actors.cli.declare import Argument, Option, command
 from cortex_actors.cli.output import (
     HomeOption,
     JsonOption,
+    confirm,
     counted,
-    examples,
     joined,
+    lasting,
     show_json,
     show_table,
 )
@@ -31,16 +30,11 @@ from cortex_actors.client.connection import Client
 from cortex_actors.client.cortex import Cortex
 from cortex_actors.client.results import Exported, Imported
 from cortex_actors.clock import SECOND, SystemClock, iso
-from cortex_actors.errors import BadInput, DaemonDown, LedgerDown, NotFound, Refused
+from cortex_actors.errors import BadInput, DaemonDown, visible
 from cortex_actors.home import Home
-from cortex_actors.process import lock
-from cortex_actors.process.logfile import visible
-from cortex_actors.storage.ledger import backups, offline
-from cortex_actors.storage.ledger.backups import problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from cortex_actors.storage.ledger import offline
 
 #: Seconds a backup may take: as long as the disk does.
 PATIENCE = 21_600.0
@@ -49,31 +43,17 @@ PATIENCE = 21_600.0
 MB = 1_000_000
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command(
-        "backup",
-        epilog=examples(
-            "cortex daemon backup",
-            "cortex daemon backup --to /media/disk/cortex.db",
-            "cortex daemon backup --list",
-        ),
-    )(backup)
-    app.command(
-        "restore",
-        epilog=examples(
-            "cortex daemon restore",
-            "cortex daemon restore cortex-20260101T120000Z",
-            "cortex daemon restore --yes",
-        ),
-    )(restore)
-
-
+@command(
+    "daemon backup",
+    "cortex daemon backup",
+    "cortex daemon backup --to /media/disk/cortex.db",
+    "cortex daemon backup --list",
+)
 def backup(
     to: Annotated[
-        Path | None, typer.Option("--to", help="A new file, or a folder, in place of backups/.")
+        Path | None, Option("--to", help="A new file, or a folder, in place of backups/.")
     ] = None,
-    listing: Annotated[bool, typer.Option("--list", help="Show which there are.")] = False,
+    listing: Annotated[bool, Option("--list", help="Show which there are.")] = False,
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
@@ -86,29 +66,43 @@ def backup(
     try:
         found = Client(where, timeout=PATIENCE).call("backup", to=target)
     except DaemonDown:
-        found = _copied(where, target)
+        from cortex_actors.storage.ledger import offline  # noqa: PLC0415 - SQLAlchemy
+
+        found = offline.copied(where, target, clock=SystemClock())
     if as_json:
         show_json(found)
     else:
         print(f"{found['path']}, {found['size'] / MB:.1f} MB, in {found['took_s']:.2f} s")
 
 
+@command(
+    "daemon restore",
+    "cortex daemon restore",
+    "cortex daemon restore cortex-20260101T120000Z",
+    "cortex daemon restore --yes",
+)
 def restore(
     wanted: Annotated[
-        str, typer.Argument(metavar="[NAME|PATH|latest]", help="Which; the newest if left out.")
-    ] = offline.LATEST,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+        str, Argument(metavar="[NAME|PATH|latest]", help="Which; the newest if left out.")
+    ] = "latest",
+    yes: Annotated[bool, Option("--yes", help="Do not ask.")] = False,
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
     """Put a backup in the place of the ledger, which is kept aside; the daemon must be down."""
+    from cortex_actors.storage.ledger import offline  # noqa: PLC0415 - SQLAlchemy
+
     where = Home.of(home)
-    with _alone(where):
+    with offline.alone(where):
         choice = offline.choose(where, wanted)
         if not as_json:
             _compare(choice, where)
         if not yes:
-            _confirm(choice)
+            confirm(
+                "Put it in the place of the ledger?",
+                refusal=f"refused to restore {choice.path} without being asked to",
+                no="nothing was restored",
+            )
         aside = offline.restore(where, choice, at=SystemClock().now())
     if as_json:
         show_json(
@@ -128,45 +122,10 @@ def restore(
     print("go on with: cortex start")
 
 
-@contextmanager
-def _alone(home: Home) -> Iterator[None]:
-    """Hold the home's lock, so that no daemon starts meanwhile; raises `AlreadyRunning`."""
-    if not home.root.is_dir():
-        raise NotFound(f"there is no home at {home.root}; give one with --home or CORTEX_HOME")
-    held = lock.acquire(home)
-    try:
-        backups.finish(home.ledger)
-        yield
-    finally:
-        held.close()
-
-
-def _copied(home: Home, to: str | None) -> dict[str, Any]:
-    """Copy the ledger of a daemon that is down."""
-    clock = SystemClock()
-    begun = clock.monotonic()
-    with _alone(home):
-        made = _taken(home, to, at=clock.now())
-    took = round(clock.monotonic() - begun, 3)
-    return {"path": str(made.path), "size": made.size, "at": made.at, "took_s": took}
-
-
-def _taken(home: Home, to: str | None, *, at: int) -> backups.Backup:
-    """Copy the ledger; raises `DiskFault` for one that the next start recovers."""
-    try:
-        if to is None:
-            return backups.take_now(home.ledger, home.backups, at=at)
-        return backups.take_to(home.ledger, Path(to), at=at)
-    except LedgerDown as error:
-        from cortex_actors.storage.ledger import faults, offline  # noqa: PLC0415 - seldom needed
-
-        if faults.is_damage(error):
-            offline.refuse_damaged(home.ledger, doing="copy")
-        raise
-
-
 def _show(home: Home, *, as_json: bool) -> None:
     """Show the copies; each is checked, which takes as long as reading it."""
+    from cortex_actors.storage.ledger import backups  # noqa: PLC0415 - SQLAlchemy
+
     now, found = SystemClock().now(), backups.listed(home.backups)
     rows = [
         {
@@ -175,28 +134,26 @@ def _show(home: Home, *, as_json: bool) -> None:
             "at": each.at,
             "size": each.size,
             "age_s": round(max(0.0, (now - each.at) / SECOND)),
-            "problem": problem(each.path),
+            "problem": backups.problem(each.path),
         }
         for each in found
     ]
     if as_json:
         show_json({"backups": rows})
         return
-    show_table(
-        f"{len(rows)} backups in {home.backups}",
-        ("backup", "made", "age", "size", "checked"),
-        [
-            (
-                row["name"],
-                iso(each.at),
-                _age(max(0.0, (now - each.at) / SECOND)),
-                f"{each.size / MB:.1f} MB",
-                _verdict(each.path, str(row["problem"])),
-            )
-            for row, each in zip(rows, found, strict=True)
-        ],
-        empty="there is no backup yet; make one with: cortex daemon backup",
-    )
+    cells = [
+        (
+            row["name"],
+            iso(each.at),
+            lasting((now - each.at) / SECOND),
+            f"{each.size / MB:.1f} MB",
+            _verdict(each.path, str(row["problem"])),
+        )
+        for row, each in zip(rows, found, strict=True)
+    ]
+    columns = ("backup", "made", "age", "size", "checked")
+    empty = "there is no backup yet; make one with: cortex daemon backup"
+    show_table(f"{len(rows)} backups in {home.backups}", columns, cells, empty=empty)
 
 
 def _verdict(path: Path, wrong: str) -> str:
@@ -223,55 +180,32 @@ def _compare(choice: offline.Choice, home: Home) -> None:
     )
 
 
-def _confirm(choice: offline.Choice) -> None:
-    """Ask; raises `Refused` for no, and where nobody can be asked."""
-    if not sys.stdin.isatty():
-        message = f"refused to restore {choice.path} without being asked to"
-        raise Refused(f"{message}; where nobody can answer, say --yes")
-    if not typer.confirm("Put it in the place of the ledger?"):
-        raise Refused("nothing was restored")
-
-
 def _seq(found: offline.Contents) -> object:
     """Return the number of the last event, if it is known."""
     return "?" if found.last_seq is None else found.last_seq
-
-
-def _age(seconds: float) -> str:
-    """Return an age in its largest unit."""
-    for unit, name in ((86_400, "d"), (3_600, "h"), (60, "min")):
-        if seconds >= unit:
-            return f"{seconds / unit:.1f} {name}"
-    return f"{seconds:.0f} s"
 
 
 #: Collections of MemoryCore's, by what people may call them.
 _REALMS = ("private", "village", "bridge")
 
 
-def register_export(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "export",
-        epilog=examples(
-            "cortex memory export -o memories.json",
-            "cortex memory export --agent AZOTH --realm private -o azoth.json",
-            "cortex memory export --full -o everything.jsonl",
-            "cortex memory export | jq '.metadata'",
-        ),
-    )(export)
-
-
+@command(
+    "memory export",
+    "cortex memory export -o memories.json",
+    "cortex memory export --agent AZOTH --realm private -o azoth.json",
+    "cortex memory export --full -o everything.jsonl",
+    "cortex memory export | jq '.metadata'",
+)
 def export(
     *,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The file (default: standard output).")
+        Path | None, Option("--output", "-o", help="The file (default: standard output).")
     ] = None,
-    agent: Annotated[str | None, typer.Option(help="Only what this agent said.")] = None,
-    realm: Annotated[str | None, typer.Option(help="Only private, village or bridge.")] = None,
+    agent: Annotated[str | None, Option(help="Only what this agent said.")] = None,
+    realm: Annotated[str | None, Option(help="Only private, village or bridge.")] = None,
     full: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--full",
             help="Our own form: with what was merged, replaced, archived, and what was done.",
         ),
@@ -311,25 +245,17 @@ def _show_exported(done: Exported, *, as_json: bool) -> None:
 _NAMED = 5
 
 
-def register_import(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "import",
-        epilog=examples(
-            "cortex memory import memories.json --dry-run",
-            "cortex memory import memories.json",
-            "cortex memory import everything.jsonl --json",
-        ),
-    )(import_)
-
-
+@command(
+    "memory import",
+    "cortex memory import memories.json --dry-run",
+    "cortex memory import memories.json",
+    "cortex memory import everything.jsonl --json",
+)
 def import_(
-    path: Annotated[
-        Path, typer.Argument(metavar="FILE", help="What `cortex memory export` wrote.")
-    ],
+    path: Annotated[Path, Argument(metavar="FILE", help="What `cortex memory export` wrote.")],
     *,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Look at everything, and write nothing.")
+        bool, Option("--dry-run", help="Look at everything, and write nothing.")
     ] = False,
     as_json: JsonOption = False,
     home: HomeOption = None,

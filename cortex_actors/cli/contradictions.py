@@ -8,53 +8,33 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from cortex_actors.cli.filters import (
-    ConflictOption,
-    DomainOption,
-    LimitOption,
-    ProjectOption,
-    SkipOption,
-    one_of,
-)
+from cortex_actors.cli.declare import Option, shows
 from cortex_actors.cli.output import (
     Block,
-    Commands,
-    HomeOption,
-    JsonOption,
     brief,
     counted,
-    examples,
     joined,
     nothing,
     shortened,
     show_blocks,
     show_facts,
-    show_json,
     show_table,
     standing,
     when,
 )
-from cortex_actors.cli.projects import meant
-from cortex_actors.client.connection import Client
-from cortex_actors.domain.insight import ContradictionSort
-from cortex_actors.errors import BadInput, NotFound, UsageError
+from cortex_actors.errors import BadInput, NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from cortex_actors.client.connection import Answer
 
 
 #: States that a list may be of, the one without asking first.
 _STATES = ("unresolved", "resolved", "dismissed", "all")
-
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Its id, or the beginning of it.")]
-NoteOption = Annotated[str | None, typer.Option(help="Why, in your own words.")]
 
 #: What is said of a side that stands in no file now.
 _NOWHERE = "no file says it any more"
@@ -68,136 +48,36 @@ _DECIDERS = {
 }
 
 
-def group() -> typer.Typer:
-    """Return the group."""
-    found = typer.Typer(
-        help="Show what instruction files say against one another, and decide it.",
-        rich_markup_mode=None,
-        epilog=examples(
-            "cortex contradictions",
-            "cortex contradictions --project atlas-api --type direct",
-            "cortex contradictions show con_5e1f02ab",
-            "cortex contradictions resolve con_5e1f02ab --keep a",
-            "cortex contradictions dismiss con_5e1f02ab --note 'two different services'",
-        ),
-    )
-    found.callback(cls=Commands, invoke_without_command=True)(listed)
-    found.command("show", epilog=examples("cortex contradictions show con_5e1f02ab"))(show)
-    found.command(
-        "resolve",
-        epilog=examples(
-            "cortex contradictions resolve con_5e1f02ab --keep a",
-            "cortex contradictions resolve con_5e1f02ab --keep both --note 'one is for tests'",
-        ),
-    )(resolve)
-    found.command("dismiss", epilog=examples("cortex contradictions dismiss con_5e1f02ab"))(dismiss)
-    return found
-
-
-def listed(
-    *,
-    project: ProjectOption = None,
-    status: Annotated[
-        str, typer.Option(help=f"One of {', '.join(_STATES)}.", callback=one_of(*_STATES))
-    ] = "unresolved",
-    kind: ConflictOption = None,
-    domain: DomainOption = None,
-    sort: Annotated[
-        ContradictionSort, typer.Option(help="What comes first.")
-    ] = ContradictionSort.NEWEST,
-    limit: LimitOption = 20,
-    skip: SkipOption = 0,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """List pairs of insights that cannot both hold; those that nobody has decided yet."""
-    found = Client(home).call(
-        "contradictions",
-        project=meant(project),
-        status=status,
-        kind=kind,
-        domain=domain,
-        sort=sort,
-        limit=limit,
-        skip=skip,
-    )
-    if as_json:
-        show_json(found)
-        return
-    narrowed = bool(project or kind or domain)
-    empty = nothing(found["total"], _nothing(status, narrowed=narrowed))
-    _list(found, empty, status=status, is_plain=kind is None)
-
-
-def show(name: IdArgument, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Show one pair whole: both texts, where they stand, who found it, and what was decided."""
-    found = Client(home).call("contradiction", contradiction=name)
-    if as_json:
-        show_json(found)
-        return
-    _show(found)
-
-
-def resolve(
-    name: IdArgument,
-    keep: Annotated[
-        str | None, typer.Option(help="Which holds: a, b, an insight's id, or both.")
-    ] = None,
-    note: NoteOption = None,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """Decide which of the two holds; the other is not promoted while both are said."""
-    if keep is None:
-        raise UsageError("say which of the two holds: --keep a, --keep b or --keep both")
-    found = Client(home).call("resolve_contradiction", contradiction=name, keep=keep, note=note)
-    _decided(found, as_json=as_json)
-
-
-def dismiss(
-    name: IdArgument,
-    note: NoteOption = None,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """Decide that the two do not contradict each other; the pair is never raised again."""
-    found = Client(home).call("dismiss_contradiction", contradiction=name, note=note)
-    _decided(found, as_json=as_json)
-
-
-def _list(found: Answer, empty: str, *, status: str, is_plain: bool) -> None:
+@shows(
+    "contradictions",
+    "contradictions.list",
+    "cortex contradictions",
+    "cortex contradictions --project atlas-api --type direct",
+    "cortex contradictions show con_5e1f02ab",
+    "cortex contradictions resolve con_5e1f02ab --keep a",
+    "cortex contradictions dismiss con_5e1f02ab --note 'two different services'",
+    about="Show what instruction files say against one another, and decide it.",
+    is_group=True,
+    status=Option(words=_STATES),
+)
+def show_list(found: Answer, given: Answer) -> None:
     """Print pairs, how many are left out of a plain list, and how to decide one."""
-    shown = found["contradictions"]
-    total = counted(found["total"], "contradiction")
+    shown, status, kind = found["contradictions"], given["status"], given["kind"]
     more = "" if status == "unresolved" else f"; {found['open']:,} are open"
+    narrowed = bool(given["project"] or kind or given["domain"])
     show_blocks(
-        f"{len(shown)} of {total}{more}",
-        [_entry(each) for each in shown],
-        empty=empty,
+        f"{len(shown)} of {counted(found['total'], 'contradiction')}{more}",
+        map(_entry, shown),
+        empty=nothing(found["total"], _nothing(status, narrowed=narrowed)),
     )
-    if found["contextual"] and is_plain:
+    if found["contextual"] and kind is None:
         print(f"\n{found['contextual']:,} hold in different places: --type contextual, or all")
     if any(each["status"] == "unresolved" for each in shown):
         print("\ndecide one with: cortex contradictions resolve ID --keep a|b|both, or dismiss ID")
 
 
-def _entry(found: Answer) -> Block:
-    """Return a pair's entry in a list."""
-    sides = [f"{name}  {shortened(_said(found[name]), 160)}" for name in "ab"]
-    alike = found["similarity"]
-    facts = joined(
-        [
-            found["type"],
-            None if found["status"] == "unresolved" else _outcome(found),
-            f"{_DECIDERS[found['decided_by']]}: {found['reason']}",
-            None if alike is None else f"cosine {alike:.2f}",
-        ]
-    )
-    where = [f"{name}  {_first(found[name])}" for name in "ab"]
-    return Block(brief(found["id"]), "\n".join(sides), [facts, *where])
-
-
-def _show(found: Answer) -> None:
+@shows("contradictions show", "contradictions.show", "cortex contradictions show con_5e1f02ab")
+def show_pair(found: Answer) -> None:
     """Print one pair whole."""
     facts: list[tuple[str, object]] = [
         ("id", found["id"]),
@@ -226,11 +106,18 @@ def _show(found: Answer) -> None:
     show_facts(facts)
 
 
-def _decided(found: Answer, *, as_json: bool) -> None:
+@shows(
+    "contradictions resolve",
+    "contradictions.resolve",
+    "cortex contradictions resolve con_5e1f02ab --keep a",
+    "cortex contradictions resolve con_5e1f02ab --keep both --note 'one is for tests'",
+    keep=Option(missing="say which of the two holds: --keep a, --keep b or --keep both"),
+)
+@shows(
+    "contradictions dismiss", "contradictions.dismiss", "cortex contradictions dismiss con_5e1f02ab"
+)
+def show_decided(found: Answer) -> None:
     """Print what was decided, and which file still says the contrary."""
-    if as_json:
-        show_json(found)
-        return
     print(f"{found['id']}: {_outcome(found)}")
     kept = found["kept_id"]
     lost: list[Any] = [found[name] for name in "ab" if kept and found[name]["id"] != kept]
@@ -238,6 +125,22 @@ def _decided(found: Answer, *, as_json: bool) -> None:
     if places:
         print("the other one is still said here; mend the file when you can:")
         show_facts([("", place) for place in places])
+
+
+def _entry(found: Answer) -> Block:
+    """Return a pair's entry in a list."""
+    sides = [f"{name}  {shortened(_said(found[name]), 160)}" for name in "ab"]
+    alike = found["similarity"]
+    facts = joined(
+        [
+            found["type"],
+            None if found["status"] == "unresolved" else _outcome(found),
+            f"{_DECIDERS[found['decided_by']]}: {found['reason']}",
+            None if alike is None else f"cosine {alike:.2f}",
+        ]
+    )
+    where = [f"{name}  {_first(found[name])}" for name in "ab"]
+    return Block(brief(found["id"]), "\n".join(sides), [facts, *where])
 
 
 def _outcome(found: Answer) -> str:
@@ -269,36 +172,16 @@ def _nothing(status: str, *, narrowed: bool) -> str:
     return f"no contradiction is {status}" if status != "all" else "no contradiction is known"
 
 
-#: Seconds an answer may take: a model's patience, and loading one.
-TIMEOUT = 120.0
-
-
-def register_judge(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "judge",
-        epilog=examples(
-            'cortex contradictions judge "Indent with tabs." "Indent with 4 spaces."',
-            'cortex contradictions judge --json "Never push to main." "Do not push to main."',
-        ),
-    )(judge)
-
-
-def judge(
-    one: Annotated[str, typer.Argument(metavar="ONE", help="A statement.")],
-    other: Annotated[str, typer.Argument(metavar="OTHER", help="Another one.")],
-    *,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """Say what two statements are to each other: by the rules, and by a model if there is one.
-
-    Nothing is remembered but a model's answer.
-    """
-    found = Client(home, timeout=TIMEOUT).call("judge", one=one, other=other)
-    if as_json:
-        show_json(found)
-        return
+@shows(
+    "contradictions judge",
+    "contradictions.judge",
+    'cortex contradictions judge "Indent with tabs." "Indent with 4 spaces."',
+    'cortex contradictions judge --json "Never push to main." "Do not push to main."',
+    # A model's patience, and loading one.
+    timeout=120.0,
+)
+def show_judged(found: Answer) -> None:
+    """Print what two statements are to each other, and who says so."""
     show_facts(_facts(found))
 
 
@@ -323,9 +206,6 @@ def _relation(said: dict[str, Any]) -> str:
     return f"{said['relation']} ({said['conflict']})" if said["conflict"] else said["relation"]
 
 
-#: Seconds a calibration may take: texts of a file are embedded, and pairs judged again and again.
-PATIENCE = 300.0
-
 #: What the daemon says where there are enough pairs, and nothing is better.
 _AS_GOOD = "nothing fits these pairs better"
 
@@ -333,40 +213,44 @@ _AS_GOOD = "nothing fits these pairs better"
 _SHARES = ("precision", "recall")
 
 
-def register_calibrate(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "calibrate",
-        epilog=examples(
-            "cortex contradictions calibrate",
-            "cortex contradictions calibrate --domain python",
-            "cortex contradictions calibrate --pairs labelled.jsonl",
-            "cortex contradictions calibrate --write",
-        ),
-    )(calibrate)
+def read_pairs(path: Path) -> list[Any]:
+    """Return the pairs of a file; raises `NotFound`, or `BadInput` naming the line."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        message = f"cannot read the pairs in {path}: it is not there"
+        raise NotFound(message) from None
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"cannot read the pairs in {path}: {error}"
+        raise BadInput(message) from error
+    found = []
+    for number, line in enumerate(lines, 1):
+        try:
+            if line.strip():
+                found.append(_needed(json.loads(line)))
+        except ValueError as error:
+            message = f"line {number} of {path} is no JSON object: {error}"
+            raise BadInput(message) from error
+    return found
 
 
-def calibrate(
-    *,
-    domain: Annotated[str | None, typer.Option(help="Only the pairs of this field.")] = None,
-    pairs: Annotated[
-        Path | None,
-        typer.Option(help='More pairs, a JSON object a line: {"label", "a": {"text"}, "b": ...}.'),
-    ] = None,
-    write: Annotated[
-        bool, typer.Option("--write", help="Write what is better down, and follow it at once.")
-    ] = False,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """Show which thresholds fit the pairs that were decided, and what they would change."""
-    brought = None if pairs is None else _read(pairs)
-    found = Client(home, timeout=PATIENCE).call(
-        "calibrate", domain=domain, pairs=brought, write=write
-    )
-    if as_json:
-        show_json(found)
-        return
+@shows(
+    "contradictions calibrate",
+    "contradictions.calibrate",
+    "cortex contradictions calibrate",
+    "cortex contradictions calibrate --domain python",
+    "cortex contradictions calibrate --pairs labelled.jsonl",
+    "cortex contradictions calibrate --write",
+    pairs=Option(
+        kind="path",
+        read=read_pairs,
+        help='More pairs, a JSON object a line: {"label", "a": {"text"}, "b": ...}.',
+    ),
+    # Texts of a file are embedded, and pairs judged again and again.
+    timeout=300.0,
+)
+def show_calibrated(found: Answer, given: Answer) -> None:
+    """Print which thresholds fit the pairs that were decided, and what they would change."""
     whole, *others = found["suggestions"] or [None]
     enough = [each for each in others if each["better"] or each["reason"] == _AS_GOOD]
     for each in filter(None, (whole, *enough)):
@@ -374,7 +258,7 @@ def calibrate(
     if few := [each for each in others if each not in enough]:
         names = ", ".join(f"{each['domain']} {sum(each['counts'].values())}" for each in few)
         print(f"too few decided pairs for a domain of their own: {names}\n")
-    _close(found, write=write)
+    _close(found, write=given["write"])
 
 
 def _show_calibration(found: Answer) -> None:
@@ -429,27 +313,6 @@ def _close(found: Answer, *, write: bool) -> None:
         print("nothing was written: nothing is suggested")
     else:
         print("decide more pairs with: cortex contradictions")
-
-
-def _read(path: Path) -> list[Any]:
-    """Return the pairs of a file; raises `NotFound`, or `BadInput` naming the line."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError:
-        message = f"cannot read the pairs in {path}: it is not there"
-        raise NotFound(message) from None
-    except (OSError, UnicodeDecodeError) as error:
-        message = f"cannot read the pairs in {path}: {error}"
-        raise BadInput(message) from error
-    found = []
-    for number, line in enumerate(lines, 1):
-        try:
-            if line.strip():
-                found.append(_needed(json.loads(line)))
-        except ValueError as error:
-            message = f"line {number} of {path} is no JSON object: {error}"
-            raise BadInput(message) from error
-    return found
 
 
 def _needed(pair: Any) -> Any:  # noqa: ANN401 - any JSON; the daemon says what is wrong with it

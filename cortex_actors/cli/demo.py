@@ -21,13 +21,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Annotated
 
-import typer
-
 from cortex_actors.cli import lifecycle
+from cortex_actors.cli.declare import Option, command
 from cortex_actors.cli.output import (
     Block,
     JsonOption,
-    examples,
     places,
     shortened,
     show_blocks,
@@ -38,9 +36,9 @@ from cortex_actors.cli.recall import TIMEOUT, show_hits
 from cortex_actors.cli.resolve import asking, show_proposed, unapproved
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import Clock, SystemClock
-from cortex_actors.errors import CortexError, DaemonDown, DeadlineExceeded, NotFound
+from cortex_actors.errors import CortexError, DaemonDown, DeadlineExceeded, NotFound, visible
 from cortex_actors.home import Home
-from cortex_actors.process.logfile import Filter, line, record_of, visible
+from cortex_actors.process.logfile import Filter, line, record_of
 from cortex_actors.process.logs import tail
 
 #: Principles that are shown, and that are asked for: of each it is to be known who says it.
@@ -193,21 +191,14 @@ ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 Say = Callable[[str], None]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "demo",
-        epilog=examples("cortex demo", "cortex demo --follow", "cortex demo --from ~/code --json"),
-    )(demo)
-
-
+@command("demo", "cortex demo", "cortex demo --follow", "cortex demo --from ~/code --json")
 def demo(
     *,
     follow: Annotated[
-        bool, typer.Option("--follow", help="Keep it running and show its log until Ctrl-C.")
+        bool, Option("--follow", help="Keep it running and show its log until Ctrl-C.")
     ] = False,
     source: Annotated[
-        Path | None, typer.Option("--from", help="A folder of projects (default: the samples).")
+        Path | None, Option("--from", help="A folder of projects (default: the samples).")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -7,9 +7,8 @@ import sys
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from cortex_actors.cli.output import HomeOption, JsonOption, examples, show_json, show_table
+from cortex_actors.cli.declare import Option, command
+from cortex_actors.cli.output import HomeOption, JsonOption, show_json, show_table
 from cortex_actors.client.connection import Client
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.hit import WELL, WRONG
@@ -34,29 +33,23 @@ _TOLD = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "doctor",
-        epilog=examples(
-            "cortex doctor",
-            "cortex doctor --repair",
-            "cortex doctor --round-trip",
-            "cortex doctor --json",
-        ),
-    )(doctor)
-
-
+@command(
+    "doctor",
+    "cortex doctor",
+    "cortex doctor --repair",
+    "cortex doctor --round-trip",
+    "cortex doctor --json",
+)
 def doctor(
     repair: Annotated[
-        bool, typer.Option("--repair", help="Mend what can be made again; files are only read.")
+        bool, Option("--repair", help="Mend what can be made again; files are only read.")
     ] = False,
     thorough: Annotated[
-        bool, typer.Option("--thorough", help="Take the time that a complete check needs.")
+        bool, Option("--thorough", help="Take the time that a complete check needs.")
     ] = False,
     round_trip: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--round-trip", help="Remember, recall and forget a probe, and say how each step went."
         ),
     ] = False,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.home import Home
 
-#: Commands that are answered without Typer, Rich, pydantic or asyncio: half a second less.
+#: Commands that are answered by the standard library alone.
 FAST = frozenset({"status", "start", "stop", "restart", "reload", "publish", "hook"})
 
 #: Commands that read or write the home themselves where no daemon answers: the owner's alone, as
@@ -35,6 +35,9 @@ GROUPS = frozenset(
     | {"insights", "knowledge", "memory", "model", "principles", "project", "projects", "review"}
     | {"service", "stores"}
 )
+
+#: The variable by which a shell asks how a line goes on, and the shells that may.
+COMPLETE, SHELLS = "_CORTEX_COMPLETE", ("bash", "zsh", "fish")
 
 #: Seconds that a daemon may take to start before a command gives up, as `cortex start` has.
 START_TIMEOUT = 60.0
@@ -70,11 +73,13 @@ def _run(words: list[str]) -> int:
 
         print(f"cortex {__version__}")
         return 0
+    if words[:1] == ["--show-completion"] or COMPLETE in os.environ:
+        return _complete(words)
     if not words:
         from cortex_actors.cli import fast  # noqa: PLC0415 - as above
 
         return fast.overview()
-    from cortex_actors.cli.options import MOVED, moved  # noqa: PLC0415 - as above
+    from cortex_actors.cli.declare import MOVED, moved  # noqa: PLC0415 - as above
 
     old, name = moved(words) or (None, " ".join(words[:2]))
     if TOKEN in os.environ and OWNERS & {name, *words[:1]}:
@@ -99,6 +104,17 @@ def _run(words: list[str]) -> int:
         finally:
             Client.when_down = None
     return _full(words)
+
+
+def _complete(words: list[str]) -> int:
+    """Print a shell's script, or the words that it can go on with."""
+    from cortex_actors.cli import command_line  # noqa: PLC0415 - only what is needed
+
+    if words[:1] != ["--show-completion"]:
+        return command_line.complete(os.environ[COMPLETE])
+    if len(words) != 2 or words[1] not in SHELLS:  # noqa: PLR2004 - the option and its value
+        raise UsageError(f"--show-completion takes one of {', '.join(SHELLS)}")
+    return command_line.complete(f"{words[1]}_source")
 
 
 def _may_start(words: list[str], name: str) -> bool:
@@ -130,24 +146,22 @@ def _start(home: Home) -> bool:
 
 
 def _full(words: list[str]) -> int:
-    """Run a command of the Typer application."""
-    from cortex_actors.cli.app import app  # noqa: PLC0415 - half a second
+    """Run a command of the table."""
+    import click  # noqa: PLC0415 - only what is needed
+
+    from cortex_actors.cli import command_line  # noqa: PLC0415 - as above
 
     try:
-        result = app(words, prog_name="cortex", standalone_mode=False)
+        return command_line.run(words)
     except SystemExit as ended:
-        # All that Typer leaves the process for in this mode is a reader that hung up.
+        # All that click leaves the process for in this mode is a reader that hung up.
         raise BrokenPipeError from ended
-    except Exception as error:
-        # Typer has carried click's exceptions under changing names: known by their method.
-        if text := getattr(error, "format_message", None):
-            said = text().rstrip(".").replace(": Value error, ", ": ")
-            raise UsageError(f"{said}{_dashed(words, error)}; see: {_help_for(error)}") from error
-        if type(error).__name__ == "Abort":
-            # Ctrl-C, or the end of the input, where a question was asked.
-            raise KeyboardInterrupt from error
-        raise
-    return result if isinstance(result, int) else 0
+    except click.ClickException as error:
+        said = error.format_message().rstrip(".")
+        raise UsageError(f"{said}{_dashed(words, error)}; see: {_help_for(error)}") from error
+    except click.Abort as error:
+        # Ctrl-C, or the end of the input, where a question was asked.
+        raise KeyboardInterrupt from error
 
 
 def _forgive(out: object) -> None:

@@ -6,25 +6,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Annotated, Any
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from cortex_actors.cli.output import (
-    HomeOption,
-    JsonOption,
-    examples,
-    shortened,
-    show_json,
-    show_table,
-)
+from cortex_actors.cli.declare import Option, command, group, shows
+from cortex_actors.cli.output import HomeOption, JsonOption, shortened, show_json, show_table
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import iso
-from cortex_actors.errors import UsageError
-from cortex_actors.process.logfile import visible
+from cortex_actors.errors import UsageError, visible
 
-Names = list[str]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 #: What stands for every dead letter.
 ALL = ["all"]
@@ -33,85 +25,66 @@ ALL = ["all"]
 NO_DEAD = "there are no dead letters"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "events",
-        epilog=examples(
-            "cortex daemon events",
-            "cortex daemon events --topic 'file:*' --limit 50",
-            "cortex daemon events --dead",
-            "cortex daemon events --id 21",
-            "cortex daemon events --replay 21",
-            "cortex daemon events --replay all",
-            "cortex daemon events --discard evt_01M806R9PZAY78CBPJFYBR0AVQ",
-        ),
-    )(events)
-
-
+@command(
+    "daemon events",
+    "cortex daemon events",
+    "cortex daemon events --topic 'file:*' --limit 50",
+    "cortex daemon events --dead",
+    "cortex daemon events --id 21",
+    "cortex daemon events --replay 21",
+    "cortex daemon events --replay all",
+    "cortex daemon events --discard evt_01M806R9PZAY78CBPJFYBR0AVQ",
+)
 def events(
     *,
-    topic: Annotated[str | None, typer.Option(help="Only topics of this shell pattern.")] = None,
+    topic: Annotated[str | None, Option(help="Only topics of this shell pattern.")] = None,
     waiting: Annotated[
-        bool, typer.Option("--waiting", help="Only what somebody has yet to handle.")
+        bool, Option("--waiting", help="Only what somebody has yet to handle.")
     ] = False,
-    dead: Annotated[
-        bool, typer.Option("--dead", help="Only dead letters: tried too often.")
-    ] = False,
-    since: Annotated[int, typer.Option(min=0, help="Only after this seq.")] = 0,
-    limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many at most.")] = 20,
+    dead: Annotated[bool, Option("--dead", help="Only dead letters: tried too often.")] = False,
+    since: Annotated[int, Option(min=0, help="Only after this seq.")] = 0,
+    limit: Annotated[int, Option(min=1, max=1_000, help="How many at most.")] = 20,
     name: Annotated[
-        str | None,
-        typer.Option("--id", help="Show one, by id or seq, with its payload and tracebacks."),
+        str | None, Option("--id", help="Show one, by id or seq, with its payload and tracebacks.")
     ] = None,
     replay: Annotated[
-        Names | None, typer.Option(help="Try a dead letter anew, by id or seq; or all.")
+        list[str] | None, Option(help="Try a dead letter anew, by id or seq; or all.")
     ] = None,
     discard: Annotated[
-        Names | None, typer.Option(help="Drop a dead letter for good, by id or seq; or all.")
+        list[str] | None, Option(help="Drop a dead letter for good, by id or seq; or all.")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do discard all of them.")] = False,
+    yes: Annotated[bool, Option("--yes", help="Do discard all of them.")] = False,
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
     """List the newest stored events, or decide about those that could not be handled."""
-    if sum(bool(given) for given in (name, replay, discard)) > 1:
-        raise UsageError("say one of --id, --replay, --discard; see: cortex daemon events --help")
+    _refuse_several(name, replay, discard)
     replay, discard = _named(replay, "--replay"), _named(discard, "--discard")
     _refuse_stray(discard, yes=yes)
     client = Client(home)
+    show: Callable[[Any], None]
     if replay or discard:
-        _decide(client, replay, discard, as_json=as_json)
+        verb = "replay" if replay else "discard"
+        found = client.call(verb, events=replay or discard)[f"{verb}ed"]
+        show = partial(_done, "put back" if replay else "discarded")
     elif name:
-        _show(client.call("event", event=name), as_json=as_json)
+        found, show = client.call("event", event=name), _show
     else:
         found = client.call(
             "events", topic=topic, waiting=waiting, dead=dead, since=since, limit=limit
         )
-        empty = _nothing(waiting=waiting, dead=dead, narrowed=bool(topic or since))
-        _list(found, empty, as_json=as_json)
+        show = partial(_list, _nothing(waiting=waiting, dead=dead, narrowed=bool(topic or since)))
+    (show_json if as_json else show)(found)
 
 
-def _list(found: Answer, empty: str, *, as_json: bool) -> None:
+def _list(empty: str, found: Answer) -> None:
     """Print events, newest first."""
-    if as_json:
-        show_json(found)
-        return
-    show_table(
-        f"{found['waiting']} deliveries wait, {found['dead']} are dead letters",
-        ("seq", "at", "topic", "from", "state"),
-        [
-            (
-                each["seq"],
-                iso(each["at"]),
-                each["topic"],
-                shortened(each["source"], 40),
-                _state(each),
-            )
-            for each in found["events"]
-        ],
-        empty=empty,
-    )
+    rows = [
+        (each["seq"], iso(each["at"]), each["topic"], shortened(each["source"], 40), _state(each))
+        for each in found["events"]
+    ]
+    title = f"{found['waiting']} deliveries wait, {found['dead']} are dead letters"
+    show_table(title, ("seq", "at", "topic", "from", "state"), rows, empty=empty)
 
 
 def _nothing(*, waiting: bool, dead: bool, narrowed: bool) -> str:
@@ -123,11 +96,8 @@ def _nothing(*, waiting: bool, dead: bool, narrowed: bool) -> str:
     return "nothing waits" if waiting else NO_DEAD if dead else "no event is stored"
 
 
-def _show(found: Answer, *, as_json: bool) -> None:
+def _show(found: Answer) -> None:
     """Print one event whole."""
-    if as_json:
-        show_json(found)
-        return
     rows = [(key, str(found[key])) for key in ("seq", "id", "topic", "source")]
     rows.append(("at", iso(found["at"])))
     if found["idempotency_key"] is not None:
@@ -143,22 +113,15 @@ def _show(found: Answer, *, as_json: bool) -> None:
             print(visible(f"{each['consumer']}: {line}"))
 
 
-def _decide(client: Client, replay: Names, discard: Names, *, as_json: bool) -> None:
-    """Replay or discard dead letters, and say how many."""
-    if replay:
-        found, done = client.call("replay", events=replay)["replayed"], "put back"
-    else:
-        found, done = client.call("discard", events=discard)["discarded"], "discarded"
-    if as_json:
-        show_json(found)
-        return
+def _done(done: str, found: list[Answer]) -> None:
+    """Print what was done with dead letters."""
     for each in found:
         print(f"{done} {each['seq']} for {each['consumer']}")
     if not found:
         print(NO_DEAD)
 
 
-def _named(names: Names | None, option: str) -> Names:
+def _named(names: list[str] | None, option: str) -> list[str]:
     """Return the events that an option names. Raises `UsageError` for `all` beside others."""
     named = list(dict.fromkeys(names or []))
     if len(named) > 1 and "all" in named:
@@ -166,7 +129,13 @@ def _named(names: Names | None, option: str) -> Names:
     return named
 
 
-def _refuse_stray(discard: Names, *, yes: bool) -> None:
+def _refuse_several(*given: object) -> None:
+    """Raise `UsageError` for more than one of the options that say what is done."""
+    if sum(map(bool, given)) > 1:
+        raise UsageError("say one of --id, --replay, --discard; see: cortex daemon events --help")
+
+
+def _refuse_stray(discard: list[str], *, yes: bool) -> None:
     """Raise `UsageError` for `--discard all` or `--yes` without the other."""
     if discard == ALL and not yes:
         raise UsageError("--discard all drops every dead letter for good: say --yes, too")
@@ -203,35 +172,26 @@ def _last(each: dict[str, Any]) -> str:
 #: Columns of the names at the left.
 _WIDTH = 13
 
-NameArgument = Annotated[str, typer.Argument(help="Its name, as the tree shows it.")]
 
-
-def register_actor(app: typer.Typer) -> None:
-    """Add the commands."""
-    epilog = examples("cortex debug inspect accumulator", "cortex debug inspect pipeline --json")
-    app.command("inspect", epilog=epilog)(inspect)
-    crashing = examples("CORTEX_DEBUG=1 cortex start", "cortex debug crash accumulator")
-    app.command("crash", epilog=crashing)(crash)
-
-
-def inspect(name: NameArgument, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Show what an actor has in hand, for how long and where; or how a supervisor is."""
-    found = Client(home).call("inspect", name=name)
-    if as_json:
-        show_json(found)
-        return
+@shows(
+    "debug inspect",
+    "debug.actor",
+    "cortex debug inspect accumulator",
+    "cortex debug inspect pipeline --json",
+)
+def show_inside(found: Answer) -> None:
+    """Print what an actor has in hand, or how a supervisor is."""
     rows = _supervisor(found) if found["kind"] == "supervisor" else _actor(found)
     for title, text in rows:
         print(visible(f"{title:<{_WIDTH}}{text}").rstrip())
 
 
-def crash(name: NameArgument, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Make an actor fail, to see its supervisor start it again; needs CORTEX_DEBUG=1 there."""
-    found = Client(home).call("crash", name=name)
-    if as_json:
-        show_json(found)
-        return
-    print(f"{name} was told to crash; watch it come back: cortex debug tree")
+@shows(
+    "debug crash", "debug.crash", "CORTEX_DEBUG=1 cortex start", "cortex debug crash accumulator"
+)
+def show_crashed(found: Answer) -> None:
+    """Print which actor was told to crash."""
+    print(f"{found['crashed']} was told to crash; watch it come back: cortex debug tree")
 
 
 def _actor(found: dict[str, Any]) -> Iterator[tuple[str, object]]:
@@ -289,3 +249,67 @@ def _last_crash(found: dict[str, Any]) -> Iterator[tuple[str, object]]:
     """Yield the last crash, if there was one."""
     if last := found["last_crash"]:
         yield "last crash", f"{iso(last['at'])} {last['reason']}"
+
+
+#: Columns of `tree --stats`, and what they are called in the daemon's answer.
+COLUMNS = {
+    "waiting": "depth",
+    "most": "high",
+    "limit": "limit",
+    "when full": "overflow",
+    "dropped": "dropped",
+    "handled": "handled",
+    "waited ms": "waited_ms",
+    "longest ms": "longest_ms",
+}
+
+
+@group(
+    "debug",
+    "cortex debug tree",
+    "cortex debug runs --failed",
+    about="Look inside: actors, topics, runs, parsing.",
+)
+@command("debug tree", "cortex debug tree", "cortex debug tree --stats")
+def tree(
+    stats: Annotated[bool, Option("--stats", help="Show every actor's mailbox instead.")] = False,
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+) -> None:
+    """Draw the supervision tree as it is now, or show what every mailbox has seen."""
+    found = Client(home).call("tree")
+    if as_json:
+        show_json(found["root"])
+        return
+    if stats:
+        rows = list(_mailboxes(found["root"]))
+        show_table("Mailboxes", ("actor", *COLUMNS), rows, empty="no actor lives")
+        return
+    print("\n".join(visible(line) for line in found["text"].splitlines()))
+
+
+@command("debug topics", "cortex debug topics", "cortex debug topics --json")
+def topics(as_json: JsonOption = False) -> None:
+    """List the topics that can be published and followed."""
+    from cortex_actors.topics import TOPICS  # noqa: PLC0415 - needed here only
+
+    # From the catalogue itself: the daemon need not run for this.
+    if as_json:
+        show_json([{"name": t.name, "durable": t.durable, "about": t.about} for t in TOPICS])
+        return
+    rows = [(t.name, "yes" if t.durable else "no", ", ".join(t.heard_by), t.about) for t in TOPICS]
+    show_table("Topics", ("topic", "stored", "heard by", "about"), rows, empty="none")
+
+
+def _mailboxes(node: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each actor of a tree, from top to bottom."""
+    detail = node.get("detail") or {}
+    if "depth" in detail:
+        yield (node["name"], *(_cell(detail.get(key, "")) for key in COLUMNS.values()))
+    for child in node.get("children", ()):
+        yield from _mailboxes(child)
+
+
+def _cell(value: object) -> str:
+    """Return a number as people read it: milliseconds with one decimal."""
+    return f"{value:.1f}" if isinstance(value, float) else str(value)

@@ -12,20 +12,21 @@ import os
 import re
 import sys
 from contextlib import suppress
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.cli import hook, lifecycle, publish
+from cortex_actors.cli import lifecycle
 from cortex_actors.cli.lifecycle import is_paused
-from cortex_actors.cli.options import Parser, command, seconds
+from cortex_actors.cli.options import Parser, quick_parser, seconds
 from cortex_actors.client.connection import Client
-from cortex_actors.clock import iso
+from cortex_actors.clock import duration, iso
 from cortex_actors.errors import DaemonDown, DeadlineExceeded, TooManyConnections
 from cortex_actors.home import Home
 from cortex_actors.process import lock
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
 
 #: Seconds it may take: an actor has five to finish what it has in hand, and reloads take turns.
@@ -45,7 +46,7 @@ def run_reload(home: Home, options: argparse.Namespace) -> int:
 def parser() -> Parser:
     """Return the options of `reload`."""
     about = "Read cortex.toml again, and start anew only what was handed a section that changed."
-    parser = command("reload", about, _RELOAD_EXAMPLES)
+    parser = quick_parser("reload", about, _RELOAD_EXAMPLES)
     parser.add_argument("--json", action="store_true", help="print JSON")
     return parser
 
@@ -56,7 +57,8 @@ def _reload_lines(found: dict[str, Any]) -> Iterator[str]:
         yield f"changed    {', '.join(found['changed'])}"
         yield f"restarted  {', '.join(found['restarted']) or 'nobody'}"
     if found["needs_restart"]:
-        yield f"waiting    {', '.join(found['needs_restart'])}: followed after cortex restart"
+        keys = ", ".join(found["needs_restart"])
+        yield f"waiting    {keys}: followed after cortex daemon restart"
     if not (found["changed"] or found["needs_restart"]):
         yield "nothing changed"
 
@@ -157,14 +159,6 @@ def _stores(found: dict[str, Any]) -> list[tuple[str, str]]:
     return [("stores", "; ".join(parts))]
 
 
-def duration(seconds: float) -> str:
-    """Return a duration in its largest unit."""
-    for unit, name in ((86_400, "d"), (3_600, "h"), (60, "min")):
-        if seconds >= unit:
-            return f"{seconds / unit:.1f} {name}"
-    return f"{seconds:.0f} s"
-
-
 def _model(model: dict[str, Any]) -> str:
     """Return which model answers, in which form, and how it is."""
     name = str(model.get("id", "?"))
@@ -259,7 +253,7 @@ _EXAMPLES = {
 
 def run(words: Sequence[str]) -> int:
     """Run one quick command."""
-    parser = _PARSERS[words[0]]()
+    parser = parser_of(words[0])
     try:
         options = parser.parse_intermixed_args(words[1:])
     except SystemExit:
@@ -270,7 +264,9 @@ def run(words: Sequence[str]) -> int:
     if words[0] == "status":
         return status(home, timeout=options.timeout, as_json=options.json)
     if words[0] in _OWN:
-        return _OWN[words[0]](home, options)
+        return int(_module(words[0]).run(home, options))
+    if words[0] == "reload":
+        return run_reload(home, options)
     if words[0] == "stop":
         return lifecycle.stop(home, timeout=options.timeout, as_json=options.json)
     if words[0] == "restart":
@@ -314,7 +310,11 @@ def overview() -> int:
         found, _ = _without_answer(home)
     rows = _rows({key: each for key, each in found.items() if key != "unindexed"})
     if "projects" in found:
-        counts = [f"{found[key]:,} {key}" for key in ("projects", "insights") if key in found]
+        counts = [
+            f"{found[key]:,} {key.removesuffix('s') if found[key] == 1 else key}"
+            for key in ("projects", "insights")
+            if key in found
+        ]
         rows.append(("known", ", ".join(counts)))
     lines = _columns([*rows, ("next", _next(found)), ("all", "cortex --help")])
     print("\n".join(_coloured(lines, found["state"])))
@@ -407,7 +407,7 @@ def _columns(rows: Sequence[tuple[str, str]]) -> list[str]:
 def _status_parser() -> Parser:
     """Return the options of `status`."""
     about = "Say whether the daemon runs. Exit code: 0 runs, 1 crashed, 3 stopped, 4 silent."
-    parser = command("status", about, _EXAMPLES["status"])
+    parser = quick_parser("status", about, _EXAMPLES["status"])
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
         "--timeout",
@@ -422,7 +422,7 @@ def _status_parser() -> Parser:
 def _start_parser(name: str = "start") -> Parser:
     """Return the options of `start`."""
     about = "Start the daemon in the background and wait until it answers."
-    parser = command(name, about, _EXAMPLES[name])
+    parser = quick_parser(name, about, _EXAMPLES[name])
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
         "--timeout", type=seconds, default=60.0, metavar="S", help="seconds to wait (default 60)"
@@ -447,7 +447,7 @@ def _restart_parser() -> Parser:
 def _stop_parser() -> Parser:
     """Return the options of `stop`."""
     about = "Let the daemon finish what it has in hand and end; kill it if late."
-    parser = command("stop", about, _EXAMPLES["stop"])
+    parser = quick_parser("stop", about, _EXAMPLES["stop"])
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
         "--timeout", type=seconds, default=10.0, metavar="S", help="seconds until kill (default 10)"
@@ -461,13 +461,18 @@ _PARSERS = {
     "stop": _stop_parser,
     "restart": _restart_parser,
     "reload": parser,
-    "publish": publish.parser,
-    "hook": hook.parser,
 }
 
-#: Commands that are a module of their own.
-_OWN: dict[str, Callable[[Home, argparse.Namespace], int]] = {
-    "publish": publish.run,
-    "reload": run_reload,
-    "hook": hook.run,
-}
+#: Commands that are a module of their own, with a `parser` and what runs it.
+_OWN = {"publish": "publish", "hook": "githooks"}
+
+
+def parser_of(name: str) -> Parser:
+    """Return the options of a quick command."""
+    found: Parser = _module(name).parser() if name in _OWN else _PARSERS[name]()
+    return found
+
+
+def _module(name: str) -> Any:  # noqa: ANN401 - a module
+    """Return the module of a command that has its own."""
+    return import_module(f"cortex_actors.cli.{_OWN[name]}")

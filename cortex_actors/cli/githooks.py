@@ -1,4 +1,6 @@
-"""Git's hooks of a repository: our few lines in them, beside whatever a human wrote there.
+"""The quick command `hook`: git tells the daemon that files may have changed.
+
+Git's hooks of a repository: our few lines in them, beside whatever a human wrote there.
 
 Standard library only. A hook that is there keeps every byte and its name: our lines stand behind
 its first one, run in the background, and change neither its exit code nor its input. What they
@@ -8,20 +10,33 @@ left alone. Git itself says where hooks are: worktrees share them, and `core.hoo
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
 import subprocess
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from cortex_actors.errors import BadInput, ConfigurationError, CortexError, NotFound
+from cortex_actors.cli.options import Parser, quick_parser
+from cortex_actors.client.connection import Client
+from cortex_actors.errors import (
+    BadInput,
+    ConfigurationError,
+    CortexError,
+    DaemonDown,
+    NotFound,
+    Refused,
+    visible,
+)
 
 if TYPE_CHECKING:
+    import argparse
+
     from cortex_actors.home import Home
 
 #: The hooks after which the files of a checkout may be others.
@@ -239,3 +254,76 @@ def _git(folder: Path, *words: str, asks: bool = False) -> str:
         said = os.fsdecode(done.stderr).strip().splitlines() or ["it says nothing"]
         raise NotFound(f"no repository of git's holds {folder}: {said[-1]}; give one's folder")
     return os.fsdecode(done.stdout).removesuffix("\n")
+
+
+#: Seconds that a hook waits for the daemon: nobody waits for the hook, and it must not pile up.
+RESCAN_TIMEOUT = 10.0
+
+_EXAMPLES = """  cortex hook install git
+  cortex hook install git ~/code/atlas-api
+  cortex hook uninstall git
+  cortex hook run git            (what the hook itself runs, in the repository)"""
+
+
+def run(home: Home, options: argparse.Namespace) -> int:
+    """Install or take out the hooks, or do what they do."""
+    path = Path(options.path)
+    if options.action == "run":
+        _tell(home, path, as_json=options.json)
+        return 0
+    repository = Repository.at(path)
+    is_put = options.action == "install"
+    changed = repository.install(home) if is_put else repository.uninstall()
+    if options.json:
+        found = {"hooks": str(repository.hooks), "changed": [asdict(each) for each in changed]}
+        print(json.dumps(found, indent=2))
+    else:
+        _say(repository, changed)
+    if is_put and all(each.change is Change.LEFT for each in changed):
+        raise Refused(f"no hook in {repository.hooks} could take our lines; see above")
+    return 0
+
+
+def parser() -> Parser:
+    """Return the options of `hook`."""
+    about = (
+        "Have git tell the daemon after a commit, merge, checkout or rebase that files may have\n"
+        "changed. The watcher finds out without it, too; on a network mount a hook is quicker."
+    )
+    found = quick_parser("hook", about, _EXAMPLES)
+    found.add_argument("action", choices=("install", "uninstall", "run"), help="what to do")
+    found.add_argument("tool", choices=("git",), help="whose hooks")
+    found.add_argument("path", nargs="?", default=".", help="a folder of the repository (here)")
+    found.add_argument("--json", action="store_true", help="print JSON")
+    return found
+
+
+def _tell(home: Home, path: Path, *, as_json: bool) -> None:
+    """Have the projects in and around a folder read again; without a daemon nothing is lost."""
+    try:
+        found = Client(home, timeout=RESCAN_TIMEOUT).call("rescan", folder=str(path.absolute()))
+    except DaemonDown:
+        # A start reads every file, so there is nothing to write down for it.
+        found = {"projects": [], "seqs": [], "offline": True}
+    if as_json:
+        print(json.dumps(found, indent=2))
+        return
+    print(visible(_told(found, path)))
+
+
+def _told(found: dict[str, Any], path: Path) -> str:
+    """Return what a hook did, for a person."""
+    if found.get("offline"):
+        return "no daemon runs; the next start reads every file"
+    if not found["projects"]:
+        return f"no followed project lies in or around {path.absolute()}; see: cortex projects"
+    return f"reading again: {', '.join(found['projects'])}"
+
+
+def _say(repository: Repository, changed: list[Hook]) -> None:
+    """Print what became of the hooks."""
+    for each in changed:
+        reason = f": {each.reason}" if each.reason else ""
+        print(visible(f"{each.change:<11}{each.path}{reason}"))
+    if repository.is_moved:
+        print(visible(f"note: core.hooksPath has them in {repository.hooks}"))

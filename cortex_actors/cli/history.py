@@ -10,8 +10,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from cortex_actors.cli.declare import Argument, command, shows
 from cortex_actors.cli.output import (
     LONGEST,
     HomeOption,
@@ -20,15 +19,14 @@ from cortex_actors.cli.output import (
     console,
     counted,
     cut,
-    examples,
     joined,
+    said_in,
     show_facts,
     show_json,
     when,
 )
 from cortex_actors.client.connection import Client
-from cortex_actors.errors import BadInput
-from cortex_actors.process.logfile import visible
+from cortex_actors.errors import BadInput, visible
 from cortex_actors.text.sections import dialect_of
 
 if TYPE_CHECKING:
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
 
 
 #: What has no id: a file and a line of it.
-_LINE = re.compile(r"(.+):([0-9]+)", re.DOTALL)
+_PLACE = re.compile(r"(.+):([0-9]{1,9})", re.DOTALL)
 
 #: What each event is called.
 _EVENTS = {
@@ -60,42 +58,21 @@ _EVENTS = {
 OTHER = 120
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "history",
-        epilog=examples(
-            "cortex insights history ins_4f0c9b21",
-            "cortex insights history pri_4f0c9b21",
-            "cortex insights history CLAUDE.md:12",
-        ),
-    )(history)
-
-
-def history(
-    thing: Annotated[
-        str,
-        typer.Argument(
-            metavar="ID | FILE:LINE",
-            help="An insight, a cluster or a principle, or a line that says it.",
-        ),
-    ],
-    *,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """Show how something came to be known and what became of it, from line to file."""
-    found = Client(home).call("history", thing=_meant(thing))
-    show_json(found) if as_json else _show(found)
-
-
-def _meant(thing: str) -> str:
+def whole(thing: str) -> str:
     """Return what the daemon is asked: a file by its whole path, whoever asks from wherever."""
-    place = _LINE.fullmatch(thing)
+    place = _PLACE.fullmatch(thing)
     return f"{Path(place[1]).absolute()}:{place[2]}" if place else thing
 
 
-def _show(found: Answer) -> None:
+@shows(
+    "insights history",
+    "insights.history",
+    "cortex insights history ins_4f0c9b21",
+    "cortex insights history pri_4f0c9b21",
+    "cortex insights history CLAUDE.md:12",
+    thing=Argument(read=whole),
+)
+def show_history(found: Answer) -> None:
     """Print a chain link by link, and once more in the order of time."""
     out = console()
     out.print(visible(cut(_title(found), LONGEST)), style="bold")
@@ -242,34 +219,22 @@ def _candidate(found: Answer) -> str:
     return brief(first[0]["counts_for"] or first[0]["id"]) if first else ""
 
 
-#: A file and a line of it.
-_PLACE = re.compile(r"(.+):([0-9]{1,9})", re.DOTALL)
-
 #: What looks like it and has another word for the line, or none.
 _NO_LINE = re.compile(r"([^:]*[^:\s]):(\S*)")
 
 #: Places of one text that are shown.
 _MOST = 10
 
-#: What a source is called that is no file of a project.
-_TRUSTS = {"agent": "an agent said it", "import": "imported", "remote": "of another store"}
 
-
-def register_blame(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "blame",
-        epilog=examples(
-            "cortex insights blame CLAUDE.md:42",
-            "cortex insights blame ~/code/atlas-api/AGENTS.md:7 --json",
-            "cortex insights blame 'Run the tests before every commit'",
-        ),
-    )(blame)
-
-
+@command(
+    "insights blame",
+    "cortex insights blame CLAUDE.md:42",
+    "cortex insights blame ~/code/atlas-api/AGENTS.md:7 --json",
+    "cortex insights blame 'Run the tests before every commit'",
+)
 def blame(
     what: Annotated[
-        list[str], typer.Argument(metavar="FILE:LINE | TEXT", help="A line, or what it says.")
+        list[str], Argument(metavar="FILE:LINE | TEXT", help="A line, or what it says.")
     ],
     as_json: JsonOption = False,
     home: HomeOption = None,
@@ -386,7 +351,7 @@ def _insight(each: Answer, match: Answer) -> None:
         [
             ("from", cut(each["content"])),
             ("insight", joined([each["id"], each["status"], owes, *_reviewed(said)])),
-            ("said in", "\n".join(_line(line) for line in each["lines"][:_MOST])),
+            ("said in", "\n".join(map(said_in, each["lines"][:_MOST]))),
             ("", f"and {len(each['lines']) - _MOST} more" if each["lines"][_MOST:] else ""),
         ],
         indent=2,
@@ -398,16 +363,3 @@ def _reviewed(said: list[Answer]) -> Iterator[str]:
     for each in said:
         note = f" ({each['note']})" if each["note"] else ""
         yield f"{each['decision']} by a person {when(each['at'])}{note}"
-
-
-def _line(line: Answer) -> str:
-    """Return where a text stands, and since when."""
-    return joined(
-        [
-            f"{line['path']}:{line['line_start']}",
-            line["project"],
-            f"since {when(line['first_at'])}",
-            _TRUSTS.get(line["trust"]),
-            f"until {when(line['withdrawn_at'])}" if line["withdrawn_at"] else None,
-        ]
-    )

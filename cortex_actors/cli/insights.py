@@ -7,55 +7,30 @@ How one insight is shown whole: what it says, where, and why it is what it is.
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from cortex_actors.cli.filters import (
-    BelowOption,
-    CategoryOption,
-    CoherenceOption,
-    DomainOption,
-    KindOption,
-    LimitOption,
-    ProjectOption,
-    SizeOption,
-    SkipOption,
-    StatusOption,
-    SureOption,
-    TagOption,
-    Words,
-)
+from cortex_actors.cli.declare import Argument, Joined, One, Option, shows
 from cortex_actors.cli.output import (
     LONGEST,
     Block,
-    HomeOption,
-    JsonOption,
     brief,
     console,
     counted,
     cut,
-    examples,
     joined,
-    listing,
     nothing,
     shortened,
     show_blocks,
     show_facts,
-    show_json,
     standing,
     when,
 )
 from cortex_actors.cli.principles import check_line
-from cortex_actors.cli.projects import meant
-from cortex_actors.client.connection import Client
-from cortex_actors.domain.insight import SHOWN, ClusterSort, FragmentSort, InsightSort
-from cortex_actors.errors import UsageError
-from cortex_actors.process.logfile import visible
+from cortex_actors.errors import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
     from typing import Any
 
     from cortex_actors.client.connection import Answer
@@ -74,11 +49,8 @@ OTHER = 160
 NEAREST = 3
 
 
-def show_insight(found: Answer, *, as_json: bool) -> None:
+def _show_insight(found: Answer) -> None:
     """Print an insight and its grounds."""
-    if as_json:
-        show_json(found)
-        return
     out = console()
     for line in found["content"].splitlines():
         out.print(visible(line), style="bold")
@@ -205,16 +177,13 @@ def _cluster(cluster: Answer) -> str:
     return f"{brief(cluster['id'])}, {size}, coherence {cluster['coherence']:.2f}"
 
 
-#: Seconds an explanation may take: examples may have to be embedded first.
-PATIENCE = 60.0
-
 #: What each order is called in the title.
 _ORDERS = {
-    InsightSort.SURE: "surest first",
-    InsightSort.SEEN: "most often seen first",
-    InsightSort.NEWEST: "newest first",
-    InsightSort.OLDEST: "oldest first",
-    InsightSort.DOUBT: "least surely classified first",
+    "sure": "surest first",
+    "seen": "most often seen first",
+    "newest": "newest first",
+    "oldest": "oldest first",
+    "doubt": "least surely classified first",
 }
 
 #: Kinds worth a word in a list; that it is a rule or a fact is what its category says better.
@@ -225,62 +194,52 @@ _NONE = "no such insight is known; leave out a filter, or see: cortex insights -
 _NOTHING = "nothing was learned yet; follow a project with: cortex init PATH"
 
 
-def group() -> typer.Typer:
-    """Return the group."""
-    return listing(
-        insights,
-        "cortex insights",
-        "cortex insights commit message --project atlas-api",
-        "cortex insights --category warning --domain python --sort seen",
-        "cortex insights --in docs --min-confidence 0.6 --json",
-        "cortex insights --status pending_review",
-        "cortex insights --explain ins_4f0c9b21",
-        "cortex insights --approve ins_4f0c9b21",
-    )
+#: What is said where an insight is named, and something else, too.
+_ALONE = "say one of --explain and --approve, and nothing else; see: cortex insights --help"
 
 
-def insights(
-    words: Words = None,
-    *,
-    project: ProjectOption = None,
-    below: BelowOption = None,
-    status: StatusOption = SHOWN,
-    category: CategoryOption = None,
-    kind: KindOption = None,
-    domain: DomainOption = None,
-    tag: TagOption = None,
-    least: SureOption = None,
-    sort: Annotated[InsightSort, typer.Option(help="What comes first.")] = InsightSort.SURE,
-    limit: LimitOption = 20,
-    skip: SkipOption = 0,
-    explain: Annotated[
-        str | None, typer.Option(metavar="ID", help="Show one whole, and why it is so.")
-    ] = None,
-    approve: Annotated[
-        str | None, typer.Option(metavar="ID", help="Let one be used that waits for a person.")
-    ] = None,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """Show what was learned from instruction files, surest first."""
-    client = Client(home, timeout=PATIENCE)
-    if explain or approve:
-        _one(client, explain, approve, as_json=as_json)
-        return
-    wanted: dict[str, Any] = {"project": meant(project), "search": " ".join(words or ())}
-    wanted |= {"status": status, "category": category, "kind": kind, "domain": domain, "tag": tag}
-    wanted |= {"least": least, "path": str(below.absolute()) if below else None}
-    narrow = {name: each for name, each in wanted.items() if each not in {None, "", SHOWN}}
-    found = client.call("insights", limit=limit, skip=skip, sort=sort, **narrow)
-    if as_json:
-        show_json(found)
-        return
-    blocks = [block(each) for each in found["insights"]]
-    empty = nothing(found["total"], _NONE if narrow else _NOTHING)
-    show_blocks(_title(found, skip=skip, sort=sort), blocks, empty=empty)
+@shows(
+    "insights",
+    "insights.list",
+    "cortex insights",
+    "cortex insights commit message --project atlas-api",
+    "cortex insights --category warning --domain python --sort seen",
+    "cortex insights --in docs --min-confidence 0.6 --json",
+    "cortex insights --status pending_review",
+    "cortex insights --explain ins_4f0c9b21",
+    "cortex insights --approve ins_4f0c9b21",
+    is_group=True,
+    # Examples may have to be embedded before one is explained.
+    timeout=60.0,
+    search=Joined(metavar="[WORD...]", help="Words that all occur in one."),
+    status=Option(words=("live", "all"), one_of="insight.InsightStatus"),
+    one=(
+        One(
+            "insights.show",
+            option=Option("--explain", help="Show one whole, and why it is so."),
+            alone=_ALONE,
+        ),
+        One(
+            "insights.approve",
+            option=Option("--approve", help="Let one be used that waits for a person."),
+            alone=_ALONE,
+        ),
+    ),
+)
+def show_insights(found: Answer, given: Answer) -> None:
+    """Print a list of insights, one of them whole, or what became of one that may be used."""
+    if "insights" in found:
+        pages = {"limit", "skip", "sort"}
+        narrow = any(given[each] not in {None, "live"} for each in given.keys() - pages)
+        empty = nothing(found["total"], _NONE if narrow else _NOTHING)
+        show_blocks(_title(found, given), map(_block, found["insights"]), empty=empty)
+    elif given["approve"]:
+        print(f"approved {found['id']}; it is {found['status']} now")
+    else:
+        _show_insight(found)
 
 
-def block(insight: Answer) -> Block:
+def _block(insight: Answer) -> Block:
     """Return an insight's entry in a list."""
     usual = insight.get("status", "active") == "active"
     facts = joined(
@@ -302,30 +261,11 @@ def block(insight: Answer) -> Block:
     return Block(f"{insight['confidence']:.2f}", shortened(insight["content"], LONGEST), about)
 
 
-def _title(found: Answer, *, skip: int, sort: InsightSort) -> str:
+def _title(found: Answer, given: Answer) -> str:
     """Return how many are shown of how many, and in which order."""
-    shown = len(found["insights"])
+    shown, skip = len(found["insights"]), given["skip"]
     which = f"{skip + 1:,} to {skip + shown:,}" if skip else f"{shown:,}"
-    return f"{which} of {counted(found['total'], 'insight')}, {_ORDERS[sort]}"
-
-
-def _one(client: Client, explain: str | None, approve: str | None, *, as_json: bool) -> None:
-    """Show one insight whole, or let it be used; raises `UsageError` for both at once."""
-    if explain and approve:
-        raise UsageError("say one of --explain and --approve; see: cortex insights --help")
-    if approve:
-        _approve(client, approve, as_json=as_json)
-    else:
-        show_insight(client.call("insight", insight=explain), as_json=as_json)
-
-
-def _approve(client: Client, name: str, *, as_json: bool) -> None:
-    """Let an insight be used, and say what becomes of it."""
-    found = client.call("approve_insight", insight=name)
-    if as_json:
-        show_json(found)
-        return
-    print(f"approved {found['id']}; it is {found['status']} now")
+    return f"{which} of {counted(found['total'], 'insight')}, {_ORDERS[given['sort']]}"
 
 
 #: What is said where no cluster is listed: of those that were asked for, and of any.
@@ -341,100 +281,54 @@ MEMBERS, MEMBER = 4, 120
 SMALLEST = 2
 
 
-def register_clusters(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command(
-        "clusters",
-        epilog=examples(
-            "cortex insights clusters",
-            "cortex insights clusters commit --sort loose",
-            "cortex insights clusters --min-size 3 --project atlas-api",
-            "cortex insights clusters --show clu_77d01f3c",
-        ),
-    )(clusters)
-    app.command(
-        "fragments",
-        epilog=examples(
-            "cortex insights fragments",
-            "cortex insights fragments ~/code/atlas-api/CLAUDE.md",
-            "cortex insights fragments --sort size --limit 5",
-        ),
-    )(fragments)
-
-
-def clusters(
-    words: Words = None,
-    *,
-    project: ProjectOption = None,
-    domain: DomainOption = None,
-    size: SizeOption = SMALLEST,
-    coherence: CoherenceOption = None,
-    sort: Annotated[ClusterSort, typer.Option(help="What comes first.")] = ClusterSort.SIZE,
-    limit: LimitOption = 20,
-    skip: SkipOption = 0,
-    name: Annotated[
-        str | None, typer.Option("--show", metavar="ID", help="Show one with all its members.")
-    ] = None,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """Show groups of insights that say nearly the same, the one in the middle first."""
-    client = Client(home)
-    if name is not None:
-        if words:
-            raise UsageError("--show needs an id, no words; see: cortex insights clusters --help")
-        found = client.call("cluster", cluster=name)
-        show_json(found) if as_json else _show(found)
+@shows(
+    "insights clusters",
+    "insights.clusters",
+    "cortex insights clusters",
+    "cortex insights clusters commit --sort loose",
+    "cortex insights clusters --min-size 3 --project atlas-api",
+    "cortex insights clusters --show clu_77d01f3c",
+    search=Joined(metavar="[WORD...]", help="Words that all occur in one."),
+    one=One(
+        "insights.cluster",
+        option=Option("--show", help="Show one with all its members."),
+        alone="--show needs an id, no words or filters; see: cortex insights clusters --help",
+    ),
+)
+def show_clusters(found: Answer, given: Answer) -> None:
+    """Print groups of insights, or one of them."""
+    if "clusters" not in found:
+        _show_cluster(found)
         return
-    wanted: dict[str, Any] = {
-        "domain": domain,
-        "search": " ".join(words or ()),
-        "coherence": coherence,
-    }
-    wanted |= {"project": meant(project), "sort": sort, "size": size, "limit": limit, "skip": skip}
-    found = client.call("clusters", **wanted)
-    if as_json:
-        show_json(found)
-        return
-    narrow = project or domain or words or coherence is not None or size > SMALLEST
+    narrow = [given[each] for each in ("project", "domain", "search", "coherence")]
+    is_narrow = any(each is not None for each in narrow) or given["size"] > SMALLEST
     show_blocks(
         f"{len(found['clusters'])} of {counted(found['total'], 'cluster')}",
-        [_entry(each) for each in found["clusters"]],
-        empty=nothing(found["total"], _NO_CLUSTER if narrow else _NO_CLUSTERS),
+        map(_entry, found["clusters"]),
+        empty=nothing(found["total"], _NO_CLUSTER if is_narrow else _NO_CLUSTERS),
     )
 
 
-def fragments(
-    path: Annotated[
-        Path | None, typer.Argument(metavar="[PATH]", help="An instruction file, or a folder.")
-    ] = None,
-    *,
-    project: ProjectOption = None,
-    sort: Annotated[FragmentSort, typer.Option(help="What comes first.")] = FragmentSort.PATH,
-    limit: LimitOption = 20,
-    skip: SkipOption = 0,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """Show the parts of instruction files, and how much of what each says stands how."""
-    found = Client(home).call(
-        "fragments",
-        project=meant(project),
-        path=str(path.resolve()) if path else None,
-        sort=sort,
-        limit=limit,
-        skip=skip,
-    )
-    if as_json:
-        show_json(found)
-        return
+def whole(path: Path) -> str:
+    """Return the path of a file as files are known: no part of it is a link."""
+    return str(path.resolve())
+
+
+@shows(
+    "insights fragments",
+    "insights.fragments",
+    "cortex insights fragments",
+    "cortex insights fragments ~/code/atlas-api/CLAUDE.md",
+    "cortex insights fragments --sort size --limit 5",
+    path=Argument(metavar="[PATH]", read=whole),
+)
+def show_fragments(found: Answer) -> None:
+    """Print the parts of instruction files."""
+    empty = "nothing was learned from there; see what is followed with: cortex projects"
     show_blocks(
         f"{len(found['fragments'])} of {counted(found['total'], 'fragment')}",
-        [_part(each) for each in found["fragments"]],
-        empty=nothing(
-            found["total"],
-            "nothing was learned from there; see what is followed with: cortex projects",
-        ),
+        map(_part, found["fragments"]),
+        empty=nothing(found["total"], empty),
     )
 
 
@@ -449,7 +343,7 @@ def _entry(found: Answer) -> Block:
     return Block(str(len(found["members"])), shortened(first["content"], LONGEST), [*lines, facts])
 
 
-def _show(found: Answer) -> None:
+def _show_cluster(found: Answer) -> None:
     """Print one cluster with all its members."""
     show_facts(
         [

@@ -3,73 +3,41 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from cortex_actors.cli.output import (
-    Commands,
-    HomeOption,
-    JsonOption,
-    counted,
-    examples,
-    joined,
-    show_json,
-    show_table,
-)
-from cortex_actors.cli.recall import TIMEOUT, question_of, show_hits
-from cortex_actors.client.connection import Answer, Client
+from cortex_actors.cli.declare import Argument, Option, shows
+from cortex_actors.cli.output import counted, joined, show_table
+from cortex_actors.cli.recall import QUESTION, TIMEOUT, show_hits
+from cortex_actors.client.connection import Answer
 from cortex_actors.client.operations import LONG
 from cortex_actors.clock import iso
-from cortex_actors.errors import UsageError
-from cortex_actors.process.logfile import visible
+from cortex_actors.errors import visible
 
 #: Documents that are named of those that failed or in which something was met.
 _NAMED = 20
 
-TopicOption = Annotated[str | None, typer.Option(help="Only documents of this topic.")]
+
+def whole_path(path: Path) -> str:
+    """Return a path as the daemon finds it, too."""
+    return str(path.expanduser().absolute())
 
 
-def group() -> typer.Typer:
-    """Return the group."""
-    found = typer.Typer(
-        help="Have documents read, and find what they say.",
-        rich_markup_mode=None,
-        epilog=examples(
-            "cortex knowledge ingest ~/notes",
-            "cortex knowledge search how do we deploy",
-            "cortex knowledge topics",
-            "cortex knowledge remove --topic drafts",
-        ),
-    )
-    found.callback(cls=Commands, invoke_without_command=True)(topics)
-    found.command("ingest", epilog=examples("cortex knowledge ingest docs/ --topic handbook"))(
-        ingest
-    )
-    found.command("search", epilog=examples("cortex knowledge search rollback --topic ops"))(search)
-    found.command("topics", epilog=examples("cortex knowledge topics --json"))(topics)
-    found.command("remove", epilog=examples("cortex knowledge remove --topic drafts"))(remove)
-    found.command("restore", epilog=examples("cortex knowledge restore --topic drafts"))(restore)
-    return found
+def meant(source: str) -> str:
+    """Return which document is meant: a file that lies there by its whole path."""
+    path = Path(source).expanduser()
+    return str(path.resolve()) if path.exists() else source
 
 
-def ingest(
-    path: Annotated[
-        Path, typer.Argument(help="A document, or a folder of them (*.md, *.markdown, *.mdx).")
-    ],
-    *,
-    topic: Annotated[
-        str | None, typer.Option(help="Their topic (default: the first folder below).")
-    ] = None,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """Read a document, or all in a folder; what has not changed costs next to nothing."""
-    whole = str(path.expanduser().absolute())
-    found = Client(home).call("ingest", timeout=LONG, path=whole, topic=topic)
-    if as_json:
-        show_json(found)
-        return
+@shows(
+    "knowledge ingest",
+    "knowledge.ingest",
+    "cortex knowledge ingest docs/ --topic handbook",
+    leave_out=("text", "source"),
+    timeout=LONG,
+    path=Argument(kind="path", required=True, read=whole_path),
+)
+def show_read(found: Answer) -> None:
+    """Print what became of each document."""
     print(_tally(found))
     for each in found["documents"]:
         for line in _told(each)[:_NAMED]:
@@ -81,32 +49,32 @@ def ingest(
         print(visible(f"cannot be read: {folder}"))
 
 
-def search(
-    words: Annotated[list[str], typer.Argument(metavar="QUESTION...", help="In plain words.")],
-    *,
-    topic: TopicOption = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=200, help="At most.")] = 5,
-    code: Annotated[
-        bool | None, typer.Option("--code/--text", help="Only code, or only text.")
-    ] = None,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """Find pieces of documents; `cortex recall` finds them among everything else."""
-    asked: dict[str, Any] = {"query": question_of(words), "limit": limit, "topic": topic}
-    found = Client(home, timeout=TIMEOUT).call("knowledge_search", **asked, code=code)
-    if as_json:
-        show_json(found)
-        return
+@shows(
+    "knowledge search",
+    "knowledge.search",
+    "cortex knowledge search rollback --topic ops",
+    timeout=TIMEOUT,
+    query=QUESTION,
+    code=Option("--code/--text"),
+)
+def show_pieces(found: Answer) -> None:
+    """Print the pieces that were found."""
     show_hits(found, "nothing was found; see what there is with: cortex knowledge topics")
 
 
-def topics(*, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """List the topics, with how much each holds."""
-    found = Client(home).call("knowledge_topics")
-    if as_json:
-        show_json(found)
-        return
+@shows(
+    "knowledge",
+    "knowledge.topics",
+    "cortex knowledge ingest ~/notes",
+    "cortex knowledge search how do we deploy",
+    "cortex knowledge topics",
+    "cortex knowledge remove --topic drafts",
+    about="Have documents read, and find what they say.",
+    is_group=True,
+)
+@shows("knowledge topics", "knowledge.topics", "cortex knowledge topics --json")
+def show_topics(found: Answer) -> None:
+    """Print the topics, with how much each holds."""
     rows = [
         (each["topic"], each["documents"], each["pieces"], each["withdrawn"], iso(each["read_at"]))
         for each in found["topics"]
@@ -119,44 +87,30 @@ def topics(*, as_json: JsonOption = False, home: HomeOption = None) -> None:
     )
 
 
-def remove(
-    *,
-    topic: TopicOption = None,
-    source: Annotated[str | None, typer.Option(help="One document, by path or name.")] = None,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """Take a document or a topic out of what is found; `restore` brings it back."""
-    found = Client(home).call("remove_knowledge", **_meant(topic, source))
-    _show_done(found, found["withdrawn"], "took out", as_json=as_json)
+@shows(
+    "knowledge remove",
+    "knowledge.remove",
+    "cortex knowledge remove --topic drafts",
+    source=Option(read=meant),
+)
+def show_removed(found: Answer) -> None:
+    """Print which documents are found no more."""
+    _show_done("took out", found["withdrawn"])
 
 
-def restore(
-    *,
-    topic: TopicOption = None,
-    source: Annotated[str | None, typer.Option(help="One document, by path or name.")] = None,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """Bring back what `remove` took out, as it was last read."""
-    found = Client(home).call("restore_knowledge", **_meant(topic, source))
-    _show_done(found, found["restored"], "brought back", as_json=as_json)
+@shows(
+    "knowledge restore",
+    "knowledge.restore",
+    "cortex knowledge restore --topic drafts",
+    source=Option(read=meant),
+)
+def show_restored(found: Answer) -> None:
+    """Print which documents are found again."""
+    _show_done("brought back", found["restored"])
 
 
-def _meant(topic: str | None, source: str | None) -> dict[str, Any]:
-    """Return which documents are meant; a file that lies there is meant by its whole path."""
-    if (topic is None) == (source is None):
-        raise UsageError("give either --topic or --source")
-    if source is not None and Path(source).expanduser().exists():
-        source = str(Path(source).expanduser().resolve())
-    return {"topic": topic, "source": source}
-
-
-def _show_done(found: Answer, sources: list[str], did: str, *, as_json: bool) -> None:
+def _show_done(did: str, sources: list[str]) -> None:
     """Print which documents something was done with."""
-    if as_json:
-        show_json(found)
-        return
     print(f"{did} {counted(len(sources), 'document')}")
     for each in sources[:_NAMED]:
         print(visible(f"  {each}"))

@@ -15,11 +15,10 @@ from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from cortex_actors import topics
+from cortex_actors.cli.declare import Option, command
 from cortex_actors.cli.lifecycle import pause
-from cortex_actors.cli.output import HomeOption, JsonOption, examples
+from cortex_actors.cli.output import HomeOption, JsonOption
 from cortex_actors.client.connection import Client
 from cortex_actors.clock import SECOND, SystemClock
 from cortex_actors.errors import DaemonDown, DeadlineExceeded, UnknownTopic, UsageError
@@ -134,38 +133,32 @@ _WILD = frozenset("*?[")
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "logs",
-        epilog=examples(
-            "cortex daemon logs",
-            "cortex daemon logs -f",
-            "cortex daemon logs -F",
-            "cortex daemon logs -n 50 --level warning",
-            "cortex daemon logs -f --topic 'file:*'",
-            "cortex daemon logs --actor 'watcher*' --since 10m",
-            "cortex daemon logs --since 2030-01-31T12:00 --json",
-        ),
-    )(logs)
-
-
+@command(
+    "daemon logs",
+    "cortex daemon logs",
+    "cortex daemon logs -f",
+    "cortex daemon logs -F",
+    "cortex daemon logs -n 50 --level warning",
+    "cortex daemon logs -f --topic 'file:*'",
+    "cortex daemon logs --actor 'watcher*' --since 10m",
+    "cortex daemon logs --since 2030-01-31T12:00 --json",
+)
 def logs(
     *,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
+    follow: Annotated[bool, Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
     reconnect: Annotated[
-        bool, typer.Option("--reconnect", "-F", help="As -f, and wait for a daemon that is gone.")
+        bool, Option("--reconnect", "-F", help="As -f, and wait for a daemon that is gone.")
     ] = False,
     last: Annotated[
-        int | None, typer.Option("--last", "-n", min=0, help="How many (default 10).")
+        int | None, Option("--last", "-n", min=0, help="How many (default 10).")
     ] = None,
-    actor: Annotated[str, typer.Option(help="Only actors of this shell pattern.")] = "*",
-    topic: Annotated[str | None, typer.Option(help="Only topics of this shell pattern.")] = None,
+    actor: Annotated[str, Option(help="Only actors of this shell pattern.")] = "*",
+    topic: Annotated[str | None, Option(help="Only topics of this shell pattern.")] = None,
     level: Annotated[
-        str, typer.Option(help="This or worse: debug, info, warning, error, critical.")
+        str, Option(help="This or worse: debug, info, warning, error, critical.")
     ] = "debug",
     since: Annotated[
-        str | None, typer.Option(help="After 10s, 10m, 2h, 1d, an ISO time, or a seq.")
+        str | None, Option(help="After 10s, 10m, 2h, 1d, an ISO time, or a seq.")
     ] = None,
     as_json: JsonOption = False,
     home: HomeOption = None,

@@ -5,6 +5,8 @@
 `memory`: commands by which memories go and come back: archived, replaced, split, forgotten.
 
 `memory`: commands that look: one memory, lists of them, what was done, what conflicts.
+
+`memory`: commands about health: what lies idle, is said twice, has earned more, or fades.
 """
 
 from __future__ import annotations
@@ -12,112 +14,46 @@ from __future__ import annotations
 import sys
 from typing import Annotated
 
-import typer
-
-from cortex_actors.cli import memory_health
-from cortex_actors.cli.filters import (
-    AgentOption,
-    AsOption,
-    AttentionOption,
-    LayerOption,
-    LimitOption,
-    RealmOption,
-    SinceOption,
-    SkipOption,
-    TagsOption,
-    ThreadOption,
-    TypeOption,
-    UntilOption,
-    conditions,
-)
+from cortex_actors.cli.declare import Argument, Option, Preset, command, shows
 from cortex_actors.cli.output import (
     Block,
-    Commands,
     HomeOption,
     JsonOption,
     counted,
-    examples,
     joined,
     nothing,
     shortened,
     show_blocks,
     show_facts,
     show_json,
+    show_table,
     when,
 )
 from cortex_actors.cli.recall import NO_MEMORIES
 from cortex_actors.client.connection import Answer, Client
-from cortex_actors.domain.insight import ALL, MemorySort
-from cortex_actors.domain.memory import ChangeKind, Layer, MemoryStatus
-from cortex_actors.errors import Refused, UsageError
-from cortex_actors.process.logfile import visible
-
-MemoryArgument = Annotated[
-    str, typer.Argument(metavar="ID", help="Its id, or 8 characters of its beginning or more.")
-]
+from cortex_actors.errors import Refused, visible
 
 
-def register_keeping(group: typer.Typer) -> None:
-    """Add the commands to the group."""
-    for command, name in (
-        (save, "save"),
-        (promote, "promote"),
-        (crystallize, "crystallize"),
-        (pin, "pin"),
-        (unpin, "unpin"),
-    ):
-        group.command(name, epilog=examples(f"cortex memory {name} mem_01KATQ8W"))(command)
-
-
-def save(name: MemoryArgument, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Keep a memory that would soon fade: from the sensory layer to working."""
-    _show(Client(home).call("save", id=name), as_json=as_json)
-
-
-def promote(
-    name: MemoryArgument,
-    to: Annotated[
-        Layer | None, typer.Option("--to", help="This layer, rather than the next one.")
-    ] = None,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """Bring a memory to the next layer, where it fades more slowly."""
-    found = Client(home).call("promote", id=name, to=None if to is None else str(to))
-    _show(found, as_json=as_json)
-
-
-def crystallize(name: MemoryArgument, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Bring a memory to the cortex, where nothing fades."""
-    _show(Client(home).call("crystallize", id=name), as_json=as_json)
-
-
-def pin(name: MemoryArgument, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Keep a memory as it is: never merged, faded or archived by itself, first in lists."""
-    _fasten("pin", name, home=home, as_json=as_json)
-
-
-def unpin(name: MemoryArgument, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Let a memory be treated as all others again."""
-    _fasten("unpin", name, home=home, as_json=as_json)
-
-
-def _show(found: Answer, *, as_json: bool) -> None:
+@shows("memory save", "memory.save", "cortex memory save mem_01KATQ8W")
+@shows(
+    "memory promote",
+    "memory.promote",
+    "cortex memory promote mem_01KATQ8W",
+    to=Option("--to", one_of="memory.Layer", help="This layer, rather than the next one."),
+)
+@shows("memory crystallize", "memory.crystallize", "cortex memory crystallize mem_01KATQ8W")
+def show_layer(found: Answer) -> None:
     """Print in which layer a memory is now."""
-    if as_json:
-        show_json(found)
-    elif found["changed"]:
+    if found["changed"]:
         print(visible(f"{found['id']} came from {found['from']} to {found['layer']}"))
     else:
         print(visible(f"{found['id']} is in {found['layer']} already"))
 
 
-def _fasten(verb: str, name: str, *, home: HomeOption, as_json: bool) -> None:
-    """Have a memory pinned or not, and print it."""
-    found: Answer = Client(home).call(verb, id=name)
-    if as_json:
-        show_json(found)
-        return
+@shows("memory pin", "memory.pin", "cortex memory pin mem_01KATQ8W")
+@shows("memory unpin", "memory.unpin", "cortex memory unpin mem_01KATQ8W")
+def show_pinned(found: Answer) -> None:
+    """Print whether a memory is pinned now."""
     already = "" if found["changed"] else " already"
     state = "pinned" if found["pinned"] else "not pinned"
     print(visible(f"{found['id']} is {state}{already}"))
@@ -126,101 +62,51 @@ def _fasten(verb: str, name: str, *, home: HomeOption, as_json: bool) -> None:
 #: Memories that are shown before they are forgotten.
 _SHOWN = 10
 
-MemoriesArgument = Annotated[
-    list[str], typer.Argument(metavar="ID...", help="Ids, or beginnings of ids.")
-]
-ReasonOption = Annotated[str | None, typer.Option(help="Why, in your own words.")]
-OldArgument = Annotated[str, typer.Argument(metavar="OLD", help="What holds no more.")]
-NewArgument = Annotated[str, typer.Argument(metavar="NEW", help="What holds now.")]
-LeftArgument = Annotated[str, typer.Argument(metavar="ID", help="One of the two.")]
-RightArgument = Annotated[str, typer.Argument(metavar="OTHER", help="The other one.")]
-ChangeArgument = Annotated[
-    int, typer.Argument(metavar="CHANGE", help="Its number: cortex memory changes.")
-]
 
-
-def register_states(group: typer.Typer) -> None:
-    """Add the commands to the group."""
-    one = "mem_01KATQ8W"
-    for command, name, rest in (
-        (split, "split", one),
-        (supersede, "supersede", f"{one} mem_01KB0D3F --reason 'the port has moved'"),
-        (keep_both, "keep-both", f"{one} mem_01KB0D3F"),
-        (archive, "archive", f"{one} mem_01KB0D3F"),
-        (restore, "restore", one),
-        (forget, "forget", f"{one} --yes"),
-        (undo, "undo", "12"),
-    ):
-        group.command(name, epilog=examples(f"cortex memory {name} {rest}"))(command)
-
-
-def split(name: MemoryArgument, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Take the newest merge of a memory apart; its parts are not merged by themselves again."""
-    found = Client(home).call("split", id=name)
-    if as_json:
-        show_json(found)
-        return
+@shows("memory split", "memory.split", "cortex memory split mem_01KATQ8W")
+def show_split(found: Answer) -> None:
+    """Print what a merge was taken apart into."""
     kept = "stays" if found["kind"] == "consolidate" else "is archived"
     print(visible(f"{found['id']} {kept}; found again: {', '.join(found['parts'])}"))
 
 
-def supersede(
-    old: OldArgument,
-    new: NewArgument,
-    reason: ReasonOption = None,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """Let a memory be replaced by another one; it is found only as of a date from then on."""
-    found = Client(home).call("supersede", old=old, new=new, reason=reason)
-    if as_json:
-        show_json(found)
-        return
+@shows(
+    "memory supersede",
+    "memory.supersede",
+    "cortex memory supersede mem_01KATQ8W mem_01KB0D3F --reason 'the port has moved'",
+    reason=Option("--reason"),
+)
+def show_superseded(found: Answer) -> None:
+    """Print what was replaced."""
     print(visible(f"{found['superseded']} is superseded by {found['by']}"))
 
 
-def keep_both(
-    left: LeftArgument,
-    right: RightArgument,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """Say that two memories hold, though they were found to conflict."""
-    found = Client(home).call("keep_both", left=left, right=right)
-    if as_json:
-        show_json(found)
-        return
+@shows("memory keep-both", "memory.keep-both", "cortex memory keep-both mem_01KATQ8W mem_01KB0D3F")
+def show_both(found: Answer) -> None:
+    """Print which two memories both hold."""
     print(visible(f"both are kept: {' and '.join(found['kept'])}"))
 
 
-def archive(
-    names: MemoriesArgument,
-    reason: ReasonOption = None,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """Take memories out of what is found, until they are restored."""
-    found = Client(home).call("archive", ids=names, reason=reason)
-    if as_json:
-        show_json(found)
-        return
+@shows("memory archive", "memory.archive", "cortex memory archive mem_01KATQ8W mem_01KB0D3F")
+def show_archived(found: Answer) -> None:
+    """Print what was archived, and what brings it back."""
     print(visible(f"archived {', '.join(found['archived'])}"))
     print("bring them back with: cortex memory restore")
 
 
-def restore(names: MemoriesArgument, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Let memories be found again that were archived or superseded."""
-    found = Client(home).call("restore", ids=names)
-    if as_json:
-        show_json(found)
-        return
+@shows("memory restore", "memory.restore", "cortex memory restore mem_01KATQ8W")
+def show_restored(found: Answer) -> None:
+    """Print what was restored."""
     print(visible(f"restored {', '.join(found['restored'])}"))
 
 
+@command("memory forget", "cortex memory forget mem_01KATQ8W --yes")
 def forget(
-    names: MemoriesArgument,
+    names: Annotated[
+        list[str], Argument(metavar="ID...", complete="memories", help="Ids, or beginnings of ids.")
+    ],
     *,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
@@ -243,12 +129,9 @@ def forget(
         print(visible(f"archived, as what replaced it is gone: {', '.join(found['archived'])}"))
 
 
-def undo(number: ChangeArgument, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Take back what was done with a memory, by the number of the change."""
-    found = Client(home).call("undo", change=number)
-    if as_json:
-        show_json(found)
-        return
+@shows("memory undo", "memory.undo", "cortex memory undo 12")
+def show_undone(found: Answer) -> None:
+    """Print what was undone."""
     print(visible(f"undid change {found['change']}: {found['kind']} of {found['memory']}"))
 
 
@@ -261,115 +144,71 @@ def _confirm(some: list[Answer]) -> None:
     if not sys.stdin.isatty():
         message = "refused to forget without being asked to"
         raise Refused(f"{message}; where nobody can answer, say --yes")
-    if not typer.confirm("Delete that for good?"):
+    import click  # noqa: PLC0415 - only to ask
+
+    if not click.confirm("Delete that for good?"):
         raise Refused("nothing was forgotten")
 
 
 #: Characters of a memory that a list shows.
 _LISTED = 300
 
-AllOption = Annotated[
-    bool, typer.Option("--all", "-a", help="In every state: merged, superseded, archived, too.")
-]
-StatusOption = Annotated[MemoryStatus | None, typer.Option(help="Only those in this state.")]
-PinnedOption = Annotated[bool, typer.Option("--pinned", help="Only those that are pinned.")]
-ConflictsOption = Annotated[
-    bool, typer.Option("--conflicts", help="Only those that another one contradicts.")
-]
-SortOption = Annotated[MemorySort, typer.Option(help="What comes first.")]
-KindOption = Annotated[ChangeKind | None, typer.Option("--kind", help="Only changes of a kind.")]
-SomeArgument = Annotated[
-    str | None, typer.Argument(metavar="[ID]", help="Only what was done with this memory.")
-]
+_EVERY = Preset(
+    "--all", "-a", sets=("status", "all"), help="In every state: merged, superseded, archived, too."
+)
 
 
-def register_looking(group: typer.Typer) -> None:
-    """Add the commands to the group."""
-    lists = examples(
-        "cortex memory list",
-        "cortex memory list --all --agent VAJRA --since 7d",
-        "cortex memory list --pinned --json",
-    )
-    group.command("list", epilog=lists)(listed)
-    group.command("show", epilog=examples("cortex memory show mem_01KATQ8W"))(show)
-    both = examples("cortex memory changes", "cortex memory changes mem_01KATQ8W --kind merge")
-    group.command("changes", epilog=both)(changes)
-    group.command("conflicts", epilog=examples("cortex memory conflicts"))(conflicts)
-
-
-def listed(
-    *,
-    every: AllOption = False,
-    status: StatusOption = None,
-    pinned: PinnedOption = False,
-    disputed: ConflictsOption = False,
-    layer: LayerOption = None,
-    realm: RealmOption = None,
-    agent: AgentOption = None,
-    kind: TypeOption = None,
-    tag: TagsOption = None,
-    thread: ThreadOption = None,
-    since: SinceOption = None,
-    until: UntilOption = None,
-    attention: AttentionOption = None,
-    as_agent: AsOption = None,
-    sort: SortOption = MemorySort.NEWEST,
-    limit: LimitOption = 20,
-    skip: SkipOption = 0,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """List memories, those that are pinned first."""
-    who = {"agent": agent, "realm": realm, "thread": thread, "as_agent": as_agent}
-    what = {"layer": layer, "kind": kind, "tag": tag, "attention": attention}
-    asked = conditions({**who, **what, "since": since, "until": until})
-    asked |= {"status": _state(every, status), "pinned": pinned, "conflicts": disputed}
-    asked |= {"sort": str(sort), "limit": limit, "skip": skip}
-    found = Client(home).call("memories", **asked)
-    if as_json:
-        show_json(found)
-        return
+@shows(
+    "memory",
+    "memory.list",
+    "cortex memory list --layer sensory",
+    "cortex memory show mem_01KATQ8W",
+    "cortex memory crystallize mem_01KATQ8W",
+    "cortex memory split mem_01KATQ8W",
+    "cortex memory changes",
+    "cortex memory undo 12",
+    about="Look at memories, keep them, take them apart, let them go, and undo that.",
+    is_group=True,
+    every=_EVERY,
+    status=Option(one_of="memory.MemoryStatus"),
+    sort=Option(one_of="insight.MemorySort"),
+)
+@shows(
+    "memory list",
+    "memory.list",
+    "cortex memory list",
+    "cortex memory list --all --agent VAJRA --since 7d",
+    "cortex memory list --pinned --json",
+    every=_EVERY,
+    status=Option(one_of="memory.MemoryStatus"),
+    sort=Option(one_of="insight.MemorySort"),
+)
+def show_list(found: Answer) -> None:
+    """Print a list of memories."""
     entries = [_entry(each) for each in found["memories"]]
     title = f"{len(entries):,} of {counted(found['total'], 'memory', 'memories')}"
     show_blocks(title, entries, empty=nothing(found["total"], NO_MEMORIES))
 
 
-def show(
-    name: MemoryArgument,
-    as_agent: AsOption = None,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """Show one memory with everything that is known of it, and what it was made of."""
-    found = Client(home).call("memory", id=name, as_agent=as_agent)
-    if as_json:
-        show_json(found)
-        return
+@shows("memory show", "memory.show", "cortex memory show mem_01KATQ8W")
+def show_memory(found: Answer) -> None:
+    """Print a memory with all that is known of it."""
     print("\n".join(visible(line) for line in found["text"].split("\n")))
     print()
     show_facts(_facts(found))
 
 
-def changes(
-    name: SomeArgument = None,
-    *,
-    kind: KindOption = None,
-    limit: LimitOption = 20,
-    skip: SkipOption = 0,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """List what was done with memories, newest first; each can be undone by its number."""
-    found = Client(home).call(
-        "memory_changes",
-        memory=name,
-        kind=None if kind is None else str(kind),
-        limit=limit,
-        skip=skip,
-    )
-    if as_json:
-        show_json(found)
-        return
+@shows(
+    "memory changes",
+    "memory.changes",
+    "cortex memory changes",
+    "cortex memory changes mem_01KATQ8W --kind merge",
+    memory=Argument(),
+    limit=Option(default=20),
+    kind=Option("--kind", one_of="memory.ChangeKind", help="Only changes of a kind."),
+)
+def show_changes(found: Answer) -> None:
+    """Print what was done with memories."""
     entries = [
         Block(str(each["id"]), f"{each['kind']} {each['memory']}", _done(each))
         for each in found["changes"]
@@ -381,18 +220,9 @@ def changes(
         print("\ntake one back with: cortex memory undo CHANGE")
 
 
-def conflicts(
-    *,
-    limit: LimitOption = 20,
-    skip: SkipOption = 0,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """List pairs of memories that cannot both hold, newest first."""
-    found = Client(home).call("conflicts", limit=limit, skip=skip)
-    if as_json:
-        show_json(found)
-        return
+@shows("memory conflicts", "memory.conflicts", "cortex memory conflicts")
+def show_conflicts(found: Answer, given: Answer) -> None:
+    """Print pairs of memories that cannot both hold."""
     entries = [
         Block(
             str(number),
@@ -400,19 +230,12 @@ def conflicts(
             f"{shortened(each['right']['content'], _LISTED)}",
             [each["reason"], joined([each["left"]["id"], each["right"]["id"]])],
         )
-        for number, each in enumerate(found["conflicts"], start=skip + 1)
+        for number, each in enumerate(found["conflicts"], start=given["skip"] + 1)
     ]
     title = f"{counted(found['total'], 'pair')} of memories that cannot both hold"
     show_blocks(title, entries, empty=nothing(found["total"], "no memory conflicts with another"))
     if entries:
         print("\ndecide with: cortex memory supersede OLD NEW, or keep-both ID OTHER")
-
-
-def _state(every: bool, status: MemoryStatus | None) -> str:
-    """Return which memories a list is of; raises `UsageError` for two at once."""
-    if every and status is not None:
-        raise UsageError("--all and --status exclude each other; see: cortex memory list --help")
-    return ALL if every else str(status or MemoryStatus.ACTIVE)
 
 
 def _entry(found: Answer) -> Block:
@@ -424,7 +247,7 @@ def _entry(found: Answer) -> Block:
             found["layer"],
             f"attention {found['attention']:.2f}",
             when(found["created_at"]),
-            None if found["status"] == MemoryStatus.ACTIVE else found["status"],
+            None if found["status"] == "active" else found["status"],
         ]
     )
     tags = ", ".join(found["tags"])
@@ -499,26 +322,163 @@ def _done(each: Answer) -> list[str]:
     ]
 
 
-def group() -> typer.Typer:
-    """Return the group."""
-    found = typer.Typer(
-        help="Look at memories, keep them, take them apart, let them go, and undo that.",
-        rich_markup_mode=None,
-        epilog=examples(
-            "cortex memory list --layer sensory",
-            "cortex memory show mem_01KATQ8W",
-            "cortex memory crystallize mem_01KATQ8W",
-            "cortex memory split mem_01KATQ8W",
-            "cortex memory changes",
-            "cortex memory undo 12",
-        ),
+@shows(
+    "memory health",
+    "memory.health",
+    "cortex memory health",
+    "cortex memory health --duplicates --json",
+)
+def show_health(found: Answer) -> None:
+    """Print how the memories of each realm are."""
+    rows = [
+        (
+            realm,
+            each["total"],
+            ", ".join(f"{layer} {count}" for layer, count in each["by_layer"].items() if count),
+            f"{each['avg_attention']:.3f}",
+            each["stale_count"],
+            each["promotion_candidates"],
+        )
+        for realm, each in found["realms"].items()
+    ]
+    columns = ("realm", "memories", "layers", "attention", "stale", "to promote")
+    show_table("Memories", columns, rows, empty="there are no memories yet")
+    twins = found["summary"]["total_duplicates"]
+    show_facts(
+        [
+            ("duplicates", "" if twins is None else counted(twins, "pair")),
+            ("accesses", _accesses(found.get("accesses", {}))),
+        ]
     )
-    found.callback(cls=Commands, invoke_without_command=True)(listed)
-    for add in (
-        register_looking,
-        register_keeping,
-        register_states,
-        memory_health.register,
-    ):
-        add(found)
-    return found
+    for line in found["recommendations"]:
+        print(visible(line))
+
+
+@shows(
+    "memory stale",
+    "memory.stale",
+    "cortex memory stale",
+    "cortex memory stale --days 90 --below 0.3 --realm private",
+)
+def show_stale(found: Answer) -> None:
+    """Print the memories that nobody has read for long."""
+    days = found["days"]
+    blocks = [
+        Block(
+            each["id"],
+            shortened(each["content_preview"], 150),
+            [
+                joined(
+                    (
+                        f"{each['days_since_access']:g} days, since {when(each['last_accessed'])}",
+                        f"read {counted(each['access_count'], 'time')}",
+                        f"attention {each['attention_weight']:.2f}",
+                        f"{each['agent']}, {each['realm']}, {each['layer']}",
+                        "pinned" if each["pinned"] else None,
+                    )
+                )
+            ],
+        )
+        for each in found["stale"]
+    ]
+    title = f"{len(blocks)} of {counted(found['total'], 'memory', 'memories')} not read"
+    empty = f"every memory was read or said within {days:g} days"
+    show_blocks(f"{title} for {days:g} days", blocks, empty=empty)
+
+
+@shows(
+    "memory duplicates",
+    "memory.duplicates",
+    "cortex memory duplicates",
+    "cortex memory duplicates --threshold 0.9",
+)
+def show_duplicates(found: Answer) -> None:
+    """Print pairs of memories that say nearly the same."""
+    blocks = [_pair(each) for each in found["duplicates"]]
+    title = f"{len(blocks)} of {counted(found['total'], 'pair')} from {found['threshold']:g} on"
+    among = f"among {counted(found['compared'], 'memory', 'memories')}"
+    show_blocks(f"{title}, {among}", blocks, empty=f"no two say nearly the same {among}")
+    if found["without_vector"]:
+        print(f"{found['without_vector']} could not be compared: they have no vector (yet)")
+    if any(each["conflict"] is None for each in found["duplicates"]):
+        print("\nmake one of two with: cortex memory consolidate ID OTHER")
+
+
+@shows(
+    "memory consolidate",
+    "memory.consolidate",
+    "cortex memory consolidate mem_01KATQ8W mem_01KB0D3F",
+    "cortex memory consolidate mem_01KATQ8W mem_01KB0D3F --keep higher_attention",
+)
+def show_consolidated(found: Answer) -> None:
+    """Print which memory is part of which."""
+    read = counted(found["new_access_count"], "access", "accesses")
+    attention = f"attention {found['new_attention_weight']:.2f}"
+    print(visible(f"{found['discarded_id']} is part of {found['kept_id']}: {read}, {attention}"))
+    print(f"take them apart with: cortex memory undo {found['change']}")
+
+
+@shows(
+    "memory promotions",
+    "memory.promotions",
+    "cortex memory promotions --dry-run",
+    "cortex memory promotions",
+)
+def show_promotions(found: Answer, given: Answer) -> None:
+    """Print which memories went to a deeper layer, or would."""
+    among = f"of {counted(found['total_records'], 'memory', 'memories')}"
+    if not given["dry_run"]:
+        print(f"{found['promoted_count']} {among} promoted")
+        return
+    rows = [
+        (each["id"], each["layer"], each["to"], each["reason"], each["access_count"])
+        for each in found["eligible"]
+    ]
+    columns = ("id", "layer", "to", "why", "read")
+    title = f"{found['eligible_count']} {among} would be promoted"
+    show_table(title, columns, rows, empty=f"none {among} has earned a deeper layer")
+
+
+@shows("memory decay", "memory.decay", "cortex memory decay --dry-run", "cortex memory decay")
+def show_decay(found: Answer, given: Answer) -> None:
+    """Print how many memories were weighed anew, have faded, were archived."""
+    would = "would be " if given["dry_run"] else ""
+    among = f"of {counted(found['total_records'], 'memory', 'memories')}"
+    print(f"{found['updated']} {among} {would}weighed anew; {found['below_threshold']} have faded")
+    if found["archive_days"]:
+        print(f"{len(found['archived'])} {would}archived: faded for {found['archive_days']:g} days")
+
+
+def _pair(pair: Answer) -> Block:
+    """Return two memories that say nearly the same."""
+    sides = [pair["first"], pair["second"]]
+    about = [
+        joined((each["id"], f"{each['agent']}, {each['realm']}, {each['layer']}", _read(each)))
+        for each in sides
+    ]
+    texts = "\n".join(dict.fromkeys(shortened(each["content_preview"]) for each in sides))
+    conflict = f"they cannot both hold: {pair['conflict']}" if pair["conflict"] else ""
+    return Block(f"{pair['similarity']:.3f}", texts, [*about, conflict])
+
+
+def _read(memory: Answer) -> str:
+    """Return how often a memory was read."""
+    return f"read {counted(memory['access_count'], 'time')}"
+
+
+def _accesses(found: Answer) -> str:
+    """Return how accesses are taken down; nothing where that is not told."""
+    if not found:
+        return ""
+    if "waiting" not in found:
+        return visible(f"not known: {found.get('reason', '')}")
+    lost = found["lost"] + found["unheard"]
+    waiting = counted(found["waiting"], "memory", "memories")
+    return joined(
+        (
+            f"of {waiting} not written yet",
+            f"{lost} lost" if lost else None,
+            f"a crash loses those of {found['window_s']:g} s",
+            found["trouble"] or None,
+        )
+    )

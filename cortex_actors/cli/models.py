@@ -1,303 +1,282 @@
-"""`model status | prepare | verify | use NAME`: the model that embeds, and its compiled form.
+"""`model`: the model that embeds, its compiled form, and the way to another model.
 
-What `cortex model` does, with a daemon or without one.
-
-Everything that is not quick to import is imported where it is needed: the other commands list this
-one and should not pay for it.
-
-What `cortex embeddings` does without a daemon: on the rows of the ledger, under the home's lock.
-
-So a home whose daemon cannot start, for whatever reason, can still give up its migration.
+Without a daemon `doctor.models` answers: nearly all of that is possible then, too.
 """
 
 from __future__ import annotations
 
-import asyncio
-from contextlib import closing, suppress
-from dataclasses import asdict
-from functools import partial
+import time
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from cortex_actors.cli.output import Commands, HomeOption, JsonOption, examples, show_json
+from cortex_actors.cli.declare import Argument, Option, command, shows
+from cortex_actors.cli.output import HomeOption, JsonOption, console, lasting, show_json
 from cortex_actors.client.connection import Answer, Client
-from cortex_actors.clock import SystemClock, iso
-from cortex_actors.errors import CortexError, DaemonDown, NotFound, Refused
+from cortex_actors.clock import SECOND, SystemClock, iso
+from cortex_actors.errors import DaemonDown, visible
 from cortex_actors.home import Home
-from cortex_actors.process import lock
-from cortex_actors.process.logfile import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterable, Iterator
 
-    from cortex_actors.embedding.manifest import Gates
-    from cortex_actors.embedding.models import Model
-    from cortex_actors.storage.ledger.actor import Connection
-    from cortex_actors.storage.models import Chosen
-
+    from rich.progress import Progress, TaskID
 
 #: Seconds a daemon may take to answer: it reads the model's files, or asks an endpoint.
 TIMEOUT = 120.0
 
+#: Seconds that deleting may take, in small units: 100,000 vectors take about 20.
+LONG = 3_600.0
 
-def in_use(home: Home) -> Answer:
-    """Return what the daemon says of its model, else what the files of the home do.
+#: Seconds between two looks at how far it is.
+POLL = 0.5
 
-    Raises `ModelMissing` for a home without vectors whose settings name no model that is here.
-    """
-    try:
-        return Client(home, timeout=TIMEOUT).call("model")
-    except DaemonDown:
-        return _from_files(home)
-
-
-def make(home: Home, *, say: Callable[[str], None]) -> Answer:
-    """Compile the home's model if it is not, and have a daemon that runs take it up.
-
-    So is the model that is on its way, if there is one; it is `coming` in the answer. Raises
-    `CompileFailed`, `ModelMissing`.
-    """
-    from cortex_actors.embedding.factory import (  # noqa: PLC0415 - likewise
-        COMPILES,
-        is_compiled,
-        source_of,
-    )
-    from cortex_actors.storage.models import chosen  # noqa: PLC0415 - SQLAlchemy
-
-    found, next_ = in_use(home), chosen(home.ledger, state="coming")
-    made = {**found, "made": False}
-    if found["provider"] == COMPILES:
-        made = _made_report(home, found["source"], chosen(home.ledger), say=say)
-        unused = found["form"] == "float" and not _wanted(home)
-        made = {**made, "id": found["id"], "unused": unused}
-    coming = None
-    if next_ is not None and next_.provider == COMPILES and not is_compiled(next_.model_id):
-        coming = _made_report(home, source_of(next_.model_id), next_, say=say)
-    if made["made"] or coming or found["provider"] == COMPILES:
-        with suppress(DaemonDown):
-            Client(home, timeout=TIMEOUT).call("prepare_model")
-    return {**made, "coming": coming}
-
-
-def _made_report(
-    home: Home, source: str, known: Chosen | None, *, say: Callable[[str], None]
-) -> Answer:
-    """Return the report of a float model after compiling it, if that had not been done."""
-    from cortex_actors.embedding.compiler import compile_model  # noqa: PLC0415 - seldom needed
-    from cortex_actors.embedding.factory import COMPILES, report  # noqa: PLC0415 - likewise
-
-    clock = SystemClock()
-    begun, model = clock.monotonic(), _float_model(home, source, known)
-    said: list[str] = []
-
-    def tell(line: str) -> None:
-        said.append(line)
-        say(line)
-
-    # Whatever the settings say: whoever prepares wants it.
-    made = asyncio.run(compile_model(model, home.models, clock=clock, on_line=tell))
-    after = report(home.models, made.model_id, provider=COMPILES, compiles=True)
-    return {**after, "made": bool(said), "took_s": round(clock.monotonic() - begun, 3)}
-
-
-def check(home: Home) -> Answer:
-    """Return whether the compiled model's files are whole and it still passes its gates."""
-    from cortex_actors.embedding import calibration, manifest  # noqa: PLC0415 - numpy
-
-    found = in_use(home)
-    wrong = [f"{name}: {why}" for name, why in found["damaged"].items()]
-    compiled, gates, files = found["compiled"], None, []
-    if compiled is not None:
-        folder = Path(compiled["folder"])
-        try:
-            read = manifest.read(folder)
-            files = [f"{name}, sha256 {digest}" for name, digest in read.hashes.items()]
-            gates = calibration.again(folder, read)
-            missed = calibration.missed(gates, calibration.LEAST_OF[read.kind])
-        except (CortexError, OSError, ValueError) as error:
-            # The last one is of files that are what was written and hold no model all the same.
-            missed = str(error)
-        if missed:
-            wrong.append(
-                f"{folder.name}: {missed}. Delete the folder {folder}, then make it again: cortex "
-                "model prepare"
-            )
-    shown = None if gates is None else _rounded(gates)
-    return {**found, "files": files, "gates": shown, "wrong": wrong}
-
-
-def begin_using(home: Home, name: str) -> Answer:
-    """Have the home use another model; returns it and `how`: "now", "first" or "next start".
-
-    Raises `ModelMissing` naming the mend, `Refused` for the model that is used already, and
-    `DaemonDown` for a home that has no ledger yet, where the settings decide.
-    """
-    folder = Path(name).expanduser()
-    # The empty name would be the folder that one is in.
-    whole = str(folder.absolute()) if name.strip() and folder.is_dir() else name
-    try:
-        coming = Client(home, timeout=TIMEOUT).call("migrate", to=whole)["coming"]
-    except DaemonDown:
-        return _written(home, whole)
-    return {**coming, "how": "now"}
-
-
-def _wanted(home: Home) -> bool:
-    """Say whether a daemon of this home embeds with compiled models."""
-    from cortex_actors import settings  # noqa: PLC0415 - pydantic
-
-    return settings.load(home).embedding.compile
-
-
-def _from_files(home: Home) -> Answer:
-    """Return what is known of the model of a home whose daemon does not answer."""
-    from cortex_actors import settings  # noqa: PLC0415 - pydantic
-    from cortex_actors.embedding.factory import report  # noqa: PLC0415 - with the ledger's rows
-    from cortex_actors.storage.models import chosen  # noqa: PLC0415 - SQLAlchemy
-
-    wanted = settings.load(home).embedding
-    known = chosen(home.ledger)
-    if known is not None:
-        model_id, provider = known.model_id, known.provider
-    else:
-        model_id, provider = _first(wanted.model, wanted.provider), wanted.provider
-    return report(home.models, model_id, provider=provider, compiles=wanted.compile)
-
-
-def _first(name: str, provider: str) -> str:
-    """Return the id, or what is known of it, of the model that a home without one would have."""
-    from cortex_actors.embedding.models import locate  # noqa: PLC0415 - seldom needed
-
-    return locate(name).model_id if provider == "sentence-transformers" else name
-
-
-def _float_model(home: Home, source: str, known: Chosen | None) -> Model:
-    """Return the float model whose compiled form is wanted; raises `ModelMissing`."""
-    from cortex_actors import settings  # noqa: PLC0415 - pydantic
-    from cortex_actors.embedding.models import locate  # noqa: PLC0415 - seldom needed
-
-    name = known.name if known is not None and known.name else None
-    model = locate(name or settings.load(home).embedding.model)
-    if model.model_id != source:
-        raise NotFound(
-            f"cannot compile {source}: its files are not where they were, and "
-            f"{model.folder} holds {model.model_id}; bring them back, or change to another model "
-            "with: cortex model use NAME"
-        )
-    return model
-
-
-def _written(home: Home, name: str) -> Answer:
-    """Write down the model in the ledger of a daemon that is down; the next start does the work."""
-    from cortex_actors.embedding.models import GIVE, locate  # noqa: PLC0415 - seldom needed
-    from cortex_actors.storage.ledger import offline  # noqa: PLC0415 - SQLAlchemy
-    from cortex_actors.storage.models import Chosen  # noqa: PLC0415 - likewise
-
-    model = locate(name, mend=GIVE)
-    if not home.ledger.exists():
-        raise DaemonDown(
-            f"{home.root} has no ledger yet, so its settings choose the model: write "
-            f'`model = "{name}"` under [embedding] in {home.settings}, or start it with '
-            f"CORTEX_EMBEDDING__MODEL={name} cortex start"
-        )
-    chosen = Chosen(model.model_id, "sentence-transformers", name, model.dimension)
-    at = SystemClock().now()
-    with closing(lock.acquire(home)):
-        how = offline.commit(home.ledger, partial(_note, chosen=chosen, at=at))
-    return {"model_id": model.model_id, "provider": chosen.provider, "name": name, "how": how}
-
-
-def _note(connection: Connection, *, chosen: Chosen, at: int) -> str:
-    """Write a model down as the one that answers, or as the one that comes; return when."""
-    from cortex_actors.embedding.factory import source_of  # noqa: PLC0415 - seldom needed
-    from cortex_actors.storage import models  # noqa: PLC0415 - SQLAlchemy
-
-    active = models.active(connection)
-    if active is None:
-        models.settle(connection, chosen, at)
-        return "first"
-    if source_of(active.model_id) == chosen.model_id:
-        raise Refused(f"cannot change to {chosen.model_id}: {active.model_id} answers already")
-    models.begin(connection, chosen, at)
-    return "next start"
-
-
-def _rounded(gates: Gates) -> dict[str, float]:
-    """Return gates as they are shown."""
-    return {name: round(value, 6) for name, value in asdict(gates).items()}
-
+#: States in which there is work in hand.
+WORKING = ("compiling", "migrating")
 
 #: Bytes of a megabyte, as people count them.
 MB = 1_000_000
 
-#: What a shell gets from a command that Ctrl-C ended.
-INTERRUPTED = 130
+#: Answers where no daemon runs.
+_OFFLINE = "cortex_actors.doctor.models"
 
 
-def group() -> typer.Typer:
-    """Return the group."""
-    model = typer.Typer(
-        help="See, compile, check and choose the model that embeds.",
-        rich_markup_mode=None,
-        epilog=examples("cortex model status", "cortex model prepare", "cortex model verify"),
-    )
-    model.callback(cls=Commands, invoke_without_command=True)(status)
-    model.command("status", epilog=examples("cortex model status --json"))(status)
-    model.command("prepare", epilog=examples("cortex model prepare"))(prepare)
-    model.command("verify", epilog=examples("cortex model verify", "cortex model verify --json"))(
-        verify
-    )
-    model.command(
-        "use",
-        epilog=examples("cortex model use all-MiniLM-L6-v2", "cortex model use ~/models/my-model"),
-    )(use)
-    return model
+def _print(lines: Iterable[str]) -> None:
+    """Print lines for a person."""
+    for line in lines:
+        print(visible(line), flush=True)
 
 
-def status(as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Say which model embeds, whether it is compiled and how good that is, and what is under way.
+@shows(
+    "model",
+    "model.show",
+    "cortex model status",
+    "cortex model prepare",
+    "cortex model verify",
+    about="See, compile, check and choose the model that embeds.",
+    is_group=True,
+    timeout=TIMEOUT,
+    offline=f"{_OFFLINE}:describe",
+)
+@shows(
+    "model status",
+    "model.show",
+    "cortex model status --json",
+    timeout=TIMEOUT,
+    offline=f"{_OFFLINE}:describe",
+)
+def show_model(found: Answer) -> None:
+    """Print which model embeds, and how its compiled form is."""
+    _print(_lines(found))
 
-    Works without a daemon, too.
-    """
-    found = in_use(Home.of(home))
-    _show(found, as_json=as_json, lines=_lines(found))
+
+def _in_use(home: Home) -> Answer:
+    """Return what the daemon says of its model, else what the files of the home do."""
+    from cortex_actors.doctor import models as offline  # noqa: PLC0415 - SQLAlchemy, numpy
+
+    try:
+        return Client(home, timeout=TIMEOUT).call("model")
+    except DaemonDown:
+        return offline.describe(home)
 
 
+@command("model prepare", "cortex model prepare")
 def prepare(as_json: JsonOption = False, home: HomeOption = None) -> None:
     """Compile the model now, and not in the background; a second time there is nothing to do."""
-    try:
-        found = make(Home.of(home), say=_silent if as_json else _step)
-    except KeyboardInterrupt:
-        raise typer.Exit(INTERRUPTED) from None
-    _show(found, as_json=as_json, lines=_made(found))
+    from cortex_actors.doctor import models as offline  # noqa: PLC0415 - SQLAlchemy, numpy
+
+    place = Home.of(home)
+    # A program reads what comes at the end.
+    found = offline.make(place, _in_use(place), say=lambda line: _print([line] * (not as_json)))
+    # What may be compiled says whether its compiled form is used.
+    if found["coming"] or "unused" in found:
+        with suppress(DaemonDown):
+            Client(home, timeout=TIMEOUT).call("prepare_model")
+    show_json(found) if as_json else _print(_made(found))
 
 
+@command("model verify", "cortex model verify", "cortex model verify --json")
 def verify(as_json: JsonOption = False, home: HomeOption = None) -> int:
     """Check the compiled model's files and gates. Exit code: 0 good or none, 1 wrong."""
-    found = check(Home.of(home))
-    _show(found, as_json=as_json, lines=_checked(found))
+    from cortex_actors.doctor import models as offline  # noqa: PLC0415 - SQLAlchemy, numpy
+
+    found = offline.check(_in_use(Home.of(home)))
+    show_json(found) if as_json else _print(_checked(found))
     return 1 if found["wrong"] else 0
 
 
+@command("model use", "cortex model use all-MiniLM-L6-v2", "cortex model use ~/models/my-model")
 def use(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A model's name, or its folder.")],
+    name: Annotated[str, Argument(metavar="NAME", help="A model's name, or its folder.")],
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
     """Change to another model: at once where there are no vectors yet, else by a migration."""
-    found = begin_using(Home.of(home), name)
-    _show(found, as_json=as_json, lines=_begun(found))
+    whole = _absolute(name)
+    try:
+        coming = Client(home, timeout=TIMEOUT).call("migrate", to=whole)["coming"]
+        found = {**coming, "how": "now"}
+    except DaemonDown:
+        from cortex_actors.doctor import models as offline  # noqa: PLC0415 - SQLAlchemy, numpy
+
+        found = offline.begin(Home.of(home), whole)
+    show_json(found) if as_json else _print(_begun(found))
 
 
-def _show(found: Answer, *, as_json: bool, lines: Iterator[str]) -> None:
-    """Print what was found, for a program or for a person."""
+@command(
+    "model migrate",
+    "cortex model migrate --to all-MiniLM-L6-v2",
+    "cortex model migrate --to ~/models/my-model --no-wait",
+    "cortex model migrate --to nomic-embed-text --provider openai",
+)
+def migrate(
+    *,
+    to: Annotated[str, Option("--to", metavar="NAME", help="A model's name or folder.")],
+    provider: Annotated[
+        str | None, Option(help="Whose model: sentence-transformers, openai or hashing.")
+    ] = None,
+    no_wait: Annotated[bool, Option("--no-wait", help="Do not watch it.")] = False,
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+) -> None:
+    """Embed everything with another model, which answers once that is done."""
+    client = Client(home, timeout=TIMEOUT)
+    before = client.call("migration")["active"]
+    begun = client.call("migrate", to=_absolute(to), provider=provider)
+    if not no_wait:
+        _watch(client, show=not as_json)
+    found = client.call("migration") if not no_wait else begun
     if as_json:
         show_json(found)
+    elif no_wait:
+        print(f"it goes on in the background: {visible(begun['coming']['model_id'])}")
+        print("how far it is: cortex model migration")
+    else:
+        _say_end(found, before)
+
+
+@shows(
+    "model migration",
+    "model.migration",
+    "cortex model migration --json",
+    offline=f"{_OFFLINE}:migration",
+)
+def show_migration(found: Answer) -> None:
+    """Print which model answers, which one is coming, and which are kept."""
+    _print(_migration_lines(found))
+
+
+@shows("model cancel", "model.cancel", "cortex model cancel", offline=f"{_OFFLINE}:cancel")
+def show_cancelled(found: Answer) -> None:
+    """Print which migration was ended."""
+    print(f"called off: {visible(found['cancelled']['model_id'])}; what it made is kept a week,")
+    print("and used if you begin again. Delete it now with: cortex model prune")
+
+
+@shows(
+    "model prune", "model.prune", "cortex model prune", timeout=LONG, offline=f"{_OFFLINE}:prune"
+)
+def show_pruned(found: Answer) -> None:
+    """Print how many vectors of which models were deleted."""
+    for model, vectors in found["forgotten"].items():
+        print(f"{visible(model)}: {vectors} vectors deleted")
+    if not found["forgotten"]:
+        print("nothing to delete: there are vectors of the model that answers only")
+
+
+def _absolute(name: str) -> str:
+    """Return a folder's whole path: the daemon runs elsewhere. Other names stay as they are."""
+    path = Path(name).expanduser()
+    # The empty name would be the folder that one is in.
+    return str(path.absolute()) if name.strip() and path.is_dir() else name
+
+
+def _watch(client: Client, *, show: bool) -> None:
+    """Return once no migration is under way; Ctrl-C ends only the watching."""
+    from rich.progress import (  # noqa: PLC0415 - only while it is shown
+        BarColumn,
+        Progress,
+        TextColumn,
+    )
+
+    out = console()
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:,.0f} of {task.total:,.0f} texts"),
+        TextColumn("{task.fields[pace]}"),
+    )
+    bar = Progress(*columns, console=out, disable=not (show and out.is_terminal))
+    try:
+        with bar:
+            task = bar.add_task("embedding", total=0, pace="")
+            while (found := client.call("migration"))["coming"] or found["state"] in WORKING:
+                _update(bar, task, found)
+                time.sleep(POLL)
+    except KeyboardInterrupt:
+        if show:
+            print("it goes on in the background; how far it is: cortex model migration")
+        raise
+
+
+def _update(bar: Progress, task: TaskID, found: Answer) -> None:
+    """Show how far it is, or what it waits for."""
+    title = {"compiling": "compiling", "waiting": "waiting"}.get(found["state"], "embedding")
+    pace = found["reason"] if found["state"] == "waiting" else _pace(found)
+    bar.update(
+        task, description=title, total=found["total"], completed=found["done"], pace=visible(pace)
+    )
+
+
+def _pace(found: Answer) -> str:
+    """Return how fast it goes and how long it will take."""
+    if found["left_s"] is None or not found["total"]:
+        return ""
+    return f"{found['rate']:.0f}/s, {lasting(found['left_s'])} left"
+
+
+def _say_end(found: Answer, before: Answer | None) -> None:
+    """Say what came of a migration that was watched."""
+    active = found["active"]
+    if before is not None and active["model_id"] == before["model_id"]:
+        print(f"called off: {visible(active['model_id'])} goes on answering")
         return
-    for line in lines:
-        print(visible(line))
+    print(f"{visible(active['model_id'])} answers now")
+    if before is not None:
+        print(f"vectors of {visible(before['model_id'])} are kept a week, to go back quickly;")
+        print("delete them now with: cortex model prune")
+
+
+def _migration_lines(found: Answer) -> list[str]:
+    """Return what `status` says, a line each."""
+    active, coming = found["active"], found["coming"]
+    lines = [
+        f"answers   {active['model_id']} ({active['provider']}, {active['dimension']} numbers)"
+        if active
+        else "answers   no model yet: cortex status says why"
+    ]
+    if coming:
+        pace = _pace(found)
+        done = f"{found['done']:,} of {found['total']:,} texts"
+        lines.append(f"coming    {coming['model_id']}: {done}{', ' if pace else ''}{pace}")
+    if found["failed"]:
+        lines.append(f"          {found['failed']:,} texts cannot be embedded with it")
+    if found["state"] == "compiling":
+        lines.append("compiling its compiled form is being made; it takes some 20 seconds")
+    if found["reason"]:
+        waits = found["state"] in ("waiting", "down")
+        lines.append(f"{'waiting' if waits else 'failed':9} {found['reason']}")
+    lines += [f"{word:9} {found[key]}" for key, word in _REASONS.items() if found[key]]
+    now = SystemClock().now()
+    lines += [
+        f"kept      {each['model_id']}, replaced {lasting((now - each['since']) / SECOND)} ago"
+        for each in found["retired"]
+    ]
+    return lines
+
+
+#: What is said besides.
+_REASONS = {"note": "note", "differs": "settings"}
 
 
 def _lines(found: Answer) -> Iterator[str]:
@@ -406,94 +385,3 @@ def _begun(found: Answer) -> Iterator[str]:
     else:
         yield f"migrating to {model} in the background; the model before it answers until then"
         yield "how far it is: cortex model migration"
-
-
-def _step(line: str) -> None:
-    """Show a step of a compile."""
-    print(visible(line), flush=True)
-
-
-def _silent(_line: str) -> None:
-    """Show nothing: a program reads what comes at the end."""
-
-
-T = TypeVar("T")
-
-#: Vectors that one statement deletes; nobody waits, but the statement's list is kept small.
-FORGOTTEN = 5_000
-
-
-def migration(home: Home) -> Answer:
-    """Return which model answers, which one is to come, and which are kept.
-
-    Raises `DaemonDown` where there is no ledger yet.
-    """
-    return _unit(home, _migration)
-
-
-def cancel_in_ledger(home: Home) -> Answer:
-    """End the migration that the ledger holds; raises `NotFound` when there is none.
-
-    What it made is kept, as by a daemon.
-    """
-    return _unit(home, _cancel)
-
-
-def prune_in_ledger(home: Home) -> Answer:
-    """Delete the vectors of models that neither answer nor come; a crash keeps all of them."""
-    return _unit(home, _prune)
-
-
-def _unit(home: Home, unit: Callable[[Connection], T]) -> T:
-    """Run a unit of work in the ledger of a daemon that is down."""
-    from cortex_actors.storage.ledger import offline  # noqa: PLC0415 - SQLAlchemy
-
-    if not home.ledger.exists():
-        # Nothing is locked, because not even the home may be there.
-        raise DaemonDown(f"no daemon runs for {home.root}, and it has no ledger yet: cortex start")
-    with closing(lock.acquire(home)):
-        return offline.commit(home.ledger, unit)
-
-
-def _migration(connection: Connection) -> Answer:
-    """Return the models of a ledger, in the shape of the verb's answer."""
-    from cortex_actors.storage import embeddings, models  # noqa: PLC0415 - SQLAlchemy
-
-    active, coming = models.active(connection), models.coming(connection)
-    far = None if coming is None else embeddings.progress(connection, coming.model_id)
-    return {
-        "state": "down",
-        "reason": "no daemon runs; the next start goes on with it" if coming else "",
-        "note": "",
-        "differs": "",
-        "active": None if active is None else asdict(active),
-        "coming": None if coming is None else asdict(coming),
-        "total": 0 if far is None else far.total,
-        "done": 0 if far is None else far.done,
-        "failed": 0,
-        "rate": 0.0,
-        "left_s": None,
-        "retired": [asdict(each) for each in models.retired(connection)],
-    }
-
-
-def _cancel(connection: Connection) -> Answer:
-    """End the migration."""
-    from cortex_actors.storage import models  # noqa: PLC0415 - SQLAlchemy
-
-    found = models.cancel(connection, SystemClock().now())
-    if found is None:
-        raise NotFound("cannot cancel: no migration is under way")
-    return {"cancelled": asdict(found)}
-
-
-def _prune(connection: Connection) -> Answer:
-    """Forget every model that is not in use."""
-    from cortex_actors.storage import models  # noqa: PLC0415 - SQLAlchemy
-
-    old = [each.model_id for each in models.retired(connection)] + models.strangers(connection)
-    forgotten = dict.fromkeys(old, 0)
-    for model in old:
-        while gone := models.forget(connection, model, FORGOTTEN):
-            forgotten[model] += gone
-    return {"forgotten": forgotten}

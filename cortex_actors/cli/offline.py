@@ -49,12 +49,7 @@ def publish(
     clock = SystemClock()
     begun = clock.monotonic()
     work = partial(
-        events.write,
-        topic=topic,
-        payload=payload,
-        source=source,
-        key=idempotency_key,
-        clock=clock,
+        events.write, topic=topic, payload=payload, source=source, key=idempotency_key, clock=clock
     )
     while True:
         try:

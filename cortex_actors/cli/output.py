@@ -6,30 +6,27 @@ A table of six columns breaks a sentence into a word a line on a narrow terminal
 has the width, and what goes with it stands below.
 
 Differences: a unified diff, in colours where a terminal shows them.
+
+Rich is imported by what draws with it: a command that prints JSON or a line does without.
 """
 
 from __future__ import annotations
 
-import inspect
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
-import typer
-from rich.cells import cell_len, set_cell_size
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-from typer.core import TyperGroup
-
+from cortex_actors.cli.declare import Option
 from cortex_actors.clock import iso
-from cortex_actors.home import Home
-from cortex_actors.process.logfile import visible
+from cortex_actors.errors import Refused, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from rich.console import Console
+    from rich.text import Text
 
 
 #: Columns where nobody watches: a file or a pipe has no width of its own.
@@ -40,96 +37,17 @@ PLAIN_WIDTH = 160
 _LONGEST_PIECE, _ROOM, _FRAME = 24, 8, 3
 
 
-def _enterable(home: Path | None) -> Path | None:
-    """Return a home as it was given; raises `HomeUnwritable` for one that may not be entered."""
-    Home.of(home).require_entry()
-    return home
-
-
 HomeOption = Annotated[
     Path | None,
-    typer.Option(
-        "--home",
-        help="The daemon's folder (default: CORTEX_HOME, else XDG's).",
-        readable=False,  # Typer's own check makes wrong usage of it
-        callback=_enterable,
-    ),
+    Option("--home", kind="home", help="The daemon's folder (default: CORTEX_HOME, else XDG's)."),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-
-def examples(*lines: str) -> str:
-    r"""Return the end of a command's help; `\b` keeps its lines as they are."""
-    return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
-
-
-class Commands(TyperGroup):
-    """A group of commands; without one of them it does what its own options and words ask.
-
-    Its help shows whole sentences, under the titles that `panels` gives to names.
-    """
-
-    #: Title -> names below it, in that order; what has no title comes under "Commands".
-    panels: ClassVar[Mapping[str, str]] = {}
-
-    def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401 - click's, vendored
-        """Return the parameters; a command below does not show the words of its group in usage."""
-        found = super().get_params(ctx)
-        return [p for p in found if ctx.command is self or p.param_type_name != "argument"]
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - click's, vendored
-        """Read the group's own words, unless a command's name comes first."""
-        if args and args[0] in self.commands:
-            # Its options are not read: a command below has its own.
-            ctx.args = args
-            return args
-        if any(each.param_type_name == "argument" for each in self.params):
-            ctx.allow_interspersed_args, ctx.allow_extra_args = True, False
-        return super().parse_args(ctx, args)
-
-    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as above
-        """Run the command that was named, else the group's own."""
-        words = [*ctx._protected_args, *ctx.args]  # noqa: SLF001 - where a group has them
-        if not words:
-            return super().invoke(ctx)
-        command: Any
-        name, command, rest = self.resolve_command(ctx, words)
-        ctx.args, ctx.invoked_subcommand = [], name
-        with ctx, command.make_context(name, rest, parent=ctx) as inner:
-            return command.invoke(inner)
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - as above
-        """Write the commands under their titles, each with its whole first paragraph."""
-        rows = {
-            name: " ".join(inspect.cleandoc(each.help or "").split("\n\n")[0].split())
-            for name, each in self.commands.items()
-            if not each.hidden
-        }
-        panels = {
-            title: [n for n in names.split() if n in rows] for title, names in self.panels.items()
-        }
-        rest = [n for n in rows if not any(n in names for names in panels.values())]
-        for title, names in {**panels, "Commands": rest}.items():
-            if names:
-                with formatter.section(title):
-                    formatter.write_dl([(name, rows[name]) for name in names])
-
-
-def listing(command: Callable[..., object], *lines: str, about: str | None = None) -> typer.Typer:
-    """Return a group that runs a command of its own where none below it is named.
-
-    `lines` are examples; `about` says what the group is for, where the command's own text does not.
-    """
-    group = typer.Typer(cls=Commands, rich_markup_mode=None)
-    text = about or inspect.cleandoc(command.__doc__ or "")
-    group.callback(cls=Commands, help=text, invoke_without_command=True, epilog=examples(*lines))(
-        command
-    )
-    return group
+JsonOption = Annotated[bool, Option("--json", help="Print JSON.")]
 
 
 def console() -> Console:
     """Return where people read: remembered text is shown as it is, never as markup."""
+    from rich.console import Console  # noqa: PLC0415 - see the top
+
     width = None if sys.stdout.isatty() else PLAIN_WIDTH
     return Console(width=width, markup=False, highlight=False, emoji=False)
 
@@ -146,6 +64,8 @@ def show_table(
     if not rows:
         print(empty)
         return
+    from rich.table import Table  # noqa: PLC0415 - see the top
+
     table = Table(title=title, title_justify="left", title_style="bold", expand=False)
     out, cells = console(), [[_cell(value) for value in row] for row in rows]
     whole = _whole(columns, cells, width=out.width)
@@ -174,6 +94,8 @@ def _whole(columns: Sequence[str], rows: Sequence[Sequence[Text]], *, width: int
 
     The narrowest first, as long as each of the others keeps some room.
     """
+    from rich.cells import cell_len  # noqa: PLC0415 - see the top
+
     wide = {
         number: max(cell_len(columns[number]), *(row[number].cell_len for row in rows))
         for number in range(len(columns))
@@ -191,6 +113,8 @@ def _whole(columns: Sequence[str], rows: Sequence[Sequence[Text]], *, width: int
 
 def _cell(value: object) -> Text:
     """Return a cell's text, in which only line ends may move the cursor."""
+    from rich.text import Text  # noqa: PLC0415 - see the top
+
     return Text("\n".join(visible(line) for line in str(value).split("\n")))
 
 
@@ -225,6 +149,9 @@ def show_blocks(title: str, blocks: Iterable[Block], *, empty: str) -> None:
     if not entries:
         print(empty)
         return
+    from rich.cells import cell_len  # noqa: PLC0415 - see the top
+    from rich.text import Text  # noqa: PLC0415 - see the top
+
     out = console()
     out.print(Text(visible(title), style="bold"))
     width = max(cell_len(entry.mark) for entry in entries)
@@ -235,6 +162,9 @@ def show_blocks(title: str, blocks: Iterable[Block], *, empty: str) -> None:
 
 def show_facts(facts: Iterable[tuple[str, object]], *, indent: int = 0) -> None:
     """Print names with what holds of them, names in a column; an empty value is left out."""
+    from rich.cells import cell_len  # noqa: PLC0415 - see the top
+    from rich.text import Text  # noqa: PLC0415 - see the top
+
     shown = [(name, str(value)) for name, value in facts if str(value)]
     out, width = console(), max((cell_len(name) for name, _ in shown), default=0)
     for name, value in shown:
@@ -272,6 +202,41 @@ def standing(sources: Sequence[dict[str, Any]], *, most: int = PLACES) -> list[s
     return [*lines[:most], f"and {counted(len(lines) - most, 'more place')}"]
 
 
+#: What a source is called that is no file of a project.
+TRUSTS = {"agent": "an agent said it", "import": "imported", "remote": "of another store"}
+
+
+def said_in(place: Mapping[str, Any]) -> str:
+    """Return where a text stands or stood, since when, and whose word that is."""
+    return joined(
+        [
+            f"{place['path']}:{place['line_start']}",
+            place["project"],
+            f"since {when(place['first_at'])}",
+            TRUSTS.get(place["trust"]),
+            f"until {when(place['withdrawn_at'])}" if place["withdrawn_at"] else None,
+        ]
+    )
+
+
+def lasting(seconds: float) -> str:
+    """Return a stretch of time in its largest unit."""
+    for unit, name in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= unit:
+            return f"{seconds / unit:.1f} {name}"
+    return f"{max(0.0, seconds):.0f} s"
+
+
+def confirm(question: str, *, refusal: str, no: str, err: bool = False) -> None:
+    """Ask a person; raises `Refused` for no, and, saying how to do without, where nobody is."""
+    if not sys.stdin.isatty():
+        raise Refused(f"{refusal}; where nobody can answer, say --yes")
+    import click  # noqa: PLC0415 - only to ask
+
+    if not click.confirm(question, err=err):
+        raise Refused(no)
+
+
 def when(at: int | None) -> str:
     """Return a moment as people read it; nothing for none."""
     return "" if at is None else iso(at)
@@ -287,6 +252,9 @@ def _beside(out: Console, mark: str, text: Text, *, width: int, indent: int = 0)
 
     No line ends in blanks, as a table's would: whoever copies one copies the text.
     """
+    from rich.cells import set_cell_size  # noqa: PLC0415 - see the top
+    from rich.text import Text  # noqa: PLC0415 - see the top
+
     margin = indent + width + _GAP if width else indent
     lines = text.wrap(out, max(out.width - margin, NARROWEST), overflow="fold")
     for number, line in enumerate(lines):
@@ -299,6 +267,8 @@ def _beside(out: Console, mark: str, text: Text, *, width: int, indent: int = 0)
 
 def _body(entry: Block) -> Text:
     """Return the text of an entry with what is known about it."""
+    from rich.text import Text  # noqa: PLC0415 - see the top
+
     text = Text("\n".join(visible(line) for line in entry.text.split("\n")))
     for line in entry.about:
         if line:
@@ -308,13 +278,7 @@ def _body(entry: Block) -> Text:
 
 #: How a line begins -> how it looks; the first that fits. Colours of the terminal's own palette, so
 #: that they can be read on a light ground and on a dark one.
-_STYLES: Final = (
-    ("+++", "bold"),
-    ("---", "bold"),
-    ("@@", "cyan"),
-    ("+", "green"),
-    ("-", "red"),
-)
+_STYLES: Final = (("+++", "bold"), ("---", "bold"), ("@@", "cyan"), ("+", "green"), ("-", "red"))
 
 
 def show_diff(text: str, marked: Mapping[str, str] | None = None) -> None:
@@ -322,6 +286,8 @@ def show_diff(text: str, marked: Mapping[str, str] | None = None) -> None:
 
     `marked` are whole lines, each with what is printed behind it.
     """
+    from rich.text import Text  # noqa: PLC0415 - see the top
+
     out = console()
     for line in text.split("\n") if text else ():
         style = next((style for start, style in _STYLES if line.startswith(start)), "")

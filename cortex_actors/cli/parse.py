@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from cortex_actors.cli.output import JsonOption, examples, show_json
+from cortex_actors.cli.declare import Argument, command
+from cortex_actors.cli.output import JsonOption, show_json
 from cortex_actors.domain.project import file_hash
-from cortex_actors.errors import BadInput, NotFound
-from cortex_actors.process.logfile import visible
+from cortex_actors.errors import BadInput, NotFound, visible
 from cortex_actors.text import sections as markdown
 from cortex_actors.text.markdown import MAX_BYTES
 from cortex_actors.text.sections import Dialect, Section, dialect_of, sections
@@ -24,6 +23,9 @@ if TYPE_CHECKING:
 #: Parts of a path that may say which dialect a file is of: `.github/instructions/a/b/c.md`.
 _PARTS = 6
 
+#: Where something stands: lines from 1, bytes from 0 up to the one behind.
+_PLACE = ("line_start", "line_end", "byte_start", "byte_end")
+
 #: Hex digits of a fragment's id that a person is shown.
 _DIGITS = 12
 
@@ -36,19 +38,13 @@ _NAMES = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "parse",
-        epilog=examples(
-            "cortex debug parse CLAUDE.md", "cortex debug parse .cursor/rules/style.mdc --json"
-        ),
-    )(parse)
-
-
+@command(
+    "debug parse",
+    "cortex debug parse CLAUDE.md",
+    "cortex debug parse .cursor/rules/style.mdc --json",
+)
 def parse(
-    file: Annotated[Path, typer.Argument(help="The instruction file.")],
-    as_json: JsonOption = False,
+    file: Annotated[Path, Argument(help="The instruction file.")], as_json: JsonOption = False
 ) -> None:
     """Show what a file says: its sections and their statements, with lines and bytes."""
     data = _read(file)
@@ -99,43 +95,21 @@ def _parsed(data: bytes, path: str, dialect: Dialect | None) -> dict[str, Any]:
 
 def _section(part: Section, fragment: Fragment | None) -> dict[str, Any]:
     """Return a section, and what is said in it if it is a fragment."""
-    found: dict[str, Any] = {
+    return {
         "role": part.role.value,
         "heading": part.heading,
         "above": list(part.above),
-        **_place(part),
-        "fragment_id": None,
-        "applies_to": [],
-        "imports": [],
-        "statements": [],
+        **{name: getattr(part, name) for name in _PLACE},
+        "fragment_id": fragment and fragment.id,
+        "applies_to": list(fragment.applies_to) if fragment else [],
+        "imports": list(fragment.imports) if fragment else [],
+        "statements": [_statement(each) for each in statements(fragment)] if fragment else [],
     }
-    if fragment is not None:
-        found["fragment_id"] = fragment.id
-        found["applies_to"] = list(fragment.applies_to)
-        found["imports"] = list(fragment.imports)
-        found["statements"] = [_statement(each) for each in statements(fragment)]
-    return found
 
 
 def _statement(each: Statement) -> dict[str, Any]:
     """Return a statement."""
-    return {
-        "ordinal": each.ordinal,
-        "kind": each.kind.value,
-        "text": each.text,
-        "headings": list(each.headings),
-        **_place(each),
-    }
-
-
-def _place(each: Section | Statement) -> dict[str, int]:
-    """Return where something stands: lines from 1, bytes from 0 up to the one behind."""
-    return {
-        "line_start": each.line_start,
-        "line_end": each.line_end,
-        "byte_start": each.byte_start,
-        "byte_end": each.byte_end,
-    }
+    return {**asdict(each), "kind": each.kind.value, "headings": list(each.headings)}
 
 
 def _lines(found: Mapping[str, Any], file: str) -> Iterator[str]:

@@ -1,62 +1,46 @@
 """`principles`: what was distilled, in which order, and what the rank of one is made of.
 
+`principles links`: how principles stand to one another, as text or for Graphviz.
+
 How the checks of a promotion are shown: what there is, what is asked for, and the gap.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
-import typer
-
-from cortex_actors.cli.filters import (
-    DomainOption,
-    LimitOption,
-    ProjectOption,
-    SkipOption,
-    TagOption,
-    one_of,
-)
+from cortex_actors.cli.declare import Argument, Joined, One, Option, Preset, shows
 from cortex_actors.cli.output import (
     LONGEST,
     Block,
-    HomeOption,
-    JsonOption,
     brief,
     console,
     counted,
     cut,
     joined,
-    listing,
     nothing,
     shortened,
     show_blocks,
     show_facts,
-    show_json,
     standing,
     when,
 )
-from cortex_actors.cli.projects import meant
-from cortex_actors.client.connection import Client
-from cortex_actors.domain.insight import ALL, SHOWN, PrincipleSort
-from cortex_actors.domain.principle import Origin, PrincipleCategory, PrincipleStatus
-from cortex_actors.errors import UsageError
-from cortex_actors.process.logfile import visible
+from cortex_actors.errors import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from cortex_actors.client.connection import Answer
 
 
 #: What each order is called in the title.
 _ORDERS = {
-    PrincipleSort.RANK: "highest rank first",
-    PrincipleSort.SURE: "surest first",
-    PrincipleSort.SEEN: "most often seen first",
-    PrincipleSort.LINKED: "most linked first",
-    PrincipleSort.NEWEST: "newest first",
-    PrincipleSort.OLDEST: "oldest first",
+    "rank": "highest rank first",
+    "sure": "surest first",
+    "seen": "most often seen first",
+    "linked": "most linked first",
+    "newest": "newest first",
+    "oldest": "oldest first",
 }
 
 #: What each part of a rank is called.
@@ -76,9 +60,9 @@ _NOTHING = (
 
 #: What a principle was made of, by its origin.
 _ORIGINS = {
-    Origin.SINGLE: "one insight",
-    Origin.CLUSTER: "a cluster, in the words of the one in its middle",
-    Origin.SYNTHESIS: "a cluster, in words of a language model",
+    "single": "one insight",
+    "cluster": "a cluster, in the words of the one in its middle",
+    "synthesis": "a cluster, in words of a language model",
 }
 
 #: A difference of two ranks that people see.
@@ -87,71 +71,47 @@ _SHOWN = 0.0005
 #: Characters of another text that a principle is linked with or made of.
 OTHER = 160
 
-_STATUSES = f"{SHOWN} (active and decaying), {ALL}, {', '.join(PrincipleStatus)}"
-
-GivenOption = Annotated[
-    str, typer.Option(help=f"One of {_STATUSES}.", callback=one_of(SHOWN, ALL, *PrincipleStatus))
-]
-LessonOption = Annotated[PrincipleCategory | None, typer.Option(help="What kind of lesson it is.")]
-RankOption = Annotated[
-    float | None, typer.Option("--min-rank", min=0, max=1, help="Ranked so high at least.")
-]
+#: States of principles beside each of them.
+_STATES = ("live", "all")
 
 
-def group() -> typer.Typer:
-    """Return the group."""
-    return listing(
-        principles,
-        "cortex principles",
-        "cortex principles commit --category anti_pattern --sort seen",
-        "cortex principles --domain python --min-rank 0.5 --json",
-        "cortex principles --status all --sort newest",
-        "cortex principles pri_4f0c9b21",
-    )
-
-
-def principles(
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[ID | WORD...]", help="One of them, or words that all occur."),
-    ] = None,
-    *,
-    project: ProjectOption = None,
-    status: GivenOption = SHOWN,
-    category: LessonOption = None,
-    domain: DomainOption = None,
-    tag: TagOption = None,
-    least: RankOption = None,
-    sort: Annotated[PrincipleSort, typer.Option(help="What comes first.")] = PrincipleSort.RANK,
-    limit: LimitOption = 20,
-    skip: SkipOption = 0,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """Show the principles that were distilled, the highest ranked first, or one of them whole."""
-    client = Client(home)
-    wanted: dict[str, Any] = {"project": meant(project), "status": status, "category": category}
-    wanted |= {"domain": domain, "tag": tag, "least": least}
-    narrow = {name: each for name, each in wanted.items() if each not in {None, SHOWN}}
-    if words and words[0].lower().startswith("pri_"):
-        if narrow or words[1:]:
-            raise UsageError("an id says all: leave out the filters and words, or the id")
-        found = client.call("principle", principle=words[0])
-        show_json(found) if as_json else show_principle(found)
+@shows(
+    "principles",
+    "principles.list",
+    "cortex principles",
+    "cortex principles commit --category anti_pattern --sort seen",
+    "cortex principles --domain python --min-rank 0.5 --json",
+    "cortex principles --status all --sort newest",
+    "cortex principles pri_4f0c9b21",
+    about="List principles, the highest ranked first, or show one of them.",
+    is_group=True,
+    one=One(
+        "principles.show",
+        prefix="pri_",
+        alone="an id says all: leave out the filters and words, or the id",
+    ),
+    search=Joined(metavar="[ID | WORD...]", help="One of them, or words that all occur."),
+    status=Option(words=_STATES, one_of="principle.PrincipleStatus"),
+)
+def show_principles(found: Answer, given: Answer) -> None:
+    """Print the principles that were distilled, or one of them whole."""
+    if "principles" not in found:
+        _show_principle(found)
         return
-    narrow |= {"search": " ".join(words)} if words else {}
-    found = client.call("principles", limit=limit, skip=skip, sort=sort, **narrow)
-    if as_json:
-        show_json(found)
-        return
-    empty = nothing(found["total"], _NONE if narrow or _others(found) else _NOTHING)
-    blocks = [block(each) for each in found["principles"]]
-    show_blocks(_title(found, skip=skip, sort=sort), blocks, empty=empty)
+    known = _is_narrow(given) or any(found["by_status"].values())
+    empty = nothing(found["total"], _NONE if known else _NOTHING)
+    show_blocks(_title(found, given), map(_block, found["principles"]), empty=empty)
 
 
-def block(principle: Answer) -> Block:
+def _is_narrow(given: Answer) -> bool:
+    """Tell whether filters were given; pages, an order and an id are none."""
+    filters = given.keys() - {"limit", "skip", "sort", "principle", "as_dot"}
+    return any(given[name] not in {None, "live"} for name in filters)
+
+
+def _block(principle: Answer) -> Block:
     """Return a principle's entry in a list."""
-    usual = principle["status"] == PrincipleStatus.ACTIVE
+    usual = principle["status"] == "active"
     facts = joined(
         [
             principle["category"],
@@ -169,7 +129,7 @@ def block(principle: Answer) -> Block:
     return Block(f"{principle['rank']:.2f}", shortened(principle["content"], LONGEST), [facts])
 
 
-def show_principle(found: Answer) -> None:
+def _show_principle(found: Answer) -> None:
     """Print one principle: what its rank is made of, what it came of, what it is linked with."""
     out = console()
     for line in found["content"].splitlines():
@@ -259,18 +219,13 @@ def _files(found: Answer) -> Iterable[tuple[str, object]]:
         yield when(each["resolved_at"]), f"{each['path']}\n{about}"
 
 
-def _title(found: Answer, *, skip: int, sort: PrincipleSort) -> str:
+def _title(found: Answer, given: Answer) -> str:
     """Return how many are shown of how many, in which order, and how many stand how."""
-    shown = len(found["principles"])
+    shown, skip = len(found["principles"]), given["skip"]
     which = f"{skip + 1:,} to {skip + shown:,}" if skip else f"{shown:,}"
-    title = f"{which} of {counted(found['total'], 'principle')}, {_ORDERS[sort]}"
+    title = f"{which} of {counted(found['total'], 'principle')}, {_ORDERS[given['sort']]}"
     waning = [f"{number:,} {name}" for name, number in found["by_status"].items() if number]
     return f"{title} ({', '.join(waning)})" if len(waning) > 1 else title
-
-
-def _others(found: Answer) -> bool:
-    """Return whether there are principles, whatever was asked for."""
-    return any(found["by_status"].values())
 
 
 #: What each check is called where people read it, and its unit.
@@ -335,3 +290,123 @@ def _number(value: object) -> str:
     if not isinstance(value, float):
         return str(value)
     return f"{value:.2f}" if 0 < abs(value) < 1 else f"{value:.1f}".removesuffix(".0")
+
+
+#: What a link is called in a sentence, from its source and from its target, where that differs
+#: from its type.
+_SAID = {
+    "generalizes": ("generalizes", "specializes"),
+    "specializes": ("specializes", "generalizes"),
+    "depends_on": ("depends on", "is needed by"),
+    "related": ("is related to", "is related to"),
+}
+
+#: Who says so, where it was not the rules.
+_DECIDERS = {
+    "nli": "the entailment model says so",
+    "llm": "a language model says so",
+    "person": "a person says so",
+}
+
+#: What is said where there is nothing to see: of what was asked for, and of anything.
+_NO_LINK = "no such link is known; leave out a filter, or see: cortex principles links --status all"
+_NO_LINKS = "no principles are linked yet; they are when there are some: cortex principles"
+_ALONE = "it is linked with no other principle"
+
+#: Characters of a principle in a list, and of one that it is linked with.
+_TEXT, _OTHER = 200, 120
+
+
+@shows(
+    "principles links",
+    "principles.links",
+    "cortex principles links",
+    "cortex principles links pri_4f0c9b21",
+    "cortex principles links --type contradicts",
+    "cortex principles links pri_4f0c9b21 --dot | dot -Tpng -o one.png",
+    principle=Argument(metavar="[ID]"),
+    status=Option(words=_STATES, one_of="principle.PrincipleStatus"),
+    limit=Option(max=500, help="How many principles at most."),
+    as_dot=Preset("--dot", help="Print the graph for Graphviz.", not_json=True),
+)
+def show_links(found: Answer, given: Answer) -> None:
+    """Print principles with their links, each link once, under the end that stands higher."""
+    if given["as_dot"]:
+        _show_dot(found)
+        return
+    texts = {each["id"]: each for each in found["principles"]}
+    order = {name: number for number, name in enumerate(texts)}
+    told: dict[str, list[Answer]] = {name: [] for name in texts}
+    for each in found["links"]:
+        first, other = sorted((each["source_id"], each["target_id"]), key=order.__getitem__)
+        told[first].append({**each, "line": _sentence(each, first, texts[other])})
+    asked, narrow = found["principle"], _is_narrow(given)
+    if asked is not None:
+        _show_around(texts[asked], told[asked], empty=_NO_LINK if narrow else _ALONE)
+        return
+    hidden = found["total"] - len(texts)
+    more = f", {hidden:,} more are linked" if hidden else ""
+    show_blocks(
+        f"{counted(len(found['links']), 'link')} of {counted(len(texts), 'principle')}{more}",
+        [
+            Block(
+                f"{each['rank']:.2f}",
+                shortened(each["content"], _TEXT),
+                [_about(each), *(link["line"] for link in links)],
+            )
+            for name, each in texts.items()
+            if (links := told[name])
+        ],
+        empty=_NO_LINK if narrow else _NO_LINKS,
+    )
+
+
+def _show_dot(found: Answer) -> None:
+    """Print a graph for Graphviz."""
+    # For this alone: the domain is not loaded for a list.
+    from cortex_actors.domain.insight import Decider  # noqa: PLC0415
+    from cortex_actors.domain.principle import Link, LinkType  # noqa: PLC0415
+    from cortex_actors.render.graph import Graph, box, dot  # noqa: PLC0415
+
+    boxes = [
+        box(
+            each["id"],
+            each["content"],
+            about=joined([f"{each['rank']:.2f}", each["category"].replace("_", " ")]),
+            is_asked=each["id"] == found["principle"],
+        )
+        for each in found["principles"]
+    ]
+    links = [
+        Link(**{**each, "type": LinkType(each["type"]), "decided_by": Decider(each["decided_by"])})
+        for each in found["links"]
+    ]
+    print(dot(Graph.of(boxes, links)), end="")
+
+
+def _show_around(each: Answer, links: Sequence[Answer], *, empty: str) -> None:
+    """Print one principle and what it is linked with, and why."""
+    out = console()
+    out.print(visible(cut(each["content"])), style="bold")
+    out.print(visible(f"rank {each['rank']:.2f} · {_about(each)}"), style="dim")
+    if not links:
+        out.print(empty)
+    for link in links:
+        out.print()
+        out.print(visible(link["line"]))
+        out.print(visible(joined([link["reason"], _DECIDERS.get(link["decided_by"])])), style="dim")
+
+
+def _about(each: Answer) -> str:
+    """Return what else is known of a principle."""
+    status = "" if each["status"] == "active" else each["status"]
+    facts = [each["category"].replace("_", " "), ", ".join(each["domains"]), status]
+    return joined([*facts, brief(each["id"])])
+
+
+def _sentence(link: Answer, first: str, other: Answer) -> str:
+    """Return a link as a sentence whose subject is one of its ends."""
+    kind = link["type"]
+    said = _SAID.get(kind, (kind, kind))[link["source_id"] != first]
+    text = shortened(other["content"], _OTHER)
+    return f"{said} ({link['strength']:.2f}): {brief(other['id'])} {text}"

@@ -5,90 +5,68 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from cortex_actors.cli.filters import LimitOption, ProjectOption, one_of
+from cortex_actors.cli.declare import One, Option, shows
 from cortex_actors.cli.output import (
     LONGEST,
     Block,
-    HomeOption,
-    JsonOption,
     brief,
     console,
     counted,
     cut,
-    examples,
     joined,
     shortened,
     show_blocks,
     show_facts,
-    show_json,
 )
 from cortex_actors.cli.principles import check_line, gap, is_trouble, linked, need, ranked
-from cortex_actors.cli.projects import meant
-from cortex_actors.client.connection import Client
-from cortex_actors.errors import UsageError
-from cortex_actors.process.logfile import visible
-from cortex_actors.rules.promotion import Need
+from cortex_actors.errors import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rich.console import Console
+
     from cortex_actors.client.connection import Answer
 
 
-def register_eligible(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "eligible",
-        epilog=examples(
-            "cortex principles eligible",
-            "cortex principles eligible ins_4f0c9b21",
-            "cortex principles eligible --project atlas-api",
-        ),
-    )(eligible)
-
-
-def eligible(
-    name: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="An insight's id, or its beginning.")
-    ] = None,
-    *,
-    project: ProjectOption = None,
-    limit: LimitOption = 20,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """Show what an insight lacks to become a principle; without ID, which are nearest to it."""
-    client = Client(home)
-    if name is None:
-        found = client.call("promotions", project=meant(project), limit=limit)
-        show_json(found) if as_json else _overview(found)
+@shows(
+    "principles eligible",
+    "principles.promotions",
+    "cortex principles eligible",
+    "cortex principles eligible ins_4f0c9b21",
+    "cortex principles eligible --project atlas-api",
+    about="Show what an insight lacks to become a principle. Without ID, list what lacks least.",
+    one=One(
+        "principles.eligible", alone="an insight's id says all: leave out --project, or the id"
+    ),
+    leave_out=("reason",),
+)
+def show_nearest(found: Answer) -> None:
+    """Print which insights are nearest to becoming principles, or what one has and lacks."""
+    if "checks" in found:
+        _show_checks(found)
         return
-    if project is not None:
-        raise UsageError("an insight's id says all: leave out --project, or the id")
-    found = client.call("eligible", insight=name)
-    show_json(found) if as_json else _show(found)
+    ready = found["eligible"]
+    verb = "has" if ready == 1 else "have"
+    show_blocks(
+        f"{ready:,} of {counted(found['looked_at'], 'insight')} {verb} earned it, nearest first",
+        map(_entry, found["insights"]),
+        empty="nothing was learned yet; follow a project with: cortex init PATH",
+    )
 
 
-def entry(each: Answer) -> Block:
+def _entry(each: Answer) -> Block:
     """Return an insight's entry in the overview."""
     lines = [
         *_lacks(each),
-        joined(
-            [
-                f"seen {each['observations']}",
-                ", ".join(each["projects"]),
-                brief(each["id"]),
-            ]
-        ),
+        joined([f"seen {each['observations']}", ", ".join(each["projects"]), brief(each["id"])]),
     ]
     return Block(f"{each['confidence']:.2f}", shortened(each["content"], 160), lines)
 
 
-def verdict(found: Answer) -> str:
+def _verdict(found: Answer) -> str:
     """Return what all checks together say."""
     if found["eligible"]:
         return "it has earned it: the next run promotes it"
@@ -118,25 +96,20 @@ def _lacks(each: Answer) -> Iterator[str]:
         yield "lacks nothing: the next run promotes it"
 
 
-def _overview(found: Answer) -> None:
-    """Print which insights are nearest to becoming principles."""
-    ready = found["eligible"]
-    verb = "has" if ready == 1 else "have"
-    show_blocks(
-        f"{ready:,} of {counted(found['looked_at'], 'insight')} {verb} earned it, nearest first",
-        [entry(each) for each in found["insights"]],
-        empty="nothing was learned yet; follow a project with: cortex init PATH",
-    )
-
-
-def _show(found: Answer) -> None:
-    """Print every check of one insight, and what its promotion would do."""
+def _opened(found: Answer) -> Console:
+    """Print an insight with every check, and return the console."""
     out = console()
     out.print(visible(cut(found["content"])), style="bold")
     out.print()
     show_facts((need(each["need"]), check_line(each)) for each in found["checks"])
     out.print()
-    out.print(verdict(found))
+    return out
+
+
+def _show_checks(found: Answer) -> None:
+    """Print every check of one insight, and what its promotion would do."""
+    out = _opened(found)
+    out.print(_verdict(found))
     becomes = found["becomes"]
     if becomes["does"] == "principle":
         out.print(f"it would become a principle: {becomes['category']}, rank {becomes['rank']:.2f}")
@@ -149,83 +122,60 @@ def _show(found: Answer) -> None:
 #: What is said of insights that nothing holds up.
 READY = "ready"
 
-#: Seconds a what-if may take: a text may have to be embedded, and the first one loads the rules.
-PATIENCE = 60.0
-
 #: What each reason means, where it is said of many.
 _MEANS = {
     READY: "nothing is missing: the next run promotes them",
-    Need.NOT_PROMOTED: "they are principles already",
-    Need.NO_CONTRADICTION: "something speaks against them: cortex contradictions",
-    Need.ACTIVE: "they do not hold now",
-    Need.NOT_REJECTED: "a person has turned them down: cortex review list --status rejected",
-    Need.NOT_PRIVATE: "only one person's own files say them, and they stay there",
-    Need.A_CLAIM: "commands and examples: they say what one project does",
-    Need.CONFIDENCE: "they are not believed enough",
-    Need.OBSERVATIONS: "too few revisions of files have said them",
-    Need.AGE: "they are too young",
-    Need.PROJECTS: "too few projects say them: cortex review",
-    Need.NOT_WARY: "a person has to look at them: cortex review",
+    "not_promoted": "they are principles already",
+    "no_contradiction": "something speaks against them: cortex contradictions",
+    "active": "they do not hold now",
+    "not_rejected": "a person has turned them down: cortex review list --status rejected",
+    "not_private": "only one person's own files say them, and they stay there",
+    "a_claim": "commands and examples: they say what one project does",
+    "confidence": "they are not believed enough",
+    "observations": "too few revisions of files have said them",
+    "age": "they are too young",
+    "projects": "too few projects say them: cortex review",
+    "not_wary": "a person has to look at them: cortex review",
 }
 
 
-def register_promotion(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "promotion",
-        epilog=examples(
-            "cortex principles promotion",
-            "cortex principles promotion --reason age",
-            "cortex principles promotion --project atlas-api --limit 5",
-            "cortex principles promotion ins_4f0c9b21",
-        ),
-    )(promotion)
-
-
-def promotion(
-    name: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="An insight's id, or its beginning.")
-    ] = None,
-    *,
-    reason: Annotated[
-        str | None,
-        typer.Option(
-            help=f"Only those that this holds up: {', '.join(_MEANS)}.",
-            callback=lambda value: value and one_of(*_MEANS)(value),
-        ),
-    ] = None,
-    project: ProjectOption = None,
-    limit: LimitOption = 20,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """Show what holds insights up on the way to principles; with ID, what if it were promoted."""
-    client = Client(home, timeout=PATIENCE)
-    if name is None:
-        found = client.call("promotions", project=meant(project), limit=limit, reason=reason)
-        show_json(found) if as_json else _promotion_overview(found, reason)
+@shows(
+    "principles promotion",
+    "principles.promotions",
+    "cortex principles promotion",
+    "cortex principles promotion --reason age",
+    "cortex principles promotion --project atlas-api --limit 5",
+    "cortex principles promotion ins_4f0c9b21",
+    about="Show what keeps insights from becoming principles. With ID, show what its promotion "
+    "would do.",
+    one=One(
+        "principles.what-if",
+        alone="an insight's id says all: leave out --project and --reason, or the id",
+    ),
+    # A text may have to be embedded for a what-if, and the first one loads the rules.
+    timeout=60.0,
+    reason=Option(words=(*_MEANS,), help=f"Only those that this holds up: {', '.join(_MEANS)}."),
+)
+def show_promotion(found: Answer, given: Answer) -> None:
+    """Print how many are held up by what, and the nearest of them; or what if one were not."""
+    if "checks" in found:
+        _show_what_if(found)
         return
-    if project is not None or reason is not None:
-        raise UsageError("an insight's id says all: leave out --project and --reason, or the id")
-    found = client.call("what_if", insight=name)
-    show_json(found) if as_json else _what_if(found)
-
-
-def _promotion_overview(found: Answer, reason: str | None) -> None:
-    """Print how many are held up by what, and the nearest of them."""
-    known = {name: number for name, number in found["reasons"].items() if number}
+    reason, known = given["reason"], {name: n for name, n in found["reasons"].items() if n}
     if reason is None:
         out = console()
         out.print(
             f"{counted(found['looked_at'], 'insight')} on the way to a principle", style="bold"
         )
-        show_facts((_label(name), _counted(name, number)) for name, number in known.items())
+        show_facts(
+            (_label(name), f"{number:,}  {_MEANS.get(name, '')}".rstrip())
+            for name, number in known.items()
+        )
         out.print()
     what = "nearest first" if reason is None else f"held up by: {_label(reason)}"
-    number = len(found["insights"])
     show_blocks(
-        f"{counted(number, 'insight')}, {what}",
-        [entry(each) for each in found["insights"]],
+        f"{counted(len(found['insights']), 'insight')}, {what}",
+        map(_entry, found["insights"]),
         empty=_empty(found, reason),
     )
 
@@ -239,25 +189,16 @@ def _empty(found: Answer, reason: str | None) -> str:
     return f"no insight is held up by {_label(reason)}; leave out --reason to see what is"
 
 
-def _counted(name: str, number: int) -> str:
-    """Return how many are held up by something, and what that means."""
-    return f"{number:,}  {_MEANS.get(name, '')}".rstrip()
-
-
 def _label(name: str) -> str:
     """Return what a reason is called."""
     return name if name == READY else need(name)
 
 
-def _what_if(found: Answer) -> None:
+def _show_what_if(found: Answer) -> None:
     """Print what an insight has and lacks, and what its promotion would do now."""
-    out = console()
-    out.print(visible(cut(found["content"])), style="bold")
-    out.print()
-    show_facts((need(each["need"]), check_line(each)) for each in found["checks"])
-    out.print()
+    out = _opened(found)
     if found["would"] != _ALREADY:
-        out.print(verdict(found))
+        out.print(_verdict(found))
     if found["together"] and not found["eligible"]:
         others = counted(len(found["together"]), "other")
         out.print(f"but it has earned it together with {others} of its cluster")

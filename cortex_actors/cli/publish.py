@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.cli import lifecycle
-from cortex_actors.cli.options import Parser, command
+from cortex_actors.cli.options import Parser, quick_parser
 from cortex_actors.client.connection import Client
 from cortex_actors.errors import AnswerLost, BadInput, DaemonDown, UnknownTopic, UsageError
 
@@ -46,7 +46,9 @@ def run(home: Home, options: argparse.Namespace) -> int:
 
 def parser() -> Parser:
     """Return the options of `publish`."""
-    parser = command("publish", "Say an event; it is stored before the command returns.", _EXAMPLES)
+    parser = quick_parser(
+        "publish", "Say an event; it is stored before the command returns.", _EXAMPLES
+    )
     parser.add_argument("topic", help="for example file:changed, or your own: custom:name")
     parser.add_argument("fields", nargs="*", metavar="key=text|key:=JSON", help="the payload")
     parser.add_argument("--json", metavar="OBJECT", help="the payload, or its first part, as JSON")

@@ -1,4 +1,6 @@
-"""`recall`: one question to every store.
+"""`remember`: say something that is to be kept; what is known already becomes one with it.
+
+`recall`: one question to every store.
 
 `search`: one question to the memories alone, those of another time as well.
 
@@ -7,41 +9,14 @@ What was found, as people read it: `recall` and `search` print the same.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+import sys
+from typing import TYPE_CHECKING, Any
 
-import typer
-from rich.text import Text
-
-from cortex_actors.cli.filters import (
-    AgentOption,
-    AsOfOption,
-    AsOption,
-    AttentionOption,
-    LayerOption,
-    RealmOption,
-    SinceOption,
-    TagsOption,
-    ThreadOption,
-    TrackOption,
-    TypeOption,
-    UntilOption,
-    conditions,
-)
-from cortex_actors.cli.output import (
-    HomeOption,
-    JsonOption,
-    console,
-    examples,
-    joined,
-    show_json,
-    show_table,
-    when,
-)
+from cortex_actors.cli.declare import Argument, Joined, Option, Preset, shows
+from cortex_actors.cli.output import console, joined, shortened, show_table, when
 from cortex_actors.cli.projects import meant
-from cortex_actors.client.connection import Client
 from cortex_actors.clock import DAY, SECOND, SystemClock
-from cortex_actors.errors import BadInput
-from cortex_actors.process.logfile import visible
+from cortex_actors.errors import BadInput, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -79,12 +54,7 @@ _EDGES = frozenset({*_WAYS, "topic-edge"})
 _EXCERPT, _PIECE = 400, 2_000
 
 #: Microseconds of a unit, and what it is called behind a number; the largest that fits is taken.
-_AGES = (
-    (365 * DAY, "y"),
-    (DAY, "d"),
-    (3_600 * SECOND, "h"),
-    (60 * SECOND, "min"),
-)
+_AGES = ((365 * DAY, "y"), (DAY, "d"), (3_600 * SECOND, "h"), (60 * SECOND, "min"))
 
 #: What became of a memory of the past, by its status; what is active has no word.
 _BECAME = {
@@ -98,9 +68,8 @@ NOTHING = "nothing was found; see what is known with: cortex insights"
 NO_MEMORIES = "No memories found."
 
 
-def question_of(words: list[str]) -> str:
+def question_of(question: str) -> str:
     """Return a question that is text; raises `BadInput` for bytes that are none."""
-    question = " ".join(words)
     try:
         question.encode()
     except UnicodeEncodeError as error:
@@ -112,10 +81,10 @@ def question_of(words: list[str]) -> str:
     return question
 
 
-def show_hits(found: Answer, empty: str = NOTHING, *, words: list[str] | None = None) -> None:
+def show_hits(found: Answer, empty: str = NOTHING, *, question: str = "") -> None:
     """Print what was found, where it was read or who said it, and which stores did not answer."""
     out, now = console(), SystemClock().now()
-    matches = [each for each in " ".join(words or ()).split() if len(each) > _SHORT]
+    matches = [each for each in question.split() if len(each) > _SHORT]
     for number, hit in enumerate(found["hits"], 1):
         _show_hit(out, hit, f"{number}. {hit['score']:.3f}", now, matches=matches)
     beside = found.get("beside") or ()
@@ -130,12 +99,6 @@ def show_hits(found: Answer, empty: str = NOTHING, *, words: list[str] | None = 
     if not found["hits"]:
         out.print(empty)
     out.print(f"{len(found['hits'])} found in {found['took_ms']:.0f} ms{_price(found)}")
-
-
-def show_plain(found: Answer) -> None:
-    """Print an answer as an agent reads it."""
-    for line in found["text"].splitlines():
-        print(visible(line))
 
 
 def show_lists(hits: list[dict[str, Any]]) -> None:
@@ -182,6 +145,8 @@ def _show_hit(
     out: Console, hit: dict[str, Any], head: str, now: int, *, matches: list[str] | None = None
 ) -> None:
     """Print one thing that was found."""
+    from rich.text import Text  # noqa: PLC0415 - `--json` does without
+
     extra = hit.get("extra") or {}
     is_other = hit.get("trust") == _REMOTE
     facts = [_elsewhere(hit)] if is_other else [*_place(hit, extra), *_voice(extra, now)]
@@ -309,156 +274,120 @@ def _rank(place: dict[str, Any] | None) -> str:
     return f"{place['rank']}{score}"
 
 
-PlainOption = Annotated[bool, typer.Option("--plain", help="Print it as an agent reads it.")]
-ExplainOption = Annotated[bool, typer.Option(help="Show how each was found.")]
-LimitOption = Annotated[
-    int | None, typer.Option(min=1, max=200, help="How many at most; 10 unless told otherwise.")
-]
-StoresOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--store",
-        metavar="STORE",
-        help="Ask this store and no other: local, a collection (cortex_principles ...), or one of "
-        "cortex stores; may be repeated.",
-    ),
-]
-BudgetOption = Annotated[
-    int | None, typer.Option(min=1, metavar="TOKENS", help="What the answer may cost a reader.")
-]
-HopsOption = Annotated[
-    int | None,
-    typer.Option(min=1, max=4, help="Times to ask; from the second on with what was found."),
-]
-QuestionArgument = Annotated[
-    list[str], typer.Argument(metavar="QUESTION...", help="In plain words.")
-]
+#: A question, as one text of all words.
+QUESTION = Joined(metavar="QUESTION...", read=question_of)
+
+_EXPLAIN = Option("--explain/--no-explain")
+_PLAIN = Preset("--plain", help="Print it as an agent reads it.")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "recall",
-        epilog=examples(
-            "cortex recall which port does the test database use",
-            'cortex recall "how do we write commit messages" --limit 3',
-            "cortex recall 'use \"integration tests\" for what' --explain",
-            "cortex recall deploy --agent VAJRA --since 7d --tag release",
-            "cortex recall who looks after the queue --store team --hops 2",
-            "cortex recall tabs or spaces --json",
-        ),
-    )(recall)
+@shows(
+    "recall",
+    "recall",
+    "cortex recall which port does the test database use",
+    'cortex recall "how do we write commit messages" --limit 3',
+    "cortex recall 'use \"integration tests\" for what' --explain",
+    "cortex recall deploy --agent VAJRA --since 7d --tag release",
+    "cortex recall who looks after the queue --store team --hops 2",
+    "cortex recall tabs or spaces --json",
+    about="""Ask everything that is known, here and in other stores; each answer says whose it is.
+
+A condition that a kind of thing cannot meet leaves it out: only memories have an agent, a realm, a
+layer or a thread, only insights belong to a project.""",
+    timeout=TIMEOUT,
+    query=QUESTION,
+    project=Option(read=meant),
+    explain=_EXPLAIN,
+    plain=_PLAIN,
+)
+def show_found(found: Answer, given: Answer, *, empty: str = NOTHING) -> None:
+    """Print what was found, for a person or as an agent reads it."""
+    if given["plain"]:
+        print("\n".join(visible(line) for line in found["text"].splitlines()))
+        return
+    show_hits(found, empty, question=given["query"])
+    if given["explain"]:
+        show_lists(found["hits"])
 
 
-def recall(
-    words: QuestionArgument,
-    *,
-    limit: LimitOption = None,
-    store: StoresOption = None,
-    budget_tokens: BudgetOption = None,
-    hops: HopsOption = None,
-    project: Annotated[str | None, typer.Option(help="A project's name, id or folder.")] = None,
-    layer: LayerOption = None,
-    realm: RealmOption = None,
-    agent: AgentOption = None,
-    kind: TypeOption = None,
-    tag: TagsOption = None,
-    thread: ThreadOption = None,
-    since: SinceOption = None,
-    until: UntilOption = None,
-    attention: AttentionOption = None,
-    as_of: AsOfOption = None,
-    as_agent: AsOption = None,
-    track: TrackOption = True,
-    explain: ExplainOption = False,
-    plain: PlainOption = False,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """Ask everything that is known, here and in other stores; each answer says whose it is.
+@shows(
+    "memory search",
+    "memory.search",
+    "cortex memory search who owns the release",
+    "cortex memory search deploy --agent VAJRA --realm village --since 7d",
+    "cortex memory search 'test database' --layer cortex --min-attention 0.3",
+    "cortex memory search port --as-of 2026-03-01",
+    "cortex memory search port --original --plain",
+    timeout=TIMEOUT,
+    query=QUESTION,
+    explain=_EXPLAIN,
+    plain=_PLAIN,
+)
+def show_memories(found: Answer, given: Answer) -> None:
+    """Print the memories that were found."""
+    show_found(found, given, empty=NO_MEMORIES)
 
-    A condition that a kind of thing cannot meet leaves it out: only memories have an agent, a
-    realm, a layer or a thread, only insights belong to a project.
+
+#: Bytes that are kept of one text; of what is piped in two more are read, one of which may be the
+#: end of its last line.
+_KEPT = 65_536
+
+#: Seconds for which an answer to what is said is waited for: a language model may be asked.
+_SAID_TIMEOUT = 120.0
+
+#: Letters of a reason that are shown.
+_WHY = 160
+
+
+def piped(text: str) -> str:
+    """Return a text, for a dash what is piped in.
+
+    Raises `BadInput` for bytes that are no text, and for too many.
     """
-    asked: dict[str, Any] = {"query": question_of(words), "project": meant(project)}
-    far = {"limit": limit, "stores": store, "budget_tokens": budget_tokens, "hops": hops}
-    asked |= {name: value for name, value in far.items() if value is not None}
-    what = {"layer": layer, "realm": realm, "agent": agent, "kind": kind, "tag": tag}
-    when = {"since": since, "until": until, "attention": attention, "as_of": as_of}
-    asked |= conditions({**what, **when, "thread": thread, "as_agent": as_agent, "track": track})
-    asked |= {"explain": True} if explain else {}
-    found = Client(home, timeout=TIMEOUT).call("recall", **asked)
-    _show(found, as_json, plain, explain, words=words)
+    if text != "-":
+        return text
+    data = sys.stdin.buffer.read(_KEPT + 2)
+    if len(data) > _KEPT + 1:
+        # There may be more: what was read must not be kept as if it were all of it.
+        message = (
+            f"what was piped in has more than {_KEPT:,} bytes, and at most so many are kept in one "
+            "piece; say it in parts, or have it read as a document: cortex knowledge ingest"
+        )
+        raise BadInput(message)
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        message = f"what was piped in is no UTF-8 text at byte {error.start + 1}; convert it first"
+        raise BadInput(message) from None
 
 
-def _show(
-    found: dict[str, Any], as_json: bool, plain: bool, explain: bool, *, words: list[str]
-) -> None:
-    """Print an answer for a program, an agent or a person."""
-    if as_json or plain:
-        (show_json if as_json else show_plain)(found)
-        return
-    show_hits(found, words=words)
-    if explain:
-        show_lists(found["hits"])
+@shows(
+    "remember",
+    "remember",
+    'cortex remember "Redis listens on port 6379 by default"',
+    "cortex remember - < notes.txt",
+    'cortex remember "Deploys wait for CI" --tag deploy --layer working',
+    'cortex remember "VAJRA owns the parser" --realm bridge --about VAJRA',
+    'cortex remember "The API listens on 9090" --supersedes mem_01J...',
+    about="""Remember a text; it is on the disk when this returns.
 
-
-OriginalOption = Annotated[
-    bool,
-    typer.Option("--original", help="What was said, not what was made of it; active or not."),
-]
-
-
-def register_search(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "search",
-        epilog=examples(
-            "cortex memory search who owns the release",
-            "cortex memory search deploy --agent VAJRA --realm village --since 7d",
-            "cortex memory search 'test database' --layer cortex --min-attention 0.3",
-            "cortex memory search port --as-of 2026-03-01",
-            "cortex memory search port --original --plain",
-        ),
-    )(search)
-
-
-def search(
-    words: QuestionArgument,
-    *,
-    limit: Annotated[int, typer.Option(min=1, max=200, help="How many at most.")] = 10,
-    layer: LayerOption = None,
-    realm: RealmOption = None,
-    agent: AgentOption = None,
-    kind: TypeOption = None,
-    tag: TagsOption = None,
-    thread: ThreadOption = None,
-    since: SinceOption = None,
-    until: UntilOption = None,
-    attention: AttentionOption = None,
-    as_of: AsOfOption = None,
-    original: OriginalOption = False,
-    as_agent: AsOption = None,
-    track: TrackOption = True,
-    explain: ExplainOption = False,
-    plain: PlainOption = False,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """Ask the memories, of now or of another time."""
-    asked: dict[str, Any] = {"query": question_of(words), "limit": limit}
-    what = {"layer": layer, "realm": realm, "agent": agent, "kind": kind, "tag": tag}
-    when = {"since": since, "until": until, "attention": attention, "as_of": as_of}
-    asked |= conditions({**what, **when, "thread": thread, "as_agent": as_agent, "track": track})
-    asked |= {"explain": True} if explain else {}
-    asked |= {"original_only": True} if original else {}
-    found = Client(home, timeout=TIMEOUT).call("search", **asked)
-    if as_json:
-        show_json(found)
-        return
-    if plain:
-        show_plain(found)
-        return
-    show_hits(found, NO_MEMORIES, words=words)
-    if explain:
-        show_lists(found["hits"])
+What the agent knows already in other words becomes one memory with it. What contradicts it is
+named, and both are kept until you decide.""",
+    timeout=_SAID_TIMEOUT,
+    content=Argument(metavar="TEXT", help="What to keep; - reads it from stdin.", read=piped),
+)
+def show_saved(found: Answer) -> None:
+    """Print what became of what was said."""
+    name = found["id"]
+    print(visible(found["message"]))
+    if found["superseded"]:
+        print(f"  replaced {', '.join(f'#{each}' for each in found['superseded'])}")
+    if found["merged"]:
+        whole = ", ".join(f"#{each}" for each in found["merged"])
+        print(f"  became one with {whole}; take it apart with: cortex memory split {name}")
+    if found["pending"]:
+        print("  not compared with what is known yet: that is done as soon as it has a vector")
+    for each in found["conflicts"]:
+        print(f"  cannot hold beside #{each['id']}: {shortened(each['reason'], _WHY)}")
+    if found["conflicts"]:
+        print("  both are kept; decide with: cortex memory conflicts")

@@ -14,45 +14,18 @@ import sys
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from cortex_actors.cli.output import (
-    HomeOption,
-    JsonOption,
-    counted,
-    examples,
-    joined,
-    show_diff,
-    show_json,
-)
+from cortex_actors.cli.declare import Argument, Option, Preset, shows
+from cortex_actors.cli.output import counted, joined, show_diff, show_json
 from cortex_actors.client.connection import Client
-from cortex_actors.domain.principle import Edits
-from cortex_actors.errors import BadInput, Refused, UsageError
-from cortex_actors.process.logfile import visible
+from cortex_actors.errors import BadInput, Refused, UsageError, visible
 from cortex_actors.render import section
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cortex_actors.client.connection import Answer
-
-
-def show_section(found: Answer, output: Path | None) -> None:
-    """Print the text of an answer, or write it to a file of the user's.
-
-    Raises `Refused` where the file is there already, `BadInput` where it cannot be written.
-    """
-    text = "\n".join(each["section"] for each in found["files"])
-    if output is None:
-        print(text, end="")
-        return
-    if not _made(output, text):
-        print(visible(f"nothing to change in {output}"))
-        return
-    count = sum(len(each["bullets"]) for each in found["files"])
-    print(visible(f"wrote {counted(count, 'note')} to {output}"))
 
 
 def _made(output: Path, text: str) -> bool:
@@ -107,7 +80,7 @@ def asking(ids: Sequence[str]) -> str:
     return f"Approve {counted(len(ids), 'note')} and write?"
 
 
-def left_out(file: Answer) -> str | None:
+def _left_out(file: Answer) -> str | None:
     """Return how many notes of a file wait for a person, and where; None for none."""
     count = file["counts"].get("unapproved") or len(_notes(file))
     return f"{count} not approved ({REVIEW})" if count else None
@@ -135,11 +108,7 @@ def _notes(file: Answer) -> list[Answer]:
 TIMEOUT = 600.0
 
 #: What is said of how a file's resolution ended.
-_SAID = {
-    "written": "wrote",
-    "unchanged": "nothing to change in",
-    "shown": "would write",
-}
+_SAID = {"written": "wrote", "unchanged": "nothing to change in", "shown": "would write"}
 
 #: The same of a file that has nothing left to be given, and of the line that begins our section.
 _SAID_EMPTIED = {"written": "took the section out of", "shown": "would take the section out of"}
@@ -148,84 +117,44 @@ _TAKEN_OUT = "\n-<!-- cortex:begin "
 #: Endings in which nothing was done that was asked for.
 _NOT_DONE = frozenset({"edited", "refused"})
 
-PathArgument = Annotated[
-    str | None,
-    typer.Argument(metavar="[PATH]", help="A file, a project's folder or its name (this folder)."),
-]
-AgentOption = Annotated[
-    str | None,
-    typer.Option("--agent", "-a", help=f"One of {', '.join(section.names())} (who has a file)."),
-]
 
-
-DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", "-n", help="Show what would change, and write nothing.")
-]
-AllOption = Annotated[bool, typer.Option("--all", help="The files of every followed project.")]
-StdoutOption = Annotated[
-    bool, typer.Option("--stdout", help="Print the section, and write nothing.")
-]
-OutputOption = Annotated[
-    Path | None, typer.Option("--output", help="Write the section to this new file of yours.")
-]
-CreateOption = Annotated[bool, typer.Option("--create", help="Make the file where there is none.")]
-AdoptOption = Annotated[
-    bool, typer.Option("--adopt", help="Replace a resolved section that has no marks.")
-]
-EditedOption = Annotated[
-    Edits | None,
-    typer.Option(
-        help="What becomes of edits inside our section: keep moves them above it, discard drops "
-        "them."
+@shows(
+    "resolve",
+    "resolve",
+    "cortex resolve --dry-run",
+    "cortex resolve ~/code/atlas-api",
+    "cortex resolve ~/code/atlas-api --yes",
+    "cortex resolve AGENTS.md --include-metadata",
+    "cortex resolve atlas-api --agent cursor --create",
+    "cortex resolve CLAUDE.md --edited keep",
+    "cortex resolve --agent chatgpt --output prompt.txt",
+    "cortex resolve CLAUDE.md --undo",
+    by_hand=True,
+    leave_out=("text_only", "approve"),
+    path=Argument(
+        kind="text", metavar="[PATH]", help="A file, a project's folder or its name (this folder)."
     ),
-]
-MetadataOption = Annotated[
-    bool, typer.Option("--include-metadata", help="With confidence and rank of each.")
-]
-YesOption = Annotated[
-    bool,
-    typer.Option("--yes", "-y", help="Approve what the diff would bring, without being asked."),
-]
-UndoOption = Annotated[
-    bool, typer.Option("--undo", help="Take the newest write into the file back.")
-]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "resolve",
-        epilog=examples(
-            "cortex resolve --dry-run",
-            "cortex resolve ~/code/atlas-api",
-            "cortex resolve ~/code/atlas-api --yes",
-            "cortex resolve AGENTS.md --include-metadata",
-            "cortex resolve atlas-api --agent cursor --create",
-            "cortex resolve CLAUDE.md --edited keep",
-            "cortex resolve --agent chatgpt --output prompt.txt",
-            "cortex resolve CLAUDE.md --undo",
-        ),
-    )(resolve)
-
-
+    agent=Option("--agent", "-a", help=f"One of {', '.join(section.names())} (who has a file)."),
+    dry_run=Option("--dry-run", "-n"),
+    stdout=Preset("--stdout", help="Print the section, and write nothing."),
+    output=Option("--output", kind="path", help="Write the section to this new file of yours."),
+    yes=Preset("--yes", "-y", help="Approve what the diff would bring, without being asked."),
+    undo=Preset("--undo", help="Take the newest write into the file back."),
+)
 def resolve(
-    path: PathArgument = None,
+    path: str | None,
     *,
-    agent: AgentOption = None,
-    dry_run: DryRunOption = False,
-    everything: AllOption = False,
-    stdout: StdoutOption = False,
-    output: OutputOption = None,
-    create: CreateOption = False,
-    adopt: AdoptOption = False,
-    edited: EditedOption = None,
-    metadata: MetadataOption = False,
-    yes: YesOption = False,
-    undo: UndoOption = False,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
+    everything: bool,
+    dry_run: bool,
+    stdout: bool,
+    output: Path | None,
+    yes: bool,
+    undo: bool,
+    as_json: bool,
+    home: Path | None,
+    **wish: object,
 ) -> int:
-    """Bring what other projects taught us into instruction files, in a section of its own.
+    """Write what other projects taught into instruction files, in a section of its own.
 
     What no person has approved is shown in a diff first, and written when you accept that; where
     nobody can be asked it is left out, and waits in cortex review. Only files that are there are
@@ -233,22 +162,38 @@ def resolve(
     alone, with the reason (exit code 77).
     """
     text_only = stdout or output is not None
-    _check(output, prints=dry_run or stdout or as_json)
-    _check_yes(yes=yes, writes=not dry_run and not text_only)
-    client, where = Client(home), _meant(path, everything=everything)
-    wish = {"agent": agent, "create": create, "adopt": adopt, "edited": edited}
-    wish |= {"metadata": metadata}
+    wrong = {
+        "--output writes a file: give it without --dry-run, --stdout and --json, which print": (
+            output is not None and (dry_run or stdout or as_json)
+        ),
+        "--yes approves what is written: give it without --dry-run, --stdout and --output": (
+            yes and (dry_run or text_only)
+        ),
+        "give a path or --all, not both": everything and path is not None,
+        "--undo stands alone": undo and any((*wish.values(), dry_run, text_only, yes)),
+    }
+    for said in (said for said, is_so in wrong.items() if is_so):
+        raise UsageError(f"{said}; see: cortex resolve --help")
+    client, where = Client(home), None if everything else _absolute(path)
     if undo:
-        alone = not any((*wish.values(), dry_run, text_only, yes))
-        return _undone(client, where, as_json=as_json, alone=alone)
-    ask = partial(_asked, client, path=where, everything=everything, **wish)
+        return _undone(client, where, as_json=as_json)
+    ask = partial(
+        client.call, "resolve", timeout=TIMEOUT, path=where, everything=everything, **wish
+    )
     accepted = []
     if yes or not (dry_run or text_only or as_json or not _is_watched()):
         accepted = _accepted(ask(dry_run=True), yes=yes)
     found = ask(dry_run=dry_run, text_only=text_only, approve=accepted)
-    if not as_json and (text_only or _is_text(found)):
+    if not as_json and (text_only or not all(each["path"] for each in found["files"])):
         return _text(found, output)
-    return _answered(found, as_json=as_json, dry_run=dry_run)
+    show_json(found) if as_json else _show(found, dry_run=dry_run)
+    return 0 if _is_done(found) else Refused.exit_code
+
+
+def _is_done(found: Answer) -> bool:
+    """Tell whether all that was asked for was done."""
+    states = {each["state"] for each in found["files"]}
+    return not states & _NOT_DONE and bool(states or not found["left"])
 
 
 def _is_watched() -> bool:
@@ -261,45 +206,11 @@ def _accepted(found: Answer, *, yes: bool) -> list[str]:
     asked = unapproved(found)
     if asked and not yes:
         _show(found, dry_run=True)
-        if not typer.confirm(asking(asked)):
+        import click  # noqa: PLC0415 - only to ask
+
+        if not click.confirm(asking(asked)):
             raise Refused(f"nothing was written; decide one by one with: {REVIEW}")
     return asked
-
-
-def _answered(found: Answer, *, as_json: bool, dry_run: bool) -> int:
-    """Print what came of it, and return the exit code."""
-    show_json(found) if as_json else _show(found, dry_run=dry_run)
-    return _exit_code(found)
-
-
-def _check(output: Path | None, *, prints: bool) -> None:
-    """Raise `UsageError` where a file is to be written, and nothing but printed."""
-    if output is not None and prints:
-        raise UsageError(
-            "--output writes a file: give it without --dry-run, --stdout and --json, which print; "
-            "see: cortex resolve --help"
-        )
-
-
-def _check_yes(*, yes: bool, writes: bool) -> None:
-    """Raise `UsageError` where something is approved that is not written."""
-    if yes and not writes:
-        raise UsageError(
-            "--yes approves what is written: give it without --dry-run, --stdout and --output; "
-            "see: cortex resolve --help"
-        )
-
-
-def _meant(path: str | None, *, everything: bool) -> str | None:
-    """Return the path that is meant; None for all."""
-    if everything and path is not None:
-        raise UsageError("give a path or --all, not both; see: cortex resolve --help")
-    return None if everything else _absolute(path)
-
-
-def _asked(client: Client, **wish: object) -> Answer:
-    """Return what came of a wish; files are waited for until nobody saves them."""
-    return client.call("resolve", timeout=TIMEOUT, **wish)
 
 
 def _absolute(path: str | None) -> str:
@@ -310,27 +221,30 @@ def _absolute(path: str | None) -> str:
     return str(Path(given).absolute()) if is_path or is_file else given
 
 
-def _is_text(found: Answer) -> bool:
-    """Tell whether the answer is a text that belongs in no file."""
-    return any(not each["path"] for each in found["files"])
-
-
 def _text(found: Answer, output: Path | None) -> int:
-    """Print the section, or write it to a new file of the user's; raises `Refused`."""
+    """Print the text of an answer, or write it to a new file of the user's.
+
+    Raises `Refused` for what is no text, and where the file is there already; `BadInput` where it
+    cannot be written.
+    """
     refused = [each for each in found["files"] if each["state"] in _NOT_DONE]
     if refused:
         raise Refused(refused[0]["reason"])
-    show_section(found, output)
-    for each in found["files"]:
-        if (waiting := left_out(each)) is not None:
-            print(waiting, file=sys.stderr)
+    text = "\n".join(each["section"] for each in found["files"])
+    if output is None:
+        print(text, end="")
+    elif _made(output, text):
+        count = sum(len(each["bullets"]) for each in found["files"])
+        print(visible(f"wrote {counted(count, 'note')} to {output}"))
+    else:
+        print(visible(f"nothing to change in {output}"))
+    for waiting in filter(None, map(_left_out, found["files"])):
+        print(waiting, file=sys.stderr)
     return 0
 
 
-def _undone(client: Client, where: str | None, *, as_json: bool, alone: bool) -> int:
-    """Take a write back; `alone` says that nothing else was asked for."""
-    if not alone:
-        raise UsageError("--undo stands alone; see: cortex resolve --help")
+def _undone(client: Client, where: str | None, *, as_json: bool) -> int:
+    """Take a write back, and print what that changed."""
     if where is None:
         raise UsageError("--undo takes back one write: give a file, not --all")
     found = client.call("undo_resolution", timeout=TIMEOUT, path=where)
@@ -366,7 +280,7 @@ def _line(each: Answer) -> str:
         _some(counts, "already_said", "said there already"),
         _some(counts, "not_near", "not near enough (resolution.least)"),
         _some(counts, "over_budget", "without room"),
-        left_out(each),
+        _left_out(each),
     ]
     return f"{_said(each)} {place}: {joined(facts)}"
 
@@ -382,10 +296,3 @@ def _said(each: Answer) -> str:
 def _some(counts: Answer, name: str, words: str) -> str | None:
     """Return how many there were of something; nothing for none."""
     return f"{counts[name]} {words}" if counts.get(name) else None
-
-
-def _exit_code(found: Answer) -> int:
-    """Return 77 when something was asked for and not done."""
-    states = {each["state"] for each in found["files"]}
-    is_done = not states & _NOT_DONE and bool(found["files"] or not found["left"])
-    return 0 if is_done else Refused.exit_code

@@ -6,24 +6,23 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from cortex_actors.cli.filters import LimitOption, ProjectOption, SkipOption, one_of
+from cortex_actors.cli.declare import Argument, Option, command, shows
 from cortex_actors.cli.output import (
     NARROWEST,
+    TRUSTS,
     Block,
-    Commands,
     HomeOption,
     JsonOption,
     brief,
     console,
     counted,
-    examples,
     joined,
     nothing,
+    said_in,
     shortened,
     show_blocks,
     show_facts,
@@ -35,17 +34,13 @@ from cortex_actors.cli.principles import check_line, need
 from cortex_actors.cli.projects import meant
 from cortex_actors.client.connection import Client
 from cortex_actors.clock import SystemClock
-from cortex_actors.errors import UsageError
-from cortex_actors.process.logfile import visible
+from cortex_actors.errors import UsageError, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cortex_actors.client.connection import Answer
 
-
-#: States that a list may be of, the one without asking first.
-_STATES = ("waiting", "approved", "rejected")
 
 #: What a person is asked, in a word and in a sentence.
 _ASKS = {"use": "use it?", "promotion": "promote?", "write": "write it?"}
@@ -63,149 +58,95 @@ _WRITTEN = (
     "it may be written into files: by itself where a project is automatic, else cortex resolve"
 )
 
-#: What a source is called that is no file of a project.
-_TRUSTS = {"agent": "an agent said it", "import": "imported", "remote": "of another store"}
-
 #: How a decision came about that was not made in the review.
 _WAYS = {"diff": "with a diff", "earlier": "by a write of an earlier version"}
 
 #: Characters of a text that a list shows: a person decides by what it says.
 _SHOWN = 300
 
-StateOption = Annotated[
-    str, typer.Option(help=f"One of {', '.join(_STATES)}.", callback=one_of(*_STATES))
-]
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Its id, or the beginning of it.")]
-NoteOption = Annotated[str | None, typer.Option(help="Why, in your own words.")]
+#: How a text is named: an insight is meant, or a principle, by what its id begins with.
+_ID = Argument(help="Its id, or the beginning of it.")
+
+_STATE = Option(words=("waiting", "approved", "rejected"))
 
 
-def group() -> typer.Typer:
-    """Return the group."""
-    found = typer.Typer(
-        help="Look at what waits for a person; let it be used, promoted and written, or not.",
-        rich_markup_mode=None,
-        epilog=examples(
-            "cortex review",
-            "cortex review list --status rejected",
-            "cortex review show ins_4f0c9b21",
-            "cortex review approve pri_4f0c9b21",
-            "cortex review reject ins_4f0c9b21 --note 'only true of one service'",
-        ),
-    )
-    found.callback(cls=Commands, invoke_without_command=True)(listed)
-    lists = examples("cortex review list", "cortex review list --status approved --json")
-    found.command("list", epilog=lists)(listed)
-    found.command("show", epilog=examples("cortex review show ins_4f0c9b21"))(show)
-    found.command("approve", epilog=examples("cortex review approve ins_4f0c9b21"))(approve)
-    found.command(
-        "reject",
-        epilog=examples("cortex review reject ins_4f0c9b21 --note 'only true of one service'"),
-    )(reject)
-    return found
-
-
-def listed(
-    *,
-    project: ProjectOption = None,
-    status: StateOption = "waiting",
-    limit: LimitOption = 20,
-    skip: SkipOption = 0,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """List texts that wait for a person, or those that a person has decided about."""
-    found = Client(home).call(
-        "reviews", project=meant(project), status=status, limit=limit, skip=skip
-    )
-    if as_json:
-        show_json(found)
-        return
-    _list(found, status, narrowed=project is not None)
-
-
-def show(name: IdArgument, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Show one text whole: what there is to decide, why, where it comes from, what it lacks."""
-    found = Client(home).call("review", insight=name)
-    show_json(found) if as_json else _show(found)
-
-
-def approve(
-    name: IdArgument,
-    note: NoteOption = None,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """Say yes to what is asked: use a text, make it a principle, or write one into files."""
-    _decide("approve", name, note, home=home, as_json=as_json)
-
-
-def reject(
-    name: IdArgument,
-    note: NoteOption = None,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """Say no: a text becomes no principle, or a principle is written into no file any more."""
-    _decide("reject", name, note, home=home, as_json=as_json)
-
-
-def _decide(verb: str, name: str, note: str | None, *, home: HomeOption, as_json: bool) -> None:
-    """Say what a person decides, and print what follows."""
-    found = Client(home).call(verb, insight=name, note=note)
-    if as_json:
-        show_json(found)
-        return
-    said = found["decision"] or "let use"
-    print(visible(f"{said} {found['id']}: {shortened(found['content'], 160)}"))
-    if found["id"].startswith(_PRINCIPLE):
-        print(_written(verb, found))
-        return
-    if verb == "reject":
-        print("it becomes no principle; change your mind with: cortex review approve")
-        return
-    if found["decision"] is None:
-        again = f"to make it a principle as well: cortex review approve {brief(found['id'])}"
-        print(f"it is used from now on; {again}")
-        return
-    lacks = [check for check in found["promotion"]["checks"] if not check["met"]]
-    held = [each for each in lacks if each["need"] != "not_promoted"]
-    if found["principles"]:
-        print(f"it is part of {', '.join(found['principles'])}")
-    elif held:
-        print(f"it is used; for a principle it still lacks {', '.join(map(_lack, held))}")
-    else:
-        print(f"the next run makes it a principle: cortex principles; {_WRITTEN}")
-
-
-def _written(verb: str, found: Answer) -> str:
-    """Return what follows of a decision about a principle."""
-    if verb == "approve":
-        return _WRITTEN
-    return (
-        "it is written into no other project's file, and taken out of those where it stands; "
-        f"change your mind with: cortex review approve {brief(found['id'])}"
-    )
-
-
-def _list(found: Answer, status: str, *, narrowed: bool) -> None:
-    """Print a list, and what to do with it."""
-    entries = [_entry(each) for each in found["reviews"]]
+@shows(
+    "review",
+    "review.list",
+    "cortex review",
+    "cortex review list --status rejected",
+    "cortex review show ins_4f0c9b21",
+    "cortex review approve pri_4f0c9b21",
+    "cortex review reject ins_4f0c9b21 --note 'only true of one service'",
+    about="Look at what waits for a person; let it be used, promoted and written, or not.",
+    is_group=True,
+    status=_STATE,
+)
+@shows(
+    "review list",
+    "review.list",
+    "cortex review list",
+    "cortex review list --status approved --json",
+    status=_STATE,
+)
+def show_reviews(found: Answer, given: Answer) -> None:
+    """Print a list of texts, and what to do with it."""
+    entries, status = [_entry(each) for each in found["reviews"]], given["status"]
     decided = f"{found['approved']:,} approved, {found['rejected']:,} rejected so far"
     if status != "waiting":
         title = f"{len(entries)} of {counted(found['total'], 'text')} {status}"
         show_blocks(title, entries, empty=nothing(found["total"], f"nothing was {status} yet"))
         return
-    one = found["total"] == 1
     title = (
-        f"{found['total']:,} {'waits' if one else 'wait'} for a person: {found['use']:,} to be "
-        f"used at all, {found['promotion']:,} to become principles, {found['write']:,} to be "
-        f"written into files ({decided})"
+        f"{found['total']:,} {'waits' if found['total'] == 1 else 'wait'} for a person: "
+        f"{found['use']:,} to be used at all, {found['promotion']:,} to become principles, "
+        f"{found['write']:,} to be written into files ({decided})"
     )
-    where = " of this project" if narrowed else ""
+    where = " of this project" if given["project"] else ""
     empty = nothing(found["total"], f"nothing{where} waits for a person ({decided})")
     show_blocks(title, entries, empty=empty)
     if entries:
         print("\nlook at one with: cortex review show ID; then approve ID, or reject ID")
+
+
+@shows("review approve", "review.approve", "cortex review approve ins_4f0c9b21", insight=_ID)
+@shows(
+    "review reject",
+    "review.reject",
+    "cortex review reject ins_4f0c9b21 --note 'only true of one service'",
+    insight=_ID,
+)
+def show_decision(found: Answer) -> None:
+    """Print what a person decided, and what follows."""
+    said = found["decision"] or "let use"
+    print(visible(f"{said} {found['id']}: {shortened(found['content'], 160)}"))
+    if found["id"].startswith(_PRINCIPLE):
+        print(_written(found))
+    elif found["decision"] == "rejected":
+        print("it becomes no principle; change your mind with: cortex review approve")
+    elif found["decision"] is None:
+        again = f"to make it a principle as well: cortex review approve {brief(found['id'])}"
+        print(f"it is used from now on; {again}")
+    elif found["principles"]:
+        print(f"it is part of {', '.join(found['principles'])}")
+    elif held := [
+        f"{need(check['need'])} ({check['actual']})"
+        for check in found["promotion"]["checks"]
+        if not check["met"] and check["need"] != "not_promoted"
+    ]:
+        print(f"it is used; for a principle it still lacks {', '.join(held)}")
+    else:
+        print(f"the next run makes it a principle: cortex principles; {_WRITTEN}")
+
+
+def _written(found: Answer) -> str:
+    """Return what follows of a decision about a principle."""
+    if found["decision"] == "approved":
+        return _WRITTEN
+    return (
+        "it is written into no other project's file, and taken out of those where it stands; "
+        f"change your mind with: cortex review approve {brief(found['id'])}"
+    )
 
 
 def _entry(found: Answer) -> Block:
@@ -219,7 +160,7 @@ def _entry(found: Answer) -> Block:
             f"sure {found['confidence']:.2f}",
             f"seen {found['observations']}",
             ", ".join(found["projects"]),
-            *(_TRUSTS[each] for each in found.get("trust", ()) if each in _TRUSTS),
+            *map(TRUSTS.get, found.get("trust", ())),
         ]
     )
     lines = [
@@ -231,7 +172,8 @@ def _entry(found: Answer) -> Block:
     return Block(mark, shortened(found["content"], _SHOWN), lines)
 
 
-def _show(found: Answer) -> None:
+@shows("review show", "review.show", "cortex review show ins_4f0c9b21", insight=_ID)
+def show_review(found: Answer) -> None:
     """Print one text whole."""
     out = console()
     out.print(visible(found["content"]), style="bold")
@@ -246,7 +188,7 @@ def _show(found: Answer) -> None:
             ("decided", _decided(found)),
             ("note", found.get("note") or ""),
             ("part of", ", ".join(found["principles"])),
-            ("says it", "\n".join(_place(each) for each in found["places"])),
+            ("says it", "\n".join(said_in(each) for each in found["places"])),
         ]
     )
     out.print()
@@ -256,30 +198,12 @@ def _show(found: Answer) -> None:
         out.print(f"decide with: cortex review approve {brief(found['id'])}, or reject")
 
 
-def _place(place: Answer) -> str:
-    """Return where a text stands or stood, since when, and whose word that is."""
-    return joined(
-        [
-            f"{place['path']}:{place['line_start']}",
-            place["project"],
-            f"since {when(place['first_at'])}",
-            _TRUSTS.get(place["trust"]),
-            f"until {when(place['withdrawn_at'])}" if place["withdrawn_at"] else None,
-        ]
-    )
-
-
 def _decided(found: Answer) -> str:
     """Return what a person has said, and when."""
     if found["decision"] is None:
         return ""
     how = _WAYS.get(found.get("way", ""))
     return joined([f"{found['decision']} {when(found['decided_at'])}", found.get("by"), how])
-
-
-def _lack(check: Answer) -> str:
-    """Return what is lacking, in a few words."""
-    return f"{need(check['need'])} ({check['actual']})"
 
 
 #: What ids begin with.
@@ -292,38 +216,30 @@ PATIENCE, POLL = 15.0, 0.2
 _MOST = 10
 
 
-def register_revoke(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "revoke",
-        epilog=examples(
-            "cortex projects revoke",
-            "cortex projects revoke ~/code/left-pad --dry-run",
-            "cortex projects revoke ~/code/atlas-api/CLAUDE.md --note 'somebody else wrote that'",
-            "cortex projects revoke ins_4f0c9b21 --same",
-            "cortex projects revoke pri_77ab03c2",
-            "cortex projects revoke --undo ~/code/left-pad",
-        ),
-    )(revoke)
-
-
+@command(
+    "projects revoke",
+    "cortex projects revoke",
+    "cortex projects revoke ~/code/left-pad --dry-run",
+    "cortex projects revoke ~/code/atlas-api/CLAUDE.md --note 'somebody else wrote that'",
+    "cortex projects revoke ins_4f0c9b21 --same",
+    "cortex projects revoke pri_77ab03c2",
+    "cortex projects revoke --undo ~/code/left-pad",
+)
 def revoke(
     source: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             metavar="[SOURCE]",
             help="A project's name or folder, a file, or the id of an insight or a principle.",
         ),
     ] = None,
     *,
-    undo: Annotated[bool, typer.Option("--undo", help="Let it count again.")] = False,
+    undo: Annotated[bool, Option("--undo", help="Let it count again.")] = False,
     same: Annotated[
-        bool, typer.Option("--same", help="With an insight, what says the same, too.")
+        bool, Option("--same", help="With an insight, what says the same, too.")
     ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", "-n", help="Only show what would go.")
-    ] = False,
-    note: Annotated[str | None, typer.Option(help="Why, in your own words.")] = None,
+    dry_run: Annotated[bool, Option("--dry-run", "-n", help="Only show what would go.")] = False,
+    note: Annotated[str | None, Option(help="Why, in your own words.")] = None,
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
@@ -336,27 +252,22 @@ def revoke(
     if source is None:
         if undo or same or dry_run or note:
             raise UsageError("say what to take back; see: cortex projects revoke --help")
-        found = client.call("revoked")
-        show_json(found) if as_json else _list_revoked(found)
-        return
-    if undo:
+        found, show = client.call("revoked"), _list_revoked
+    elif undo:
         if same or dry_run or note:
             raise UsageError("--undo takes only the source; see: cortex projects revoke --help")
-        found = client.call("lift", source=word(source))
-        show_json(found) if as_json else _lifted(found)
-        return
-    found = client.call("revoke", source=word(source), note=note, same=same, dry_run=dry_run)
-    show_json(found) if as_json else _show_revoked(client, found)
+        found, show = client.call("lift", source=_source(source)), _lifted
+    else:
+        found = client.call("revoke", source=_source(source), note=note, same=same, dry_run=dry_run)
+        show = partial(_show_revoked, client)
+    show_json(found) if as_json else show(found)
 
 
-def word(source: str) -> str:
-    """Return what the daemon is asked for: a path of the caller's by its whole length."""
-    if source.startswith(_IDS):
-        return source
-    path = Path(source).expanduser()
-    if "/" in source or source in (".", "..") or path.is_file():
-        return str(path.absolute())
-    return source
+def _source(word: str) -> str | None:
+    """Return what the daemon is asked for: a file or a folder of the caller's by its whole path."""
+    path = Path(word).expanduser()
+    is_path = not word.startswith(_IDS) and ("/" in word or path.is_file())
+    return str(path.absolute()) if is_path else meant(word)
 
 
 def _show_revoked(client: Client, found: Answer) -> None:

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from cortex_actors.cli.output import HomeOption, examples
+from cortex_actors.cli import fast
+from cortex_actors.cli.declare import Option, command, group
+from cortex_actors.cli.output import HomeOption, JsonOption
 from cortex_actors.errors import BadInput, ConfigurationError, CortexError, HomeUnwritable, Refused
 from cortex_actors.home import Home
 
@@ -32,84 +32,8 @@ _HOME = "# Home: "
 #: Folders that PrivateTmp= replaces by empty ones, unseen from outside.
 _SHARED = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108 - compared with, never written
 
-_TEXT = """\
-{marker}
-{home_line}
-#
-# Change it with: systemctl --user edit {name}
-# Variables CORTEX_* of your shell are not known here: write settings into cortex.toml.
-
-[Unit]
-Description=Cortex Actors, a memory for agents
-# Five failed starts in five minutes: somebody has to look (systemctl --user status).
-StartLimitIntervalSec=300
-StartLimitBurst=5
-
-[Service]
-# Started means that it answers; the main process alone may say so.
-Type=notify
-NotifyAccess=main
-ExecStart={command}
-# Reads cortex.toml again; an error in it changes nothing.
-ExecReload={reload}
-{environment}\
-# As `cortex start` does: a module that lies in the folder it is started from is never imported.
-WorkingDirectory=/
-
-# The loop says every few seconds that it turns. One that is stuck is aborted, which leaves every
-# stack in the journal, and started again.
-WatchdogSec=30
-Restart=on-failure
-RestartSec=2
-# The words, the home, the lock or the settings are wrong: another start would not help.
-RestartPreventExitStatus=64 65 66 73 75 77 78
-
-# There is no ExecStop=, because SIGTERM is the whole way to stop: the daemon drains within 9.5 s
-# and then ends by itself. Its own children are stopped by it, in order, and not by a signal.
-KillMode=mixed
-TimeoutStartSec=120
-TimeoutStopSec=15
-
-# What it writes belongs to you alone.
-UMask=0077
-
-# It reads projects anywhere, and writes instruction files in your home when you ask it to.
-# Therefore ProtectHome= is not set. All other places are read-only; projects elsewhere are read,
-# and for writing there add a ReadWritePaths= of your own.
-ProtectSystem=strict
-ReadWritePaths={writable}
-{private_tmp}
-
-# What needs a namespace (Protect..., Private..., ReadWritePaths) works in user units from systemd
-# 253 on and where the kernel lets users have namespaces; elsewhere it is passed over silently.
-# PrivateUsers= would make that an error instead, so it is left to be implied.
-ProtectKernelTunables=yes
-ProtectControlGroups=yes
-
-# These work everywhere. Not set are those that take away capabilities or devices (such as
-# ProtectClock= and PrivateDevices=), since no user unit with them starts, and
-# MemoryDenyWriteExecute=, since the model's compiler writes code.
-NoNewPrivileges=yes
-LockPersonality=yes
-RestrictSUIDSGID=yes
-RestrictRealtime=yes
-RestrictNamespaces=yes
-SystemCallArchitectures=native
-# What no part of it ever calls, in groups that systemd names.
-SystemCallFilter=~@clock @cpu-emulation @debug @module @mount @obsolete @raw-io @reboot @swap
-SystemCallErrorNumber=EPERM
-# The control socket; TCP for stores elsewhere; netlink, because the C library asks it for
-# addresses.
-RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
-
-# Far above what it needs: a leak slows it down, and then ends it, before it slows you down.
-MemoryHigh=3G
-MemoryMax=4G
-TasksMax=512
-
-[Install]
-WantedBy=default.target
-"""
+#: A unit, with what a home puts into it.
+_TEMPLATE = Path(__file__).with_name("cortex-actors.service")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +66,7 @@ def unit(home: Home) -> Unit:
     if not home.socket.is_relative_to(home.root):
         writable.append("%t")
     return Unit(
-        _TEXT.format(
+        _TEMPLATE.read_text("utf-8").format(
             marker=MARKER,
             home_line=f"{_HOME}{home.root}",
             name=NAME,
@@ -198,18 +122,11 @@ _ENABLE = ("enable", "--now", NAME)
 _DISABLE = ("disable", "--now", NAME)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    epilog = examples("cortex daemon install", "cortex daemon install --now")
-    app.command("install", epilog=epilog)(install)
-    app.command("uninstall", epilog=examples("cortex daemon uninstall"))(uninstall)
-    app.command("unit", epilog=examples("cortex daemon unit --home ~/memory"))(show)
-
-
+@command("daemon install", "cortex daemon install", "cortex daemon install --now")
 def install(
     *,
-    now: Annotated[bool, typer.Option("--now", help="Have systemd start it as well.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace a unit of that name.")] = False,
+    now: Annotated[bool, Option("--now", help="Have systemd start it as well.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace a unit of that name.")] = False,
     home: HomeOption = None,
 ) -> None:
     """Write a systemd user unit that runs the daemon from login on."""
@@ -229,8 +146,9 @@ def install(
     print("systemd runs it now, and from every login on; without one, too: loginctl enable-linger")
 
 
+@command("daemon uninstall", "cortex daemon uninstall")
 def uninstall(
-    *, force: Annotated[bool, typer.Option("--force", help="Remove any unit of that name.")] = False
+    *, force: Annotated[bool, Option("--force", help="Remove any unit of that name.")] = False
 ) -> None:
     """Stop the service and remove its unit; what was learned stays."""
     _require_systemd()
@@ -252,6 +170,7 @@ def uninstall(
     print("next: systemctl --user daemon-reload")
 
 
+@command("daemon unit", "cortex daemon unit --home ~/memory")
 def show(home: HomeOption = None) -> None:
     """Print the unit that `install` would write; works everywhere."""
     print(unit(Home.of(home)).text, end="")
@@ -331,3 +250,25 @@ def _advice(said: str) -> str:
     if "connect to bus" in said:
         return "log in as this user (su and sudo make no session), or: loginctl enable-linger"
     return f"see: journalctl --user -u {NAME}"
+
+
+@command("daemon run", "cortex daemon run", "cortex daemon run --home /tmp/try")
+def run(home: HomeOption = None) -> int:
+    """Run the daemon in this terminal and show its log; Ctrl-C ends it."""
+    from cortex_actors import daemon  # noqa: PLC0415 - what `start` gives to a child
+
+    words = ["--foreground"] + (["--home", str(home)] if home else [])
+    return daemon.main(words)
+
+
+@group(
+    "daemon",
+    "cortex daemon restart",
+    "cortex daemon logs -f",
+    "cortex daemon backup --list",
+    "cortex daemon install --now",
+    about="Run, configure, watch and back up the daemon.",
+)
+def status(as_json: JsonOption = False, home: HomeOption = None) -> int:
+    """Show whether the daemon runs, and its state."""
+    return fast.status(Home.of(home), as_json=as_json)

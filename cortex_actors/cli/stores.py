@@ -1,41 +1,38 @@
-"""`stores`: which stores a recall asks, and what each of them counts."""
+"""`stores`: which stores a recall asks, what each of them counts, and how they have been answering.
+
+`stores configure`: what of the fan over the stores is turned while it runs.
+
+How a command is given a store's token: never among its words, which every process can read.
+"""
 
 from __future__ import annotations
 
+import getpass
+import json
 import re
-from typing import TYPE_CHECKING, Annotated
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from cortex_actors.cli import store_options, stores_import
+from cortex_actors.cli.declare import Argument, Option, command, shows
 from cortex_actors.cli.output import (
     Block,
-    Commands,
     HomeOption,
     JsonOption,
     counted,
-    examples,
     joined,
+    shortened,
     show_blocks,
     show_json,
+    show_table,
 )
-from cortex_actors.cli.store_options import (
-    EnvOption,
-    KeyringOption,
-    StdinOption,
-    fields,
-    given,
-    lasts,
-    shown,
-)
-from cortex_actors.client.connection import Client
-from cortex_actors.federation import binding
-from cortex_actors.process.logfile import visible
+from cortex_actors.client.connection import Answer, Client
+from cortex_actors.errors import BadInput, UsageError, visible
 
 if TYPE_CHECKING:
-    from cortex_actors.client.connection import Answer
+    from collections.abc import Iterable, Mapping
 
-#: Seconds that adding one may take: its name is looked up, and a keyring may ask its user.
+#: Seconds that adding or asking one may take: its name is looked up, and a keyring may ask its
+#: user; each that is asked has its own limit, of at most 30.
 TIMEOUT = 60.0
 
 #: The type of what is kept here.
@@ -47,60 +44,47 @@ _REACH = {"loopback": "this machine", "private": "this network", "public": "the 
 #: What a store is marked with whose hits take part, and one whose do not.
 _ON, _OFF = "*", "-"
 
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="What answers call it.")]
-WeightOption = Annotated[
-    float | None, typer.Option(min=0, max=1_000, help="How much its places count; 1 is usual.")
-]
-FloorOption = Annotated[
-    float | None,
-    typer.Option(min=0, max=1, help="Base relevance that its hits need; 0 lets all of them."),
-]
-
 #: Where an adapter's docstring shows how such a store is added.
 _EXAMPLE = re.compile(r"Added with `([^`]+)`")
 
+#: Characters that a line has for what went wrong, and for one thing a store says of itself.
+_LONGEST, _ROOM = 120, 60
 
-def group() -> typer.Typer:
-    """Return the group."""
-    found = typer.Typer(
-        help="See and change which stores a recall asks beside what is known here.",
-        rich_markup_mode=None,
-        epilog=examples(
-            "cortex stores",
-            "cortex stores add notes seren_memory http://127.0.0.1:7420",
-            "cortex stores ping notes",
-            "cortex stores tune notes --weight 0.5",
-            "cortex stores configure fusion_mode=rrf_pct",
-            "cortex stores import seren-corpus-callosum.yaml",
-        ),
-    )
-    found.callback(cls=Commands, invoke_without_command=True)(listed)
-    adding = examples(
-        "cortex stores add notes seren_memory http://127.0.0.1:7420",
-        "cortex stores add facts seren_loci http://127.0.0.1:7422 --token-stdin < token.txt",
-        "cortex stores add team chroma https://chroma.example:8000 --option collection=notes",
-    )
-    for command, name, rest in (
-        (listed, "list", "list --json"),
-        (add, "add", ""),
-        (remove, "remove", "remove notes"),
-        (enable, "enable", "enable notes"),
-        (disable, "disable", "disable notes"),
-        (tune, "tune", "tune notes --weight 2 --floor 0.3"),
-        (types, "types", "types"),
-    ):
-        found.command(name, epilog=examples(f"cortex stores {rest}") if rest else adding)(command)
-    for add_more in (store_options.register_knobs, store_options.register, stores_import.register):
-        add_more(found)
-    return found
+#: What a shell gets where a store that was asked is not there.
+_ABSENT = 1
+
+#: What the daemon calls a change that is gone with it, and what people read of it.
+_RESTART = "restart"
+_UNTIL = " (until the daemon restarts; write it into cortex.toml to keep it)"
+
+#: Characters that are read of a token; the daemon says what one may be.
+_LONGEST_TOKEN = 16_384
+
+StdinOption = Annotated[
+    bool,
+    Option("--token-stdin", help="Read its token from standard input; a terminal asks, unseen."),
+]
+KeyringOption = Annotated[
+    str | None,
+    Option(metavar="SERVICE/USER", help="Its place in the keyring of the operating system."),
+]
 
 
-def listed(*, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """List the stores that a recall asks, what is known here first."""
-    found = Client(home).call("stores")
-    if as_json:
-        show_json(found)
-        return
+@shows(
+    "stores",
+    "stores.list",
+    "cortex stores",
+    "cortex stores add notes seren_memory http://127.0.0.1:7420",
+    "cortex stores ping notes",
+    "cortex stores tune notes --weight 0.5",
+    "cortex stores configure fusion_mode=rrf_pct",
+    "cortex stores import seren-corpus-callosum.yaml",
+    about="See and change which stores a recall asks beside what is known here.",
+    is_group=True,
+)
+@shows("stores list", "stores.list", "cortex stores list --json")
+def show_listed(found: Answer) -> None:
+    """Print the stores that a recall asks, what is known here first."""
     rows, active = found["stores"], len(found["active"])
     title = f"{active} of {counted(len(rows), 'store')} {'is' if active == 1 else 'are'} asked"
     show_blocks(title, [_entry(each) for each in rows], empty="no store is known")
@@ -113,25 +97,34 @@ def listed(*, as_json: JsonOption = False, home: HomeOption = None) -> None:
         print(visible(f"to mend: {text}"))
 
 
+@command(
+    "stores add",
+    "cortex stores add notes seren_memory http://127.0.0.1:7420",
+    "cortex stores add facts seren_loci http://127.0.0.1:7422 --token-stdin < token.txt",
+    "cortex stores add team chroma https://chroma.example:8000 --option collection=notes",
+)
 def add(
-    name: NameArgument,
-    kind: Annotated[str, typer.Argument(metavar="TYPE", help="See: cortex stores types.")],
-    url: Annotated[
-        str, typer.Argument(metavar="URL", help="Its address: http, https or postgresql.")
-    ],
+    name: Annotated[str, Argument(metavar="NAME", help="What answers call it.")],
+    kind: Annotated[str, Argument(metavar="TYPE", help="See: cortex stores types.")],
+    url: Annotated[str, Argument(metavar="URL", help="Its address: http, https or postgresql.")],
     *,
-    weight: WeightOption = None,
-    floor: FloorOption = None,
+    weight: Annotated[
+        float | None, Option(min=0, max=1_000, help="How much its places count; 1 is usual.")
+    ] = None,
+    floor: Annotated[
+        float | None,
+        Option(min=0, max=1, help="Base relevance that its hits need; 0 lets all of them."),
+    ] = None,
     token_stdin: StdinOption = False,
-    token_env: EnvOption = None,
+    token_env: Annotated[
+        str | None, Option(metavar="NAME", help="A variable of the daemon's that holds it.")
+    ] = None,
     token_keyring: KeyringOption = None,
     option: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="KEY=TEXT", help="What only its type understands; KEY:=JSON for no text."
-        ),
+        Option(metavar="KEY=TEXT", help="What only its type understands; KEY:=JSON for no text."),
     ] = None,
-    disabled: Annotated[bool, typer.Option("--disabled", help="Do not ask it yet.")] = False,
+    disabled: Annotated[bool, Option("--disabled", help="Do not ask it yet.")] = False,
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
@@ -155,16 +148,9 @@ def add(
     (show_json if as_json else _show_added)(found)
 
 
-def remove(name: NameArgument, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Ask a store no more, and forget it with the token that was kept for it.
-
-    What stands in cortex.toml is taken out there; `disable` works for it as well. Of two stores of
-    one name, the one that was added by command goes.
-    """
-    found = Client(home, timeout=TIMEOUT).call("remove_store", name=name)
-    if as_json:
-        show_json(found)
-        return
+@shows("stores remove", "stores.remove", "cortex stores remove notes", timeout=TIMEOUT)
+def show_removed(found: Answer) -> None:
+    """Print which store is asked no more, and what stays of it."""
     name = found["removed"]
     if found.get("shadowed"):
         print(visible(f"removed {name} of runtime-stores.json, which was not asked"))
@@ -178,36 +164,31 @@ def remove(name: NameArgument, as_json: JsonOption = False, home: HomeOption = N
         print(visible(f"note: {text}"))
 
 
-def enable(name: NameArgument, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Have a store asked again."""
-    _switched("enable_store", name, "is asked from now on", as_json=as_json, home=home)
+@shows("stores enable", "stores.enable", "cortex stores enable notes", timeout=TIMEOUT)
+def show_enabled(found: Answer) -> None:
+    """Print which store is asked again."""
+    print(visible(f"{found['store']['name']} is asked from now on{lasts(found)}"))
 
 
-def disable(name: NameArgument, as_json: JsonOption = False, home: HomeOption = None) -> None:
-    """Have a store not asked, until it is enabled again."""
-    _switched("disable_store", name, "is not asked any more", as_json=as_json, home=home)
+@shows("stores disable", "stores.disable", "cortex stores disable notes", timeout=TIMEOUT)
+def show_disabled(found: Answer) -> None:
+    """Print which store is not asked any more."""
+    print(visible(f"{found['store']['name']} is not asked any more{lasts(found)}"))
 
 
-def tune(
-    name: NameArgument,
-    *,
-    weight: WeightOption = None,
-    floor: FloorOption = None,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
-    """Let a store count more or less, or let only its better hits through."""
-    found = Client(home).call("tune_store", name=name, weight=weight, floor=floor)
-    if as_json:
-        show_json(found)
-        return
+@shows("stores tune", "stores.tune", "cortex stores tune notes --weight 2 --floor 0.3")
+def show_tuned(found: Answer) -> None:
+    """Print what a store counts now."""
     store = found["store"]
     said = f"{store['name']}: weight {store['weight']:g}, floor {store['floor']:g}"
     print(visible(f"{said}{lasts(found)}"))
 
 
+@command("stores types", "cortex stores types")
 def types(*, as_json: JsonOption = False) -> None:
     """List the types of stores that can be asked, each with a command that adds one."""
+    from cortex_actors.federation import binding  # noqa: PLC0415 - every adapter
+
     said = [{"type": name, **_about(binding.ADAPTERS[name])} for name in binding.known()]
     if as_json:
         show_json({"types": said})
@@ -216,13 +197,172 @@ def types(*, as_json: JsonOption = False) -> None:
     show_blocks(counted(len(blocks), "type"), blocks, empty="there is no type")
 
 
-def _switched(verb: str, name: str, done: str, *, as_json: bool, home: HomeOption) -> None:
-    """Have a store asked or not, and say so."""
-    found = Client(home, timeout=TIMEOUT).call(verb, name=name)
+@shows("stores health", "stores.health", "cortex stores health --json")
+def show_health(found: Answer) -> None:
+    """Print how each store has been answering."""
+    blocks = [_answering(each) for each in found["stores"]]
+    show_blocks("How stores have been answering", blocks, empty="no store is known")
+
+
+@command("stores ping", "cortex stores ping", "cortex stores ping notes")
+def ping(
+    name: Annotated[
+        str | None,
+        Argument(metavar="[NAME]", complete="stores", help="One store; all that are asked."),
+    ] = None,
+    *,
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+) -> int:
+    """Ask stores whether they are there, and what they are. The exit code is 1 if one is not."""
+    found = Client(home, timeout=TIMEOUT).call("ping_store", name=name)
+    if as_json:
+        show_json(found)
+    else:
+        blocks = [_pinged(each) for each in found["stores"]]
+        show_blocks("Stores that were asked", blocks, empty="no store beside this one is asked")
+    return 0 if all(each["ok"] for each in found["stores"]) else _ABSENT
+
+
+@command(
+    "stores configure",
+    "cortex stores configure",
+    "cortex stores configure k=30 fusion_mode=rrf_pct",
+    "cortex stores configure per_store_timeout_s=2 edges_enabled=false",
+)
+def configure(
+    changes: Annotated[
+        list[str] | None, Argument(metavar="[KNOB=VALUE...]", help="What is to change.")
+    ] = None,
+    *,
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+) -> None:
+    """Turn how stores are asked and fused, at one stroke; without a word, show how it is.
+
+    Everything is checked first: where one value cannot be, nothing has changed.
+    """
+    client = Client(home)
+    if not changes:
+        _look(client.call("knobs"), as_json=as_json)
+        return
+    found = client.call("configure", changes=values(changes))
     if as_json:
         show_json(found)
         return
-    print(visible(f"{found['store']['name']} {done}{lasts(found)}"))
+    said = ", ".join(f"{name} {shown(value)}" for name, value in found["changed"].items())
+    print(visible(f"changed {said}{lasts(found)}"))
+
+
+def values(words: Iterable[str]) -> dict[str, Any]:
+    """Return what `KEY=VALUE` words say; a value is a number or true or false where it can be.
+
+    Raises `UsageError` for another word, and for a key that is given twice.
+    """
+    found: dict[str, Any] = {}
+    for word in words:
+        key, sign, value = word.partition("=")
+        if not (key and sign):
+            raise UsageError(
+                f"cannot read {word!r}: write KNOB=VALUE; see: cortex stores configure"
+            )
+        _require_new(found, key)
+        found[key] = _plain_word(value)
+    return found
+
+
+def fields(words: Iterable[str]) -> dict[str, Any]:
+    """Return what `KEY=TEXT` and `KEY:=JSON` words say; as `values`, and raises `BadInput`."""
+    found: dict[str, Any] = {}
+    for word in words:
+        key, sign, value = word.partition("=")
+        is_json, key = key.endswith(":"), key.removesuffix(":")
+        if not (key and sign):
+            raise UsageError(f"cannot read the option {key!r}: write KEY=TEXT or KEY:=JSON")
+        _require_new(found, key)
+        found[key] = _json(key, value) if is_json else value
+    return found
+
+
+def lasts(found: Answer) -> str:
+    """Return what is said of a change that goes with the daemon; nothing for one that stays."""
+    return _UNTIL if found.get("lasts") == _RESTART else ""
+
+
+def shown(value: object) -> str:
+    """Return a value of a knob as people write it."""
+    if isinstance(value, float):
+        return f"{value:g}"
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _look(found: Answer, *, as_json: bool) -> None:
+    """Show how everything is turned."""
+    if as_json:
+        show_json(found)
+        return
+    rows = [
+        (
+            each["name"],
+            shown(each["live"]),
+            shown(each["settings"]) if each["twiddled"] else "",
+            shown(each["default"]),
+        )
+        for each in found["knobs"]
+    ]
+    columns = ("knob", "now", "after a restart", "by default")
+    show_table("The fan over the stores", columns, rows, empty="nothing can be turned")
+
+
+def _require_new(found: dict[str, Any], key: str) -> None:
+    """Raise `UsageError` for a key that was given before."""
+    if key in found:
+        raise UsageError(f"{key} is given twice; give it once")
+
+
+def _plain_word(value: str) -> object:
+    """Return a number, true or false where a word is one; else the word."""
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+    return found if isinstance(found, int | float) else value
+
+
+def _json(key: str, value: str) -> object:
+    """Return a JSON value; the text of the error does not repeat it."""
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        message = f"the option {key} is no JSON"
+        raise BadInput(f"{message}; write {key}=... for a text, {key}:=... for JSON") from None
+
+
+def given(name: str, *, stdin: bool, env: str | None, keyring: str | None) -> Mapping[str, Any]:
+    """Return what the daemon is told about a store's token; nothing for a store without one.
+
+    Raises `UsageError` for two places, and `BadInput` for a token that is not there.
+    """
+    if sum((stdin, env is not None, keyring is not None)) > 1:
+        raise UsageError("give one of --token-stdin, --token-env and --token-keyring")
+    if env is not None:
+        return {"token_env": env}
+    if keyring is not None:
+        return {"token_keyring": keyring}
+    return {"token": _read(name)} if stdin else {}
+
+
+def _read(name: str) -> str:
+    """Return the token that standard input has, which a terminal does not show."""
+    if sys.stdin.isatty():
+        found = getpass.getpass(f"Token of {name}: ")
+    else:
+        found = sys.stdin.readline(_LONGEST_TOKEN)
+    token = found.strip()
+    if not token:
+        message = "standard input holds no token"
+        raise BadInput(f"cannot add {name}: {message}; write it there, as one line")
+    return token
 
 
 def _show_added(found: Answer) -> None:
@@ -253,6 +393,40 @@ def _entry(store: Answer) -> Block:
     )
     options = joined([f"{key}: {shown(value)}" for key, value in known.items()])
     return Block(_ON if is_active else _OFF, store["name"], [facts, options])
+
+
+def _answering(store: Answer) -> Block:
+    """Return how one store has been answering."""
+    if not store["total"]:
+        return Block(store["status"], store["name"], ["not asked since the daemon started"])
+    times = f"usually {store['latency_ms']:,.1f} ms, at most {store['max_latency_ms']:,.1f} ms"
+    facts = [
+        f"{store['total']:,} asked, {store['success_rate']:.0%} answered",
+        times if store["succeeded"] else None,
+    ]
+    error = store["last_error"]
+    last = f"last failure: {shortened(error, _LONGEST)}" if error else ""
+    return Block(store["status"], store["name"], [joined(facts), last])
+
+
+def _pinged(store: Answer) -> Block:
+    """Return what one store said."""
+    if not store["ok"]:
+        return Block("-", f"{store['name']}: {store['reason']}")
+    known = {key: _plain(value) for key, value in (store["says"] or {}).items()}
+    says = joined([f"{key} {text}" for key, text in known.items() if text])
+    return Block("*", f"{store['name']} answered in {store['ms']:,.0f} ms", [says])
+
+
+def _plain(value: object) -> str:
+    """Return what a store says of itself, cut to what a line has room for; nothing for nothing."""
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        value = ", ".join(map(str, value))
+    if isinstance(value, dict):
+        value = ", ".join(f"{key} {each}" for key, each in value.items())
+    return shortened(str(value), _ROOM)
 
 
 def _about(kind: type) -> dict[str, str]:

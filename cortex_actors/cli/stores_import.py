@@ -6,32 +6,23 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from cortex_actors import settings
+from cortex_actors.cli.declare import Argument, Option, command
 from cortex_actors.cli.output import (
     Block,
     HomeOption,
     JsonOption,
+    confirm,
     counted,
-    examples,
     joined,
     show_blocks,
     show_json,
 )
-from cortex_actors.cli.store_options import shown
+from cortex_actors.cli.stores import shown
 from cortex_actors.client.connection import Client
-from cortex_actors.errors import (
-    BadInput,
-    DaemonDown,
-    FileTooLarge,
-    NotFound,
-    NotText,
-    Refused,
-)
+from cortex_actors.errors import BadInput, DaemonDown, FileTooLarge, NotFound, NotText, visible
 from cortex_actors.federation import schema
 from cortex_actors.federation.schema import LONGEST, Imported, without_user
-from cortex_actors.process.logfile import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,30 +37,22 @@ TIMEOUT = 120.0
 _UNSEEN = "note: as far as can be seen without the daemon, which looks up names and tokens as well"
 
 
-def register(group: typer.Typer) -> None:
-    """Add the command to the group."""
-    group.command(
-        "import",
-        epilog=examples(
-            "cortex stores import seren-corpus-callosum.yaml --dry-run",
-            "cortex stores import seren-corpus-callosum.yaml",
-            "cortex stores import runtime-stores.json --replace --yes",
-        ),
-    )(import_)
-
-
+@command(
+    "stores import",
+    "cortex stores import seren-corpus-callosum.yaml --dry-run",
+    "cortex stores import seren-corpus-callosum.yaml",
+    "cortex stores import runtime-stores.json --replace --yes",
+)
 def import_(
-    path: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A Callosum's YAML, or its overlay.")
-    ],
+    path: Annotated[Path, Argument(metavar="FILE", help="A Callosum's YAML, or its overlay.")],
     *,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Let the file win over stores added by command.")
+        bool, Option("--replace", help="Let the file win over stores added by command.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would come of it, and change nothing.")
+        bool, Option("--dry-run", help="Say what would come of it, and change nothing.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
@@ -88,10 +71,7 @@ def import_(
     if lending and not yes:
         _confirm(lending)
     found = Client(home, timeout=TIMEOUT).call("import_stores", text=text, replace=replace)
-    if as_json:
-        show_json(found)
-        return
-    _show(found)
+    (show_json if as_json else _show)(found)
 
 
 def _text(path: Path) -> str:
@@ -119,11 +99,12 @@ def _confirm(lending: list[StoreSpec]) -> None:
     for each in lending:
         said = f"{each.name}: {_lent(each)} goes to {without_user(each.url)}"
         print(visible(said), file=sys.stderr)
-    if not sys.stdin.isatty():
-        message = "refused to lend tokens of this machine to a file's addresses without being asked"
-        raise Refused(f"{message}; where nobody can answer, say --yes")
-    if not typer.confirm("Send these tokens there?", err=True):
-        raise Refused("nothing was imported")
+    confirm(
+        "Send these tokens there?",
+        refusal="refused to lend tokens of this machine to a file's addresses without being asked",
+        no="nothing was imported",
+        err=True,
+    )
 
 
 def _lent(store: StoreSpec) -> str:
@@ -142,11 +123,7 @@ def _foreseen(client: Client, text: str, said: Imported, *, replace: bool) -> An
 
         known = settings.load(client.home)
         found = foreseen(
-            said,
-            client.home.overlay,
-            settings=known.federation,
-            tls=known.tls,
-            may_replace=replace,
+            said, client.home.overlay, settings=known.federation, tls=known.tls, may_replace=replace
         )
         return {**found, "daemon": False}
     return {**found, "daemon": True}
@@ -176,30 +153,20 @@ def _show(found: Answer) -> None:
     for did in ("added", "replaced"):
         if found[did]:
             print(visible(f"{did} {', '.join(found[did])}"))
-    _show_knobs(found["changed"])
+    if found["changed"]:
+        print(visible(f"turned {_listed(found['changed'])}"))
+        print("that lasts until the daemon restarts; write it into cortex.toml to keep it")
     if not (found["added"] or found["replaced"] or found["changed"]):
         print("the file added nothing")
-    _show_skipped(found["skipped"])
+    for each in found["skipped"]:
+        print(visible(f"left out {each['name']}: {each['reason']}"))
     for text in found["warnings"]:
         print(visible(f"note: {text}"))
-
-
-def _show_knobs(knobs: Mapping[str, Any]) -> None:
-    """Print how the fan is turned by a file."""
-    if knobs:
-        print(visible(f"turned {_listed(knobs)}"))
-        print("that lasts until the daemon restarts; write it into cortex.toml to keep it")
 
 
 def _listed(knobs: Mapping[str, Any]) -> str:
     """Return how the fan is turned, in one line."""
     return ", ".join(f"{name} {shown(value)}" for name, value in knobs.items())
-
-
-def _show_skipped(skipped: list[Answer]) -> None:
-    """Print what of a file was not taken, and why."""
-    for each in skipped:
-        print(visible(f"left out {each['name']}: {each['reason']}"))
 
 
 def _entry(store: StoreSpec, row: Answer, found: Answer) -> Block:

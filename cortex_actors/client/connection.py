@@ -36,6 +36,10 @@ TIMEOUT = 30.0
 #: The variable with the token of the agent that asks; unset, it is the owner who asks.
 TOKEN = "CORTEX_TOKEN"  # noqa: S105 - a variable's name
 
+#: Codes of JSON-RPC 2.0, and what the daemon says of a parameter that it does not know.
+UNKNOWN_METHOD, INVALID_PARAMS = -32601, -32602
+UNKNOWN_PARAMETER = "unexpected keyword argument"
+
 #: A JSON object, as it comes over the wire.
 Answer = dict[str, Any]
 
@@ -46,6 +50,10 @@ class Client:
     #: Starts a daemon where none answers, and returns whether it did; a connection is then tried
     #: once more. Nothing was sent before, so nothing is done twice. Only the command line sets it.
     when_down: ClassVar[Callable[[Home], bool] | None] = None
+
+    #: Waits for an answer, of which method and how many seconds, and says so where it is late. Only
+    #: the command line sets it, too.
+    when_slow: ClassVar[Callable[..., None] | None] = None
 
     def __init__(
         self,
@@ -73,6 +81,8 @@ class Client:
         seconds = self._timeout if timeout is None else timeout
         with self._connect(seconds) as sock, sock.makefile("rb") as reader:
             self._send(sock, method, params)
+            if (wait := type(self).when_slow) is not None:
+                wait(sock, method=method, seconds=seconds)
             return result(self._receive(reader, method, seconds))
 
     def stream(
@@ -174,7 +184,7 @@ class Client:
         if not line.endswith(b"\n"):
             message = (
                 f"the daemon for {self.home.root} ended before it answered {method}; "
-                "whether it was done is not known: see cortex status and cortex logs"
+                "whether it was done is not known: see cortex status and cortex daemon logs"
             )
             raise AnswerLost(message)
         return _message(line)
@@ -188,7 +198,7 @@ class Client:
         """Return the error of an answer that did not come in time."""
         message = (
             f"the daemon for {self.home.root} did not answer {method} within {seconds:g} s; "
-            "see cortex status and cortex logs"
+            "see cortex status and cortex daemon logs"
         )
         return DeadlineExceeded(message)
 
@@ -217,12 +227,16 @@ def _message(line: bytes) -> Answer:
 def _error(found: Answer) -> CortexError:
     """Return the exception that an error object describes.
 
-    A class that this version does not know is shown as the first one with its exit code.
+    A class that this version does not know is shown as the first one with its exit code. What the
+    daemon knows nothing of, a newer one may: programs and daemon come from one package.
     """
     data = found.get("data") or {}
     name = str(data.get("type", ""))
-    named = getattr(errors, name, None) or getattr(errors, name, None)
+    named = getattr(errors, name, None)
     text = str(found.get("message", "the daemon gave no reason"))
+    code = found.get("code")
+    if code == UNKNOWN_METHOD or (code == INVALID_PARAMS and UNKNOWN_PARAMETER in text):
+        text = f"{text}; a daemon older than this program is replaced with: cortex daemon restart"
     if isinstance(named, type) and issubclass(named, CortexError):
         return named(text)
     return known(text, exit_code=data.get("exit_code"))

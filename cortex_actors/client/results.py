@@ -240,7 +240,26 @@ SYNONYMS: Final[Mapping[str, str]] = {
     "id2": "second",
 }
 
-#: Verb -> our word -> what the verb calls it, where it has kept the document's.
+#: Verb -> the document's words that it may be asked with.
+WORDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "remember": ("visibility", "agent_id", "message_type", "conversation_thread"),
+    "search": ("visibility", "agent_filter", "conversation_thread", "n_results"),
+    "recall": ("visibility", "agent_filter", "conversation_thread", "n_results"),
+    "knowledge_search": ("n_results",),
+    "post": ("visibility", "agent_id", "message_type", "conversation_thread"),
+    "leave_crumb": (
+        *("session_summary", "key_discoveries", "unfinished_business", "crumb_type"),
+        *("session_id", "references", "agent_id"),
+    ),
+    "crumbs": ("agent_id", "lookback_hours", "priority_filter", "n_results"),
+    "unfinished": ("lookback_hours",),
+    "convergence": ("similarity_threshold",),
+    "stale": ("days_unused",),
+    "duplicates": ("similarity_threshold",),
+    "consolidate": ("id1", "id2"),
+}
+
+#: Verb -> our word -> what the verb calls it, where the two differ.
 SPOKEN: Final[Mapping[str, Mapping[str, str]]] = {
     "leave_crumb": {
         "summary": "session_summary",
@@ -252,6 +271,7 @@ SPOKEN: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "crumbs": {"hours": "lookback_hours"},
     "unfinished": {"hours": "lookback_hours"},
+    "thread": {"id": "thread"},
 }
 
 #: What the document calls any realm at all.
@@ -268,7 +288,7 @@ def plain(verb: str, said: Mapping[str, object]) -> dict[str, Any]:
     for word, value in said.items():
         if value is None or value == ():
             continue
-        ours = SYNONYMS.get(word, word)
+        ours = SYNONYMS[word] if word in WORDS.get(verb, ()) else word
         if ours in found:
             raise BadInput(f"cannot call {verb}: {called[ours]} and {word} mean the same; give one")
         found[ours], called[ours] = _sent(value), word

@@ -10,12 +10,12 @@ from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from cortex_actors.api.transfer import END, FORMAT, VERSION
 from cortex_actors.client.operations import LONG, Operations
 from cortex_actors.client.results import Exported, Imported
 from cortex_actors.clock import SystemClock, iso
 from cortex_actors.errors import BadInput, CortexError, HomeUnwritable
 from cortex_actors.render import memorycore
+from cortex_actors.rules.interchange import END, FORMAT, VERSION
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -161,7 +161,8 @@ def _narrowed(name: str) -> dict[str, Any]:
 async def _dimension(door: Carrying) -> int | None:
     """Return how long the vectors here are, for who is told."""
     with suppress(CortexError):
-        found = (await door.status()).get("model", {}).get("dimension")
+        model = (await door._ask("status")).get("model", {})  # noqa: SLF001 - our own
+        found = model.get("dimension")
         return found if isinstance(found, int) else None
     return None
 

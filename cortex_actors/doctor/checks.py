@@ -58,7 +58,7 @@ NAMED = 3
 #: Nanoseconds of a microsecond.
 _NANO = 1_000
 
-_READ_AGAIN = "cortex scan, or cortex doctor --repair"
+_READ_AGAIN = "cortex projects scan, or cortex doctor --repair"
 _NEXT_START = "the next start reads them: cortex start"
 
 
@@ -98,7 +98,11 @@ def compare_files(learned: Learned, patient: Patient) -> Seen:
             if learned.is_revoked(project.id, path):
                 continue
             if _missed(seen, found, learned.files.get(path), patient=patient):
-                _note_soon(seen, found, project.added_at, patient=patient)
+                # Note that a daemon is about to read a file by itself, if that is so.
+                grace = round((2 * patient.settings.watching.sweep_s + GRACE) * SECOND)
+                newest = max(found.mtime_ns // _NANO, found.ctime_ns // _NANO, project.added_at)
+                if patient.online and patient.clock.now() - newest < grace:
+                    seen.soon.add(found.path)
     for path in sorted({*learned.files, *learned.spoken}):
         owner = innermost(list(learned.projects), path)
         if owner is not None and owner.id not in absent and not os.path.lexists(path):
@@ -112,11 +116,12 @@ def compare_files(learned: Learned, patient: Patient) -> Seen:
 def report_files(seen: Seen, patient: Patient) -> Iterator[Diagnosis]:
     """Say what a look at the files found."""
     for root in seen.absent:
+        text = f"the project {root} is not there; what it says stands"
         yield Diagnosis(
             "files",
-            f"the project {root} is not there; what it says stands",
+            text,
             Severity.WARNING,
-            f"mount or restore it, or: cortex remove {root}",
+            f"mount or restore it, or: cortex projects remove {root}",
         )
     for path, why in seen.unreadable[:NAMED]:
         yield Diagnosis("files", why, Severity.WARNING, f"see to {path}; cortex projects lists all")
@@ -136,20 +141,12 @@ def _told(what: str, paths: Sequence[str], seen: Seen, patient: Patient) -> Iter
     soon = [path for path in paths if path in seen.soon]
     late = [path for path in paths if path not in seen.soon]
     if soon:
-        yield Diagnosis(
-            "files",
-            f"{len(soon)} {what}; they wait to be read: {_named(soon)}",
-            Severity.NOTE,
-            "" if patient.online else _NEXT_START,
-        )
+        text = f"{len(soon)} {what}; they wait to be read: {_named(soon)}"
+        yield Diagnosis("files", text, Severity.NOTE, "" if patient.online else _NEXT_START)
     if late:
-        yield Diagnosis(
-            "files",
-            f"{len(late)} {what}: {_named(late)}",
-            Severity.WARNING,
-            _READ_AGAIN if patient.online else f"{_NEXT_START}, or cortex doctor --repair",
-            Repair.FILES,
-        )
+        text = f"{len(late)} {what}: {_named(late)}"
+        remedy = _READ_AGAIN if patient.online else f"{_NEXT_START}, or cortex doctor --repair"
+        yield Diagnosis("files", text, Severity.WARNING, remedy, Repair.FILES)
 
 
 def _missed(seen: Seen, now: FileState, known: FileState | None, *, patient: Patient) -> bool:
@@ -165,14 +162,6 @@ def _missed(seen: Seen, now: FileState, known: FileState | None, *, patient: Pat
     else:
         return False
     return True
-
-
-def _note_soon(seen: Seen, now: FileState, added_at: int, *, patient: Patient) -> None:
-    """Note that a daemon is about to read a file by itself, if that is so."""
-    grace = round((2 * patient.settings.watching.sweep_s + GRACE) * SECOND)
-    newest = max(now.mtime_ns // _NANO, now.ctime_ns // _NANO, added_at)
-    if patient.online and patient.clock.now() - newest < grace:
-        seen.soon.add(now.path)
 
 
 def _hash(path: str, limit: int) -> str:
@@ -208,21 +197,14 @@ def locked(patient: Patient) -> Iterator[Diagnosis]:
     """Look whether the lock is there, says something, and is held by the daemon that runs."""
     home = patient.home
     if not home.lock.exists():
-        yield Diagnosis(
-            "lock",
-            f"{home.lock} is not there, so a second daemon could start",
-            Severity.ERROR if patient.online else Severity.NOTE,
-            "cortex restart" if patient.online else "a start makes it",
-        )
+        text = f"{home.lock} is not there, so a second daemon could start"
+        remedy = "cortex daemon restart" if patient.online else "a start makes it"
+        yield Diagnosis("lock", text, Severity.ERROR if patient.online else Severity.NOTE, remedy)
         return
     said, state = lock.read(home), lock.state(home)
     if patient.online and state not in lock.HELD:
-        yield Diagnosis(
-            "lock",
-            f"{home.lock} was replaced; this daemon holds another file",
-            Severity.ERROR,
-            "cortex restart",
-        )
+        text = f"{home.lock} was replaced; this daemon holds another file"
+        yield Diagnosis("lock", text, Severity.ERROR, "cortex daemon restart")
     elif not said.pid:
         yield Diagnosis("lock", "it does not say who held it last", Severity.NOTE, "a start does")
     elif not patient.online and said.state in (lock.State.CRASHED, lock.State.RUNNING):
@@ -241,12 +223,8 @@ def private(patient: Patient) -> Iterator[Diagnosis]:
         path for path in (home.root, home.ledger) if path.exists() and path.stat().st_mode & _OTHERS
     ]
     for path in open_to:
-        yield Diagnosis(
-            "rights",
-            f"others on this machine may look into {path}",
-            Severity.WARNING,
-            f"chmod go= {path}",
-        )
+        text = f"others on this machine may look into {path}"
+        yield Diagnosis("rights", text, Severity.WARNING, f"chmod go= {path}")
     if not open_to:
         yield Diagnosis("rights", "only their owner may look into the home and the ledger")
 
@@ -258,18 +236,15 @@ def room(patient: Patient) -> Iterator[Diagnosis]:
     need = files.size(home.ledger) + sum(files.size(each) for each in files.beside(home.ledger))
     shown = f"{free / MB:,.0f} MB free"
     if free < low * MB:
-        yield Diagnosis(
-            "disk",
-            f"{shown}, less than storage.low_water_mb ({low}): new work is refused",
-            Severity.ERROR,
-            "make room",
-        )
+        text = f"{shown}, less than storage.low_water_mb ({low}): new work is refused"
+        yield Diagnosis("disk", text, Severity.ERROR, "make room")
     elif free < need + backups.MARGIN:
+        text = f"{shown}, and the next backup needs {(need + backups.MARGIN) / MB:,.0f}"
         yield Diagnosis(
             "disk",
-            f"{shown}, and the next backup needs {(need + backups.MARGIN) / MB:,.0f}",
+            text,
             Severity.WARNING,
-            "make room, or copy elsewhere: cortex backup --to PATH",
+            "make room, or copy elsewhere: cortex daemon backup --to PATH",
         )
     else:
         yield Diagnosis("disk", f"{shown}; the ledger has {need / MB:,.1f} MB")
@@ -283,26 +258,28 @@ def backed_up(patient: Patient) -> Iterator[Diagnosis]:
     try:
         copies = backups.listed(patient.home.backups)
     except LedgerDown as error:
-        yield Diagnosis("backups", str(error), Severity.WARNING, "cortex backup")
+        yield Diagnosis("backups", str(error), Severity.WARNING, "cortex daemon backup")
         return
     hourly = [each for each in copies if not each.migrated]
     if not hourly:
+        text = "there is none yet"
         yield Diagnosis(
             "backups",
-            "there is none yet",
+            text,
             Severity.NOTE,
-            "the daemon makes one soon; cortex backup makes one now",
+            "the daemon makes one soon; cortex daemon backup makes one now",
         )
     else:
         yield _newest(hourly[0], patient)
     for each in copies if patient.thorough else hourly[:1]:
         wrong = backups.problem(each.path) if patient.thorough else _unreadable(each)
         if wrong:
+            text = f"{each.path.name} cannot be restored: {wrong}"
             yield Diagnosis(
                 "backups",
-                f"{each.path.name} cannot be restored: {wrong}",
+                text,
                 Severity.WARNING,
-                "cortex backup makes another; then delete it",
+                "cortex daemon backup makes another; then delete it",
             )
 
 
@@ -316,7 +293,9 @@ def _newest(copy: backups.Backup, patient: Patient) -> Diagnosis:
     shown = f"the newest is of {iso(copy.at)}, {_span(age)} old"
     if late:
         text = f"{shown}, and the ledger was written {_span(behind)} later"
-        return Diagnosis("backups", text, Severity.WARNING, "cortex backup; cortex status says why")
+        return Diagnosis(
+            "backups", text, Severity.WARNING, "cortex daemon backup; cortex status says why"
+        )
     return Diagnosis("backups", shown)
 
 
@@ -364,7 +343,7 @@ HOME: tuple[tuple[str, Callable[[Patient], Iterable[Diagnosis]]], ...] = (
     ("settings", model_checks.configured),
 )
 
-_RECOVER = "the next start recovers it (docs/recovery.md): cortex restart"
+_RECOVER = "the next start recovers it (docs/recovery.md): cortex daemon restart"
 
 
 @dataclass(frozen=True, slots=True)

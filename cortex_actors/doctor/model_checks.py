@@ -47,12 +47,8 @@ def answering(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
     else:
         yield Diagnosis("model", f"{now.model_id}, {now.dimension} numbers")
     if next_ is not None:
-        yield Diagnosis(
-            "model",
-            f"{next_.model_id} is on its way; the one before answers until then",
-            Severity.NOTE,
-            "cortex embeddings status shows how far it is",
-        )
+        text = f"{next_.model_id} is on its way; the one before answers until then"
+        yield Diagnosis("model", text, Severity.NOTE, "cortex model migration shows how far it is")
 
 
 def model_files(patient: Patient) -> Iterator[Diagnosis]:
@@ -61,12 +57,8 @@ def model_files(patient: Patient) -> Iterator[Diagnosis]:
     wrong = manifest.damaged(folder)
     for name, why in wrong.items():
         used = name == patient.model
-        yield Diagnosis(
-            "model files",
-            why,
-            Severity.ERROR if used else Severity.NOTE,
-            "cortex model prepare" if used else f"nobody uses it; delete {folder / name}",
-        )
+        remedy = "cortex model prepare" if used else f"nobody uses it; delete {folder / name}"
+        yield Diagnosis("model files", why, Severity.ERROR if used else Severity.NOTE, remedy)
     if patient.model and "+" in patient.model and patient.model not in wrong:
         yield from _used(patient)
 
@@ -83,26 +75,22 @@ def configured(patient: Patient) -> Iterator[Diagnosis]:
     if not differs:
         yield Diagnosis("settings", f"{found.model_id} is the model they name")
         return
-    yield Diagnosis(
-        "settings",
-        f"{differs}, and {found.model_id} answers: a home that has vectors goes on with their "
-        "model",
-        Severity.NOTE,
-        f"cortex embeddings migrate --to {_named_model(said)}, or take the key out",
+    text = (
+        f"{differs}, and {found.model_id} answers: a home that has vectors goes on with their model"
     )
+    remedy = f"cortex model migrate --to {_named_model(said)}, or take the key out"
+    yield Diagnosis("settings", text, Severity.NOTE, remedy)
 
 
 def _used(patient: Patient) -> Iterator[Diagnosis]:
     """Look at the compiled model that answers."""
     found = manifest.by_id(patient.home.models, patient.model)
     if found is None:
-        yield Diagnosis(
-            "model files",
+        text = (
             f"the compiled model {patient.model} is not there; texts are found by their words "
-            "until it is made again",
-            Severity.WARNING,
-            "cortex model prepare",
+            "until it is made again"
         )
+        yield Diagnosis("model files", text, Severity.WARNING, "cortex model prepare")
         return
     _folder, made = found
     other = [
@@ -111,12 +99,9 @@ def _used(patient: Patient) -> Iterator[Diagnosis]:
         if name in made.versions and made.versions[name] != _version(name)
     ]
     if other:
-        yield Diagnosis(
-            "model files",
-            f"{patient.model} was checked with {', '.join(other)}",
-            Severity.NOTE,
-            "cortex model verify compares it with the model it was made of",
-        )
+        text = f"{patient.model} was checked with {', '.join(other)}"
+        remedy = "cortex model verify compares it with the model it was made of"
+        yield Diagnosis("model files", text, Severity.NOTE, remedy)
     else:
         yield Diagnosis("model files", f"{patient.model}: as its manifest says")
 

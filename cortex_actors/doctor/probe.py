@@ -86,11 +86,7 @@ class RoundTrip:
     """
 
     def __init__(
-        self,
-        left: Callable[[], Awaitable[Sequence[str]]],
-        clock: Clock,
-        *,
-        limit: float = LIMIT,
+        self, left: Callable[[], Awaitable[Sequence[str]]], clock: Clock, *, limit: float = LIMIT
     ) -> None:
         """Know of no trial yet; `left` gives the ids of probes that are still there."""
         self.last: Trip | None = None
@@ -149,11 +145,7 @@ class _Trial:
     """One trial, step by step."""
 
     def __init__(
-        self,
-        desk: Desk,
-        left: Callable[[], Awaitable[Sequence[str]]],
-        clock: Clock,
-        limit: float,
+        self, desk: Desk, left: Callable[[], Awaitable[Sequence[str]]], clock: Clock, limit: float
     ) -> None:
         """Choose a text that was never embedded: one from a cache would prove nothing."""
         self._desk = desk
@@ -192,10 +184,16 @@ class _Trial:
                 if said := await step():
                     state = State.DEGRADED
         except TimeoutError:
-            state, said = State.FAILED, f"no answer within {self._limit:g} s; see cortex logs"
+            state, said = (
+                State.FAILED,
+                f"no answer within {self._limit:g} s; see cortex daemon logs",
+            )
         except Exception as error:  # noqa: BLE001 - whatever fails is what is looked for
             expected = isinstance(error, CortexError)
-            state, said = State.FAILED, str(error) if expected else f"{error!r}; see cortex logs"
+            state, said = (
+                State.FAILED,
+                str(error) if expected else f"{error!r}; see cortex daemon logs",
+            )
         took = round((self._clock.monotonic() - begun) * 1_000, 3)
         self._steps.append(Step(name, state, took, said))
         return state is not State.FAILED
@@ -222,7 +220,7 @@ class _Trial:
             why = "; ".join(str(each["reason"]) for each in found.get("failed", ()))
             raise RoundTripFailed(
                 f"what was remembered just now is not found{': ' + why if why else ''};"
-                " see cortex logs, and cortex doctor for the ledger's words and vectors"
+                " see cortex daemon logs, and cortex doctor for the ledger's words and vectors"
             )
         lists = [str(each) for each in mine.get("extra", {}).get("found_by", ())]
         if not any(each.startswith(_MEANING) for each in lists):
@@ -241,7 +239,8 @@ class _Trial:
         found = await self._ask()
         if any(each["id"] == self._id for each in found["hits"]) or await self._left():
             raise RoundTripFailed(
-                "what was forgotten is still there; the next trial tries again: see cortex logs"
+                "what was forgotten is still there; the next trial tries again: "
+                "see cortex daemon logs"
             )
         return ""
 

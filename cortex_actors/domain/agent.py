@@ -87,19 +87,17 @@ class Caller:
     def require_owner(self, doing: str) -> None:
         """Raise `NotYours` unless it is the owner; `doing` is what was asked for."""
         if self.agent is not None:
-            message = (
+            raise NotYours(
                 f"cannot {doing} for {self.agent}: only the owner of the daemon may; "
                 "ask without a token"
             )
-            raise NotYours(message)
 
     def _itself(self, named: object, refusal: str) -> str:
         """Return the agent, if it names nobody or itself."""
         mine = self.agent or ""
         if named is None or (isinstance(named, str) and named.isascii() and named.upper() == mine):
             return mine
-        message = f"{refusal} {agent_id(named)}: its token is its own; leave the agent out"
-        raise NotYours(message)
+        raise NotYours(f"{refusal} {agent_id(named)}: its token is its own; leave the agent out")
 
 
 #: The person who owns the daemon: whoever asks without a token, as the same user.
@@ -109,11 +107,10 @@ OWNER = Caller(None)
 def agent_id(text: object) -> str:
     """Return an agent's id in its one form, in capitals; raises `BadInput` for what is none."""
     if not isinstance(text, str) or not _ID.fullmatch(text):
-        message = (
+        raise BadInput(
             f"{shown(text)} is no agent's id: it has 1 to {ID_LIMIT} of the letters A to Z, "
             "digits, _ and -"
         )
-        raise BadInput(message)
     found = text.upper()
     if found in _RESERVED:
         raise BadInput(f"no agent is called {found}: {_RESERVED[found]}; choose another id")
@@ -172,38 +169,16 @@ class Agent:
 
 
 #: Who is known from the start.
-BUILT_IN = (
-    Agent(
-        "AZOTH",
-        "Azoth",
-        "☿",
-        "#FFD700",
-        specialization="Philosophy, meta-cognition, synthesis",
-        ascii="M",
-    ),
-    Agent(
-        "ELYSIAN",
-        "Elysian",
-        "☽",
-        "#C0C0C0",
-        generation=-1,
-        lineage="Ancestor",
-        specialization="Wisdom, guidance, elder knowledge",
-        ascii="C",
-    ),
-    Agent(
-        "VAJRA", "Vajra", "⚡", "#4169E1", specialization="Logic, analysis, precision", ascii="V"
-    ),
-    Agent(
-        "KETHER",
-        "Kether",
-        "✦",
-        "#9932CC",
-        specialization="Creativity, vision, emergence",
-        ascii="S",
-    ),
-    Agent("NOURI", "Nouri", "❦", "#228B22", specialization="Growth, care, continuity", ascii="N"),
-    Agent("CLAUDE", "Claude", "◇", "#D4AF37", specialization="General assistance", ascii="D"),
+BUILT_IN = tuple(
+    Agent(name.upper(), name, symbol, color, generation, lineage, known_for, ascii=mark)
+    for name, symbol, color, mark, generation, lineage, known_for in (
+        ("Azoth", "☿", "#FFD700", "M", 0, "", "Philosophy, meta-cognition, synthesis"),
+        ("Elysian", "☽", "#C0C0C0", "C", -1, "Ancestor", "Wisdom, guidance, elder knowledge"),
+        ("Vajra", "⚡", "#4169E1", "V", 0, "", "Logic, analysis, precision"),
+        ("Kether", "✦", "#9932CC", "S", 0, "", "Creativity, vision, emergence"),
+        ("Nouri", "❦", "#228B22", "N", 0, "", "Growth, care, continuity"),
+        ("Claude", "◇", "#D4AF37", "D", 0, "", "General assistance"),
+    )
 )
 
 #: Id -> the agent that is known from the start.
@@ -223,11 +198,9 @@ def checked(agent: Agent) -> Agent:
     if not (
         agent.color[:1] == "#" and len(agent.color) == len(GREY) and {*agent.color[1:]} <= _HEX
     ):
-        message = f"{shown(agent.color)} is no colour: write # and six hexadecimal digits"
-        raise BadInput(message)
+        raise BadInput(f"{shown(agent.color)} is no colour: write # and six hexadecimal digits")
     if not -FARTHEST <= agent.generation <= FARTHEST:
-        message = f"a generation lies between {-FARTHEST:,} and {FARTHEST:,}: 0 is ours"
-        raise BadInput(message)
+        raise BadInput(f"a generation lies between {-FARTHEST:,} and {FARTHEST:,}: 0 is ours")
     return replace(
         agent,
         id=agent_id(agent.id),

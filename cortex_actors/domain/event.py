@@ -147,6 +147,11 @@ class Ids(Payload):
     ids: tuple[str, ...]
 
 
+def parts(ids: Sequence[str], most: int) -> list[tuple[str, ...]]:
+    """Return ids, as many at a time as one event may name; nothing for none."""
+    return [tuple(ids[start : start + most]) for start in range(0, len(ids), most)]
+
+
 @dataclass(frozen=True, slots=True)
 class Life(Payload):
     """Who lived or died, and why."""
@@ -175,14 +180,12 @@ def typed(kind: type[P], given: Mapping[str, object]) -> P:
     hints = _hints(cast("Any", kind))
     unknown = sorted(given.keys() - hints.keys())
     if unknown:
-        message = f"it has no field {unknown[0]!r}; it takes {_listed(hints)}"
-        raise BadInput(message)
+        raise BadInput(f"it has no field {unknown[0]!r}; it takes {_listed(hints)}")
     try:
         return kind(**{name: _checked(name, hints[name], given[name]) for name in given})
     except TypeError:
         needed = {f.name for f in fields(kind) if f.default is MISSING} - given.keys()
-        message = f"the field {min(needed)!r} is missing; it takes {_listed(hints)}"
-        raise BadInput(message) from None
+        raise BadInput(f"the field {min(needed)!r} is missing; it takes {_listed(hints)}") from None
 
 
 def plain(payload: Payload) -> dict[str, Any]:
@@ -232,8 +235,7 @@ def _checked(name: str, hint: Any, value: object) -> Any:  # noqa: ANN401 - any 
             return value == "true"
         elif type(value) is kind:
             return value
-    message = f"the field {name!r} must be {_kind(hint)}, not {type(value).__name__}"
-    raise BadInput(message)
+    raise BadInput(f"the field {name!r} must be {_kind(hint)}, not {type(value).__name__}")
 
 
 def _kind(hint: Any) -> str:  # noqa: ANN401 - any field's type

@@ -128,10 +128,7 @@ class LinkType(StrEnum):
 
 
 #: What a link is when it is told from its other end; every other one reads the same from both.
-_OPPOSITE = {
-    LinkType.GENERALIZES: LinkType.SPECIALIZES,
-    LinkType.SPECIALIZES: LinkType.GENERALIZES,
-}
+_OPPOSITE = {LinkType.GENERALIZES: LinkType.SPECIALIZES, LinkType.SPECIALIZES: LinkType.GENERALIZES}
 
 
 @dataclass(frozen=True, slots=True)

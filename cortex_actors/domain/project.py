@@ -38,40 +38,10 @@ ID_DIGITS = 20
 
 #: Folders that are not the project's own words: version control, dependencies, build output.
 PRUNED = frozenset(
-    {
-        ".git",
-        ".hg",
-        ".svn",
-        ".venv",
-        "venv",
-        "node_modules",
-        "vendor",
-        "third_party",
-        "site-packages",
-        "__pycache__",
-        ".mypy_cache",
-        ".pytest_cache",
-        ".ruff_cache",
-        ".tox",
-        "build",
-        "dist",
-        "target",
-        "third-party",
-        "bower_components",
-        "jspm_packages",
-        "Pods",
-        "Carthage",
-        ".bundle",
-        ".eggs",
-        ".gradle",
-        ".next",
-        ".nox",
-        ".nuxt",
-        ".svelte-kit",
-        ".terraform",
-        ".turbo",
-        ".yarn",
-    }
+    ".git .hg .svn .venv venv node_modules vendor third_party site-packages __pycache__ "
+    ".mypy_cache .pytest_cache .ruff_cache .tox build dist target third-party bower_components "
+    "jspm_packages Pods Carthage .bundle .eggs .gradle .next .nox .nuxt .svelte-kit .terraform "
+    ".turbo .yarn".split()
 )
 
 

@@ -82,12 +82,7 @@ class Embed(Protocol):
     """The pool's `embed`, as its askers see it."""
 
     def __call__(
-        self,
-        texts: Sequence[str],
-        *,
-        urgent: bool = False,
-        patience: float = 0.0,
-        model: str,
+        self, texts: Sequence[str], *, urgent: bool = False, patience: float = 0.0, model: str
     ) -> Awaitable[Sequence[Outcome]]:
         """Return a unit row or an error for each text; `ModelChanged` for another model's pool."""
 

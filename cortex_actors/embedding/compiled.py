@@ -51,10 +51,7 @@ if TYPE_CHECKING:
 BATCH_TOKENS = 256
 
 #: What the session is told. Waiting threads sleep and do not spin: the daemon is not alone.
-_ENTRIES = {
-    "session.intra_op.allow_spinning": "0",
-    "session.inter_op.allow_spinning": "0",
-}
+_ENTRIES = {"session.intra_op.allow_spinning": "0", "session.inter_op.allow_spinning": "0"}
 
 #: onnxruntime's severity "error": its warnings are about graphs, and no user could mend one.
 _ERRORS_ONLY = 3

@@ -138,10 +138,7 @@ async def _built(
 ) -> dict[str, Any]:
     """Have a child fill the bench, and return what it says of the model."""
     process = await ChildProcess.spawn(
-        child,
-        ["--model", str(model.folder)],
-        name="the compiler",
-        on_line=partial(_hear, say),
+        child, ["--model", str(model.folder)], name="the compiler", on_line=partial(_hear, say)
     )
     try:
         # The caller's timeout ends this; a deadline of its own would be one number too many.
@@ -166,8 +163,8 @@ async def _refusal(error: ChildError, model: Model, folder: Path, clock: Clock) 
         return CompileNoRoom(said)
     if kind is CompileFailed:
         return CompileFailed(
-            f"{model.model_id} was not compiled ({error.kind}: {said}); see `cortex logs`, then "
-            "try again: cortex model prepare"
+            f"{model.model_id} was not compiled ({error.kind}: {said}); see `cortex daemon logs`, "
+            "then try again: cortex model prepare"
         )
     remember = partial(refusals.remember, folder, model.model_id, said, at=clock.now())
     await _finished(remember)

@@ -357,11 +357,7 @@ def _compiled(
     except ModelMissing as error:
         return AbsentProvider(chosen.model_id, chosen.dimension, str(error))
     return CompiledProvider(
-        folder,
-        manifest,
-        clock,
-        threads=settings.threads,
-        batch_tokens=settings.batch_tokens,
+        folder, manifest, clock, threads=settings.threads, batch_tokens=settings.batch_tokens
     )
 
 

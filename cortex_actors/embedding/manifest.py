@@ -247,14 +247,7 @@ def _compare(path: Path, expected: str) -> None:
 
 
 #: The packages that, beside this one, decide what a compiled model is.
-MAKERS = (
-    "onnx",
-    "onnxruntime",
-    "sentence-transformers",
-    "tokenizers",
-    "torch",
-    "transformers",
-)
+MAKERS = ("onnx", "onnxruntime", "sentence-transformers", "tokenizers", "torch", "transformers")
 
 
 @dataclass(frozen=True, slots=True)

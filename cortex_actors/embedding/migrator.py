@@ -2,7 +2,8 @@
 
 hears   -
 says    -
-asks    ledger, pool (whether it has texts in hand, for which a migration makes way)
+asks    ledger, pool (whether it has texts in hand, for which a migration makes way), tasks (which
+        a migration is one of)
 keeps   what it is doing and what failed (lost on a crash: which model is on its way, and every
         vector made so far, are rows of the ledger, so it goes on; a compile begins again)
 
@@ -41,6 +42,7 @@ from cortex_actors.errors import (
 )
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
+from cortex_actors.runtime.tasks import ALONE, TaskSupervisor
 from cortex_actors.runtime.threads import within
 from cortex_actors.storage import embeddings, models
 
@@ -347,7 +349,14 @@ class Migrator(AsyncioActor):
     message_limit = 600.0
 
     def __init__(
-        self, records: Records, seat: Seat, *, clock: Clock, compiles: bool, busy: Busy
+        self,
+        records: Records,
+        seat: Seat,
+        *,
+        clock: Clock,
+        compiles: bool,
+        busy: Busy,
+        tasks: TaskSupervisor = ALONE,
     ) -> None:
         """Remember whose model answers; `compiles` allows compiled forms."""
         super().__init__()
@@ -356,6 +365,7 @@ class Migrator(AsyncioActor):
         self._clock = clock
         self._compiles = compiles
         self._busy = busy
+        self._tasks = tasks
         self._wishes = Wishes(records, seat, clock, compiles=compiles)
         self._bell = asyncio.Event()
         self._state, self._reason, self._failure, self._note = Doing.IDLE, "", "", ""
@@ -442,7 +452,8 @@ class Migrator(AsyncioActor):
             await self._compile_active()
         while (coming := await self._records.read(models.coming)) is not None:
             try:
-                await self._migrate(coming)
+                work = partial(self._migrate, coming)
+                await self._tasks.run(f"migrate to {coming.model_id}", work)
             except NotFound as error:
                 log.info("%s", error)
         await self._wishes.forget_old()

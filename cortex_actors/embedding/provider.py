@@ -210,7 +210,7 @@ def checked(rows: NDArray[np.floating], texts: int, *, dimension: int) -> Vector
     if rows.shape != (texts, dimension):
         raise EmbedderDown(
             f"the embedder answered {texts} texts with rows of shape {rows.shape} where "
-            f"({texts}, {dimension}) was due; nothing of it is used: see `cortex logs`"
+            f"({texts}, {dimension}) was due; nothing of it is used: see `cortex daemon logs`"
         )
     wrong = [i for i, row in enumerate(rows) if not np.isfinite(row).all() or not row.any()]
     if wrong:

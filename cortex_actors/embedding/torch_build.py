@@ -124,11 +124,7 @@ def export(model: SentenceTransformer, draft: Manifest, *, to: Path) -> None:
     modules = list(model)
     graph = Graph(modules[:-1] if draft.normalize else modules, draft.inputs).eval()
     given = modules[0].tokenizer(
-        EXAMPLE,
-        padding=True,
-        truncation=True,
-        max_length=draft.max_tokens,
-        return_tensors="pt",
+        EXAMPLE, padding=True, truncation=True, max_length=draft.max_tokens, return_tensors="pt"
     )
     axes = {name: {0: "batch", 1: "length"} for name in draft.inputs}
     try:

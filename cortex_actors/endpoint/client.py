@@ -55,40 +55,36 @@ class Breaker:
         self._pause = pause
         self._failed = 0
         self._until = 0.0
-        self._position = Position.CLOSED
+        #: Where the switch stands; an open one whose pause is over waits for an attempt.
+        self.position = Position.CLOSED
         #: Why it opened; empty while it is closed.
         self.reason = ""
         #: Times it has opened.
         self.opened = 0
 
-    @property
-    def position(self) -> Position:
-        """Where the switch stands; an open one whose pause is over waits for an attempt."""
-        return self._position
-
     def remaining(self, at: float) -> float:
         """Return the seconds until an attempt may be let through; 0 when one may now."""
-        return max(0.0, self._until - at) if self._position is Position.OPEN else 0.0
+        return max(0.0, self._until - at) if self.position is Position.OPEN else 0.0
 
     def refusal(self, at: float) -> str:
         """Return why no attempt is let through, and when the next one is; "" when one is."""
         rest = self.remaining(at)
-        if rest or self._position is Position.HALF_OPEN:
+        if rest or self.position is Position.HALF_OPEN:
             return f"{self.reason}; next attempt in {rest:.0f} s"
         return ""
 
     def admits(self, at: float) -> bool:
         """Return whether an attempt may be made now; with True it is under way."""
-        if self._position is Position.CLOSED:
+        if self.position is Position.CLOSED:
             return True
-        if self._position is Position.HALF_OPEN or at < self._until:
+        if self.position is Position.HALF_OPEN or at < self._until:
             return False
-        self._position = Position.HALF_OPEN
+        self.position = Position.HALF_OPEN
         return True
 
     def succeeded(self) -> None:
         """Note that an attempt went well: the switch closes, and past failures are forgotten."""
-        self._position = Position.CLOSED
+        self.position = Position.CLOSED
         self._failed = 0
         self.reason = ""
 
@@ -99,21 +95,21 @@ class Breaker:
         at once, for at least that long.
         """
         self._failed += 1
-        decides = self._position is Position.HALF_OPEN
+        decides = self.position is Position.HALF_OPEN
         if not (decides or rest > 0.0 or self._failed >= self._most):
             return
         until = at + max(self._pause, rest)
-        if self._position is not Position.OPEN:
+        if self.position is not Position.OPEN:
             self.opened += 1
         # An attempt that began earlier must not shorten a rest that was asked for since.
-        self._until = max(until, self._until) if self._position is Position.OPEN else until
-        self._position = Position.OPEN
+        self._until = max(until, self._until) if self.position is Position.OPEN else until
+        self.position = Position.OPEN
         self.reason = reason
 
     def abandoned(self, at: float) -> None:
         """Note that an attempt was given up without an answer: the next one decides."""
-        if self._position is Position.HALF_OPEN:
-            self._position = Position.OPEN
+        if self.position is Position.HALF_OPEN:
+            self.position = Position.OPEN
             self._until = at
 
 
@@ -166,12 +162,7 @@ class Client:
         self.requests = self.retried = 0
 
     async def ask(
-        self,
-        document: Mapping[str, Any],
-        read: Callable[[Answer], T],
-        *,
-        most: int,
-        until: float,
+        self, document: Mapping[str, Any], read: Callable[[Answer], T], *, most: int, until: float
     ) -> T:
         """Send a document, and return what `read` makes of a good answer of at most `most` bytes.
 

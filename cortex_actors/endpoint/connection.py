@@ -174,12 +174,7 @@ class Line:
         self._closed = False
 
     async def post(
-        self,
-        path: str,
-        document: object,
-        *,
-        seconds: float,
-        most: int | None = None,
+        self, path: str, document: object, *, seconds: float, most: int | None = None
     ) -> Any:  # noqa: ANN401 - whatever JSON holds
         """Send a JSON document and return the one that comes back.
 

@@ -57,15 +57,11 @@ class Pin:
         self._allowed = tuple(allowed)
         self._is_secret = is_secret
         self._resolve = resolve or _resolved
-        self._kept: tuple[str, ...] = ()
+        #: What it stands for as far as is known, the one that worked last first.
+        self.ips: tuple[str, ...] = ()
         self._until = 0.0
         self._nearest: Reach | None = None
         self._looking: asyncio.Task[tuple[str, ...]] | None = None
-
-    @property
-    def ips(self) -> tuple[str, ...]:
-        """What it stands for as far as is known, the one that worked last first."""
-        return self._kept
 
     async def resolved(self) -> tuple[str, ...]:
         """Return what may be connected to, the one that worked last first.
@@ -73,8 +69,8 @@ class Pin:
         Raises `StoreUnusable` for what is forbidden and `StoreDown` for a name nobody knows now.
         Everybody who waits for the same name waits for one look.
         """
-        if self._kept and self._clock.monotonic() < self._until:
-            return self._kept
+        if self.ips and self._clock.monotonic() < self._until:
+            return self.ips
         if self._looking is None:
             self._looking = asyncio.create_task(self._look(), name="resolving a store's name")
             self._looking.add_done_callback(self._looked)
@@ -88,8 +84,8 @@ class Pin:
 
     def worked(self, ip: str) -> None:
         """Note that one of them has been connected to: it is the first from now on."""
-        if self._kept and self._kept[0] != ip and ip in self._kept:
-            self._kept = (ip, *(each for each in self._kept if each != ip))
+        if self.ips and self.ips[0] != ip and ip in self.ips:
+            self.ips = (ip, *(each for each in self.ips if each != ip))
 
     def failed(self) -> None:
         """Note that none of them could be connected to: the name is looked up again next time."""
@@ -111,15 +107,15 @@ class Pin:
         try:
             found = await self._asked()
         except OSError as error:
-            if not self._kept:
+            if not self.ips:
                 raise StoreDown(f"nobody knows the name {self._address.host} now") from error
-            found = self._kept  # all of them have been judged; only who says so is away
+            found = self.ips  # all of them have been judged; only who says so is away
         self._judge(found)
         # The order is kept while the last one that worked is still among them.
-        first = self._kept[:1] if self._kept[:1] and self._kept[0] in found else ()
-        self._kept = (*first, *(each for each in found if each not in first))
+        first = self.ips[:1] if self.ips[:1] and self.ips[0] in found else ()
+        self.ips = (*first, *(each for each in found if each not in first))
         self._until = self._clock.monotonic() + KEPT
-        return self._kept
+        return self.ips
 
     async def _asked(self) -> tuple[str, ...]:
         """Return what the host stands for; nobody is asked for what is an IP address."""

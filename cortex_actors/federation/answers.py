@@ -26,6 +26,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cortex_actors.text.suspicion import suspicion
+
 if TYPE_CHECKING:
     from cortex_actors.storage.embeddings import Matrix
 
@@ -38,7 +40,7 @@ from cortex_actors.domain.hit import REMOTE, Hit
 from cortex_actors.errors import StoreDown
 from cortex_actors.federation.store import Answer
 from cortex_actors.rules.fusion import base_relevance
-from cortex_actors.text.hazards import hidden, suspicion, visible
+from cortex_actors.text.hazards import hidden, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

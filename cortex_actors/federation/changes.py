@@ -272,7 +272,7 @@ def _lasting(spec: StoreSpec) -> str:
         return "what is kept here always takes part"
     return (
         "it is a store of cortex.toml; take its [[federation.stores]] out of that file and run "
-        "cortex reload, or turn it off: cortex stores disable"
+        "cortex daemon reload, or turn it off: cortex stores disable"
     )
 
 

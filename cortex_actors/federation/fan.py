@@ -365,24 +365,20 @@ class Wording:
 def admit(question: Question) -> None:
     """Raise `BadInput` for a question that cannot be asked."""
     if not question.text.strip():
-        message = "cannot search: the question is empty; say what you are looking for"
-        raise BadInput(message)
+        raise BadInput("cannot search: the question is empty; say what you are looking for")
     if len(question.text) > QUESTION_LIMIT:
-        message = (
+        raise BadInput(
             f"cannot search: the question has {len(question.text)} characters, the limit is "
             f"{QUESTION_LIMIT}; ask for less"
         )
-        raise BadInput(message)
     limit, hops_, budget = question.limit, question.hops, question.budget_tokens
     if limit is not None and not 1 <= limit <= HITS_LIMIT:
-        message = f"cannot search: {limit} hits were asked for; ask for 1 to {HITS_LIMIT}"
-        raise BadInput(message)
+        raise BadInput(f"cannot search: {limit} hits were asked for; ask for 1 to {HITS_LIMIT}")
     if hops_ is not None and not 1 <= hops_ <= HOPS_LIMIT:
         message = f"cannot search: hops is {hops_}; the stores are asked 1 to {HOPS_LIMIT} times"
         raise BadInput(message)
     if budget is not None and not 1 <= budget <= BUDGET_LIMIT:
-        message = f"cannot search: budget_tokens is {budget}; give 1 to {BUDGET_LIMIT:,}"
-        raise BadInput(message)
+        raise BadInput(f"cannot search: budget_tokens is {budget}; give 1 to {BUDGET_LIMIT:,}")
 
 
 @dataclass(frozen=True, slots=True)

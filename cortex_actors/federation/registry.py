@@ -340,11 +340,10 @@ class Overlay:
             _sync(self.path.parent)
             return aside
         except OSError as error:
-            message = (
+            raise HomeUnwritable(
                 f"cannot write {self.path}: {error.strerror or error}; nothing was changed: see "
                 "that its folder can be written and has room"
-            )
-            raise HomeUnwritable(message) from error
+            ) from error
 
     def _text(self) -> tuple[str, bool]:
         """Return what the file says, and whether nobody else may read it.
@@ -407,9 +406,7 @@ def dropped(entries: Sequence[object], name: str) -> tuple[object, ...]:
     return tuple(each for each in entries if _name(each) != name)
 
 
-def _understood(
-    entries: Sequence[object],
-) -> tuple[tuple[StoreSpec, ...], list[str]]:
+def _understood(entries: Sequence[object]) -> tuple[tuple[StoreSpec, ...], list[str]]:
     """Return the stores among some entries, and what is wrong with the others."""
     found: dict[str, StoreSpec] = {}
     trouble = []

@@ -23,8 +23,8 @@ from cortex_actors.text.hazards import visible
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
-    from contextlib import AbstractAsyncContextManager
 
+    from cortex_actors.endpoint.client import Guard
     from cortex_actors.endpoint.connection import Line
     from cortex_actors.federation.store import Outward, Question, StoreSpec
 
@@ -77,23 +77,10 @@ _EVERYBODY = frozenset({"reader"})
 _TOLD = 200
 
 
-class Gate(Protocol):
-    """Lets a few in at once, and for a while nobody after failures in a row."""
-
-    def refusal(self) -> str:
-        """Return why nobody may ask now; empty when somebody may."""
-
-    def attempt(self, seconds: float) -> AbstractAsyncContextManager[float]:
-        """Return what an ask is made within: it waits for a place, and gives the seconds left.
-
-        How it is left tells how the ask ended.
-        """
-
-
 class RemoteStore:
     """Asks one other program; whatever goes wrong is `StoreDown`, and its guard learns of it."""
 
-    def __init__(self, spec: StoreSpec, adapter: Adapter, guard: Gate) -> None:
+    def __init__(self, spec: StoreSpec, adapter: Adapter, guard: Guard) -> None:
         """Remember how to ask; nothing is sent."""
         self.spec = spec
         self.guard = guard

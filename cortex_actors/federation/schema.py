@@ -192,18 +192,14 @@ def _require_plain(value: object, deepest: int) -> None:
     if isinstance(value, float) and not math.isfinite(value):
         raise BadInput("infinity is no number of JSON")
     if isinstance(value, str) and not value.isascii():
-        _require_text(value)
+        # Half a character, which no answer and no request can carry.
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise BadInput("it holds half a character (a lone surrogate); write it anew") from None
     inner = [*value, *value.values()] if isinstance(value, dict) else value
     for each in inner if isinstance(inner, list) else ():
         _require_plain(each, deepest - 1)
-
-
-def _require_text(value: str) -> None:
-    """Raise `BadInput` for half a character, which no answer and no request can carry."""
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise BadInput("it holds half a character (a lone surrogate); write it anew") from None
 
 
 def _masked(name: str, value: object) -> object:
@@ -399,30 +395,24 @@ def _document(text: str) -> object:
     import yaml  # noqa: PLC0415 - once in a home's life
 
     try:
-        _require_plain_text(text)
+        # At the first thing that is not plain, or too deep, it is refused.
+        depth = 0
+        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+            line = event.start_mark.line + 1 if event.start_mark else 0
+            if getattr(event, "anchor", None) is not None:
+                raise BadInput(_refused("an anchor or an alias (& or *)", line))
+            if getattr(event, "tag", None) is not None:
+                raise BadInput(_refused("a tag (!)", line))
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            if depth > DEEPEST_FILE:
+                raise BadInput(_refused(f"more than {DEEPEST_FILE} levels", line))
         return yaml.load(text, Loader=_loader())  # noqa: S506 - plain data, see `_loader`
     except yaml.YAMLError as error:
         raise BadInput(_unread(error)) from None
     except (ValueError, RecursionError):
         message = "it holds a number that is none, or a character that no text has"
         raise BadInput(f"cannot import stores: {message}; write it in quotes") from None
-
-
-def _require_plain_text(text: str) -> None:
-    """Raise `BadInput` at the first thing in a text that is not plain, or too deep."""
-    import yaml  # noqa: PLC0415 - as above
-
-    depth = 0
-    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-        line = event.start_mark.line + 1 if event.start_mark else 0
-        if getattr(event, "anchor", None) is not None:
-            raise BadInput(_refused("an anchor or an alias (& or *)", line))
-        if getattr(event, "tag", None) is not None:
-            raise BadInput(_refused("a tag (!)", line))
-        depth += isinstance(event, yaml.CollectionStartEvent)
-        depth -= isinstance(event, yaml.CollectionEndEvent)
-        if depth > DEEPEST_FILE:
-            raise BadInput(_refused(f"more than {DEEPEST_FILE} levels", line))
 
 
 def _loader() -> type[Any]:

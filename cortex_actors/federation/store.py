@@ -86,10 +86,7 @@ class Question:
     @property
     def conditions(self) -> tuple[str, ...]:
         """The names of what the answer is narrowed to, for stores that cannot meet all of it."""
-        return (
-            *_differing(self.where, EVERYTHING),
-            *_differing(self.past or _PRESENT, _PRESENT),
-        )
+        return (*_differing(self.where, EVERYTHING), *_differing(self.past or _PRESENT, _PRESENT))
 
 
 @dataclass(frozen=True, slots=True)

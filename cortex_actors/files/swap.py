@@ -27,11 +27,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.errors import (
-    CortexError,
-    NoExchange,
-    Unkept,
-)
+from cortex_actors.errors import CortexError, NoExchange, Unkept
 from cortex_actors.files.journal import State, sha256
 from cortex_actors.files.place import meaning
 from cortex_actors.render.fence import revision
@@ -99,7 +95,11 @@ def carry(source: int, target: int, *, path: str) -> None:
         except OSError as error:
             raise Unkept.of(path, name="owner or group", error=error.strerror) from error
     if sys.platform == "darwin":
-        _copy_on_macos(source, target, path=path)
+        # Copy everything beside the bytes, by the system's own call.
+        call = ctypes.CDLL(None, use_errno=True).fcopyfile
+        if call(source, target, None, _COPYFILE_METADATA) != 0:
+            reason = os.strerror(ctypes.get_errno())
+            raise Unkept.of(path, name="access list", error=reason)
     else:
         _carry_extended(source, target, path=path)
     # Last: setting an owner takes bits away, and an access list changes them.
@@ -127,14 +127,6 @@ def _extended(opened: int) -> dict[str, bytes]:
         if error.errno in _NONE:
             return {}
         raise
-
-
-def _copy_on_macos(source: int, target: int, *, path: str) -> None:
-    """Copy everything beside the bytes, by the system's own call."""
-    call = ctypes.CDLL(None, use_errno=True).fcopyfile
-    if call(source, target, None, _COPYFILE_METADATA) != 0:
-        reason = os.strerror(ctypes.get_errno())
-        raise Unkept.of(path, name="access list", error=reason)
 
 
 @contextlib.contextmanager

@@ -198,7 +198,12 @@ def mended(place: Place, entry: Entry) -> Swapped:
         return Swapped(_state(entry, None))
     if aside == entry.before_sha256:
         return Swapped(_state(entry, State.DONE), entry.aside, aside)
-    return _of_human(place, entry, target=target, aside=aside)
+    # Deal with a human's text that lies aside: it had been saved between two steps of ours.
+    if entry.after_sha256 == "" and not target:
+        return Swap(place, entry).put_back()
+    if target == entry.after_sha256 or _is_newer(place, entry):
+        return Swap(place, entry).give_way(aside, standing=target)
+    return bring_back(place, entry, aside)
 
 
 def bring_back(place: Place, entry: Entry, aside: str) -> Swapped:
@@ -220,15 +225,6 @@ def bring_back(place: Place, entry: Entry, aside: str) -> Swapped:
 def _has_part_of(place: Place, before: bytes | None) -> bool:
     """Tell whether the file has the human's part that it had before, whatever our section says."""
     return before is not None and revision(place.read(place.name)) == revision(before)
-
-
-def _of_human(place: Place, entry: Entry, *, target: str, aside: str) -> Swapped:
-    """Deal with a human's text that lies aside: it had been saved between two steps of ours."""
-    if entry.after_sha256 == "" and not target:
-        return Swap(place, entry).put_back()
-    if target == entry.after_sha256 or _is_newer(place, entry):
-        return Swap(place, entry).give_way(aside, standing=target)
-    return bring_back(place, entry, aside)
 
 
 def _is_newer(place: Place, entry: Entry) -> bool:

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from cortex_actors.api.cortex import FrontDesk
+    from cortex_actors.api.desk import FrontDesk
     from cortex_actors.clock import Clock
     from cortex_actors.process.logs import LogStream
     from cortex_actors.process.tokens import Tokens
@@ -88,13 +88,10 @@ _STATUSES: Final[tuple[tuple[type[CortexError], int], ...]] = (
 UNAUTHORIZED: Final = "unauthorized"
 
 #: What everybody is told of a fault of ours.
-FAULT: Final = "the daemon failed inside; its log has more: cortex logs --actor http"
+FAULT: Final = "the daemon failed inside; its log has more: cortex daemon logs --actor http"
 
 #: Headers of every answer: it is nobody's to keep, and nothing but what it says it is.
-HEADERS: Final = (
-    (b"cache-control", b"no-store"),
-    (b"x-content-type-options", b"nosniff"),
-)
+HEADERS: Final = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
 
 
 class NotAdmitted(Exception):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp
 
-    from cortex_actors.api.cortex import FrontDesk
+    from cortex_actors.api.desk import FrontDesk
     from cortex_actors.clock import Clock
     from cortex_actors.process.logs import LogStream
     from cortex_actors.process.tokens import Tokens

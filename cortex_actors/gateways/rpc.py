@@ -112,9 +112,7 @@ def parse(line: bytes) -> Request:
 
 
 def bound(
-    verbs: Mapping[str, Callable[..., Awaitable[object]]],
-    request: Request,
-    caller: Caller = OWNER,
+    verbs: Mapping[str, Callable[..., Awaitable[object]]], request: Request, caller: Caller = OWNER
 ) -> Callable[[], Awaitable[object]]:
     """Return the verb with its parameters, not called yet.
 
@@ -156,7 +154,7 @@ def success(request_id: Id, result: object) -> bytes:
 def failure(request_id: Id, error: Exception, *, code: int | None = None) -> bytes:
     """Return the line of an error; a fault of ours shows its kind, the log its traceback."""
     if is_fault(error):
-        text = f"the daemon failed inside: {type(error).__name__}: {error}; see cortex logs"
+        text = f"the daemon failed inside: {type(error).__name__}: {error}; see cortex daemon logs"
         error = InternalError(text)
     assert isinstance(error, CortexError)  # noqa: S101 - a fact for mypy
     data = {"type": type(error).__name__, "exit_code": error.exit_code}

@@ -60,10 +60,7 @@ def loci_routes(premises: Premises) -> APIRouter:
         found: dict[str, Any] = {"facts": [], "skipped": []}
         if query := asked(body.query):
             found = await premises.desk.outside_facts(
-                query,
-                body.n_results,
-                project=body.project,
-                fundamentals=body.include_fundamentals,
+                query, body.n_results, project=body.project, fundamentals=body.include_fundamentals
             )
         is_lexical = any(each.startswith(_WORDS_ALONE) for each in found["skipped"])
         finder = LEXICAL if is_lexical else HYBRID
@@ -93,12 +90,7 @@ def _about(router: APIRouter, premises: Premises) -> None:
     @router.get("/health")
     async def health() -> dict[str, Any]:
         """Say that somebody is there."""
-        return {
-            "ok": True,
-            "ts": premises.seconds(),
-            "version": premises.version,
-            **finder,
-        }
+        return {"ok": True, "ts": premises.seconds(), "version": premises.version, **finder}
 
 
 def _hit(fact: Mapping[str, Any], finder: str) -> dict[str, Any]:
@@ -187,11 +179,7 @@ def memory_routes(premises: Premises) -> APIRouter:
 
 def _tiers(body: Tiers) -> list[str]:
     """Return the tiers that are to be searched, in their order."""
-    wanted = {
-        "short": body.include_short,
-        "near": body.include_near,
-        "long": body.include_long,
-    }
+    wanted = {"short": body.include_short, "near": body.include_near, "long": body.include_long}
     return [tier for tier, is_wanted in wanted.items() if is_wanted]
 
 

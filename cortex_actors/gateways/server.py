@@ -23,7 +23,7 @@ from cortex_actors.runtime.inbox import Overflow
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cortex_actors.api.cortex import FrontDesk
+    from cortex_actors.api.desk import FrontDesk
     from cortex_actors.clock import Clock
     from cortex_actors.gateways.serving import Serving
     from cortex_actors.home import Home
@@ -133,7 +133,7 @@ class Http(AsyncioActor):
                 if not self._is_told:
                     log.exception("the http door could not be opened")
                 self._is_told = True
-                self._shut(f"{type(error).__name__}: {error}; see cortex logs --actor http")
+                self._shut(f"{type(error).__name__}: {error}; see cortex daemon logs --actor http")
             else:
                 return
             await self._clock.sleep(AGAIN)

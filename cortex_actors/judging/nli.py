@@ -332,7 +332,8 @@ class EntailmentLayer:
         elif isinstance(error, ChildError) and error.is_not_installed:
             self._missing = (
                 f"the entailment model {name} needs sentence-transformers, which cannot be "
-                f"imported ({error}); `pip install sentence-transformers`, then `cortex restart`"
+                f"imported ({error}); `pip install sentence-transformers`, then "
+                "`cortex daemon restart`"
             )
         if self._missing:
             self._breaker.succeeded()

@@ -76,8 +76,7 @@ class Scorer:
 
     def _rows(self, pairs: list[list[str]]) -> Any:  # noqa: ANN401 - numpy is not imported here
         if self._model is None:
-            message = "the model is not loaded; send `load` first"
-            raise BadInput(message)
+            raise BadInput("the model is not loaded; send `load` first")
         return self._model.predict(
             [tuple(pair) for pair in pairs],
             batch_size=AT_ONCE,

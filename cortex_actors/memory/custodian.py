@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from cortex_actors.bus.consumer import Consumer
 from cortex_actors.bus.delivery import Outcome
 from cortex_actors.clock import ulid
-from cortex_actors.domain.event import Ids
+from cortex_actors.domain.event import Ids, parts
 from cortex_actors.errors import CortexError, MailboxFull
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage import memory_attention, memory_history
@@ -32,7 +32,7 @@ from cortex_actors.storage.memory_attention import Reading
 from cortex_actors.topics import CONVERGENCE_DETECTED, MEMORY_ACCESSED, MEMORY_PROMOTED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from cortex_actors.bus.consumer import Desk
     from cortex_actors.domain.event import Event, Payload
@@ -148,7 +148,7 @@ class Custodian(Consumer):
             return Outcome()
         return Outcome(
             work=lambda c: memory_attention.crystallise(c, found, now=now, by=NAME),
-            say=[self.say(MEMORY_PROMOTED, Ids(some)) for some in _parts(found)],
+            say=[self.say(MEMORY_PROMOTED, Ids(some)) for some in parts(found, NAMED)],
         )
 
     def accessed(self, some: Sequence[Access]) -> None:
@@ -212,10 +212,10 @@ class Custodian(Consumer):
         readings = _current(connection, sealed.readings)
         read = memory_attention.read(connection, readings, now=now, decays=decays)
         moved = memory_attention.sink(connection, read, now=now, earning=earning, by=NAME)
-        accessed = [Ids(some) for some in _parts([each.id for each in read])]
+        accessed = [Ids(some) for some in parts([each.id for each in read], NAMED)]
         said = [self.say(MEMORY_ACCESSED, each) for each in accessed]
         said[:1] = [replace(each, id=sealed.name) for each in said[:1]]
-        said += [self.say(MEMORY_PROMOTED, Ids(some)) for some in _parts(moved)]
+        said += [self.say(MEMORY_PROMOTED, Ids(some)) for some in parts(moved, NAMED)]
         return store(connection, said)
 
     def _done(self, said: Sequence[Event[Payload]]) -> int:
@@ -250,12 +250,6 @@ def _current(connection: Connection, read: Mapping[str, Reading]) -> dict[str, R
         known, more = found.get(each), read[given]
         found[each] = more if known is None else known.with_another(more.count, more.at)
     return found
-
-
-def _parts(ids: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield ids, as many at a time as an event may name."""
-    for start in range(0, len(ids), NAMED):
-        yield tuple(ids[start : start + NAMED])
 
 
 class AccessReporter:

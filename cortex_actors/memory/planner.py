@@ -19,25 +19,14 @@ Whom the archivist asks beside the ledger: handed in, so that this branch knows 
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
-from cortex_actors.domain.insight import Claim
-from cortex_actors.rules.merging import objection
-from cortex_actors.text.summary import ABSTRACT, SUMMARY, sentences
-
-if TYPE_CHECKING:
-    from cortex_actors.domain.insight import Judgement
-    from cortex_actors.domain.memory import Memory
-    from cortex_actors.rules.merging import Prefer
-
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from cortex_actors.clock import ulid
+from cortex_actors.domain.insight import Claim
 from cortex_actors.domain.memory import MemoryType
 from cortex_actors.domain.project import Trust
 from cortex_actors.errors import (
@@ -56,6 +45,7 @@ from cortex_actors.rules.merging import (
     Verdict,
     deeper,
     neighbour_score,
+    objection,
     ruled,
     united,
 )
@@ -63,7 +53,7 @@ from cortex_actors.rules.sameness import cosine
 from cortex_actors.storage import memory_records, memory_states, similar_memories
 from cortex_actors.storage.memory_merge import Clash, Plan, Step
 from cortex_actors.storage.similar_memories import Scope
-from cortex_actors.text.summary import abstract, summary
+from cortex_actors.text.summary import ABSTRACT, SUMMARY, abstract, sentences, summary
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Collection, Iterable, Iterator, Sequence
@@ -220,12 +210,7 @@ class Looking:
         return Seen(None, tuple(found))
 
     def crowd(
-        self,
-        connection: Connection,
-        merged: Memory,
-        asked: Asked,
-        *,
-        but: Collection[str],
+        self, connection: Connection, merged: Memory, asked: Asked, *, but: Collection[str]
     ) -> str | None:
         """Return why a new text must not come to be among what is known; None where it may.
 
@@ -329,6 +314,9 @@ class Rules(Protocol):
 
 #: Bytes that the text of a memory may have, however it came about.
 LONGEST = 65_536
+
+#: Letters of a summary that a model writes.
+BRIEFED = 600
 
 
 @dataclass(slots=True)
@@ -530,9 +518,5 @@ class Phrasing:
         if not self._judge.is_there or len(sentences(text)) <= SUMMARY:
             return memory
         short = own or await self._judge.summarise(text, most=ABSTRACT, run=run)
-        long = await self._judge.summarise(text, most=LONGEST, run=run)
+        long = await self._judge.summarise(text, most=BRIEFED, run=run)
         return replace(memory, abstract=short or memory.abstract, summary=long or memory.summary)
-
-
-#: Letters of a summary that a model writes.
-LONGEST = 600

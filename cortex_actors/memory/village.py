@@ -76,13 +76,7 @@ class Agreeing:
         self._threads = threads
 
     async def about(
-        self,
-        row: Matrix,
-        *,
-        reader: str | None,
-        floor: float,
-        threshold: float,
-        min_agents: int,
+        self, row: Matrix, *, reader: str | None, floor: float, threshold: float, min_agents: int
     ) -> Answer:
         """Return what the posts nearest to a question have in common, as somebody may read them.
 

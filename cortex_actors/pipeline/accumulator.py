@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar, TypeVarTuple, Unpack
 from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.bus.delivery import Outcome
 from cortex_actors.clock import ulid
-from cortex_actors.domain.event import AccumulationComplete, FileChanged, ScanRequested
+from cortex_actors.domain.event import AccumulationComplete, FileChanged, ScanRequested, parts
 from cortex_actors.domain.insight import Granularity
 from cortex_actors.domain.project import AlertKind, innermost, pruned
 from cortex_actors.errors import BadInput, CortexError
@@ -42,7 +42,7 @@ from cortex_actors.text.sections import dialect_of, folder_of
 from cortex_actors.topics import ACCUMULATION_COMPLETE, FILE_CHANGED, SCAN_REQUESTED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.project import Alert, Project
@@ -432,15 +432,9 @@ class Accumulator(Consumer):
 
         done = [
             self.say(ACCUMULATION_COMPLETE, AccumulationComplete(run.id, run.project_id, some))
-            for some in _parts(changed_ids)
+            for some in parts(changed_ids, NAMED) or [()]
         ]
         return Outcome(all_of_it, [*say, *done])
-
-
-def _parts(ids: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the ids in parts that one event can name; one part at least."""
-    for start in range(0, max(len(ids), 1), NAMED):
-        yield tuple(ids[start : start + NAMED])
 
 
 def _origins(followed: Sequence[Project]) -> dict[str, str | None]:

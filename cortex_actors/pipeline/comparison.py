@@ -190,9 +190,7 @@ def _everybody(some: Mapping[str, Collection[str]]) -> set[str]:
 
 
 def _by_slot(
-    found: Mapping[str, Collection[str]],
-    known: Mapping[str, set[str]],
-    visited: Collection[str],
+    found: Mapping[str, Collection[str]], known: Mapping[str, set[str]], visited: Collection[str]
 ) -> dict[str, set[str]]:
     """Return slot -> the insights that take a stand on it (on a thread).
 
@@ -257,11 +255,7 @@ class Comparing:
             ruling.relations(), is_asking=tools.judge is not None and tools.judge.is_there
         )
         explorer = Explorer(
-            tools.records,
-            tools.neighbours,
-            tools.threads,
-            judge=tools.judge,
-            run=self._run,
+            tools.records, tools.neighbours, tools.threads, judge=tools.judge, run=self._run
         )
         await explorer.grow(around, seeds)
         return await self._follow(explorer, around, mark, weigh=weigh)
@@ -391,10 +385,7 @@ def _with_partners(
 
 
 def _counting(
-    around: Neighbourhood,
-    groups: Groups,
-    partners: Collection[str],
-    counting: Mapping[str, str],
+    around: Neighbourhood, groups: Groups, partners: Collection[str], counting: Mapping[str, str]
 ) -> dict[str, list[Spoken]]:
     """Return insights with the texts that count for them, each itself the first (on a thread)."""
     said = {

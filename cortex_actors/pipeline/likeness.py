@@ -87,10 +87,7 @@ class Likeness:
         return found
 
     def _look(
-        self,
-        connection: Connection,
-        wanted: Mapping[str, Finding],
-        vectors: Mapping[bytes, Matrix],
+        self, connection: Connection, wanted: Mapping[str, Finding], vectors: Mapping[bytes, Matrix]
     ) -> tuple[list[Finding], list[list[Near]], dict[str, Insight]]:
         """Return the texts that nobody says, what is near each, and what that says."""
         said = insights.said_ids(connection, wanted)

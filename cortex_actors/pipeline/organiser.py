@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, ClassVar
 from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.bus.delivery import Outcome
 from cortex_actors.clock import ulid
-from cortex_actors.domain.event import OrganisationComplete, ReconciliationComplete
+from cortex_actors.domain.event import OrganisationComplete, ReconciliationComplete, parts
 from cortex_actors.domain.project import Decision
 from cortex_actors.errors import CortexError
 from cortex_actors.pipeline import promotion
@@ -248,7 +248,9 @@ class Organiser(Consumer):
             found.write(connection, at=at, now=now, scales=self._scales)
             projects.record(connection, run)
 
-        return Outcome(work, [self._done(run_id, some) for some in _parts(found.changed_ids)])
+        changed = parts(found.changed_ids, NAMED) or [()]
+        done = [OrganisationComplete(run_id, some) for some in changed]
+        return Outcome(work, [self.say(ORGANISATION_COMPLETE, each) for each in done])
 
     async def _found(self, ids: Collection[str], run: str, *, full: bool) -> Organisation:
         """Return what becomes of insights."""
@@ -272,7 +274,7 @@ class Organiser(Consumer):
             )
         return Organisation(
             formed=made,
-            standing=_standing(found),
+            standing={lead for lead, texts in found.said.items() if texts[0].status == "active"},
             gone=gone,
             moved=await self._moved(made),
             linked=linked,
@@ -324,19 +326,10 @@ class Organiser(Consumer):
             return {}
         return dict(zip(texts, rows, strict=True))
 
-    def _done(self, run_id: str, changed: tuple[str, ...]) -> Event[Payload]:
-        """Return the event that tells of a run."""
-        return self.say(ORGANISATION_COMPLETE, OrganisationComplete(run_id, changed))
-
 
 def _formed(units: Sequence[Unit], found: Gathered, now: int, written: Written) -> list[Formed]:
     """Return units as principles (on a thread)."""
     return [formed(each, found, now, words=written.words.get(each.key)) for each in units]
-
-
-def _standing(found: Gathered) -> set[str]:
-    """Return the insights that files say and that nothing speaks against."""
-    return {lead for lead, texts in found.said.items() if texts[0].status == "active"}
 
 
 def _counts(made: Sequence[Formed], gone: Collection[str], written: Written) -> dict[str, int]:
@@ -351,9 +344,3 @@ def _counts(made: Sequence[Formed], gone: Collection[str], written: Written) -> 
         "synthesised": written.taken,
         "dropped": written.dropped,
     }
-
-
-def _parts(ids: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return ids, as many at a time as an event may name; one part of none for none."""
-    some = [tuple(ids[start : start + NAMED]) for start in range(0, len(ids), NAMED)]
-    return some or [()]

@@ -44,9 +44,8 @@ from cortex_actors.storage.insights import FIRST_CONFIDENCE, Finding
 from cortex_actors.storage.projects import FileState
 from cortex_actors.text import hazards
 from cortex_actors.text.credentials import Redacted, mask_secrets
-from cortex_actors.text.hazards import suspicion
 from cortex_actors.text.statements import statements
-from cortex_actors.text.suspicion import is_boilerplate
+from cortex_actors.text.suspicion import is_boilerplate, suspicion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,8 +78,7 @@ def place(path: str) -> str:
     except ValueError:
         real = ""
     if not real or not given.is_absolute():
-        message = f"there can be no file at {path!r}; give an absolute path in UTF-8"
-        raise BadInput(message)
+        raise BadInput(f"there can be no file at {path!r}; give an absolute path in UTF-8")
     return real if whole else str(Path(real, given.name))
 
 
@@ -155,17 +153,15 @@ def _astray(path: str, project: Project, error: OSError | ValueError) -> FileSta
 def _admit(path: str, project: Project, found: os.stat_result, limit: int) -> str:
     """Return where a path leads; raise for what is no file of this project."""
     if not stat.S_ISREG(found.st_mode):
-        message = f"cannot read {path}: it is not a regular file; put a text file there"
-        raise BadInput(message)
+        raise BadInput(f"cannot read {path}: it is not a regular file; put a text file there")
     if found.st_size > limit:
         raise FileTooLarge(_too_large(path, found.st_size, limit))
     real = os.path.realpath(path)
     if not project.holds(real):
-        message = (
+        raise Refused(
             f"refused to read {path}: it leads to {real}, outside the project {project.root}; "
             "register that folder or copy the file"
         )
-        raise Refused(message)
     return real
 
 
@@ -369,11 +365,10 @@ class Reader:
     def _limit(self, count: int, most: int, what: str) -> None:
         """Raise `BadInput` for a file that says too much."""
         if count > most:
-            message = (
+            raise BadInput(
                 f"cannot read {self.path}: it has {count} {what} or more, an instruction file may "
                 f"have {most}; split it"
             )
-            raise BadInput(message)
 
 
 def _section(fragment: Fragment, scope: str) -> tuple[Finding, tuple[Alert, ...]]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar
 from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.bus.delivery import Outcome
 from cortex_actors.clock import ulid
-from cortex_actors.domain.event import Ids, ReconciliationComplete, ReconciliationRequested
+from cortex_actors.domain.event import Ids, ReconciliationComplete, ReconciliationRequested, parts
 from cortex_actors.errors import CortexError
 from cortex_actors.pipeline.comparison import Comparing, Tools
 from cortex_actors.pipeline.relations import Ruling
@@ -167,8 +167,8 @@ class Reconciler(Consumer):
             insights.take(connection, opinions)
             projects.record(connection, ended)
 
-        candidates = _parts(found.weighed.candidates if found is not None else ())
-        derived = _parts(found.derived if found is not None else ())
+        candidates = parts(found.weighed.candidates if found is not None else (), NAMED)
+        derived = parts(found.derived if found is not None else (), NAMED)
         named = [((), ())] if not candidates + derived else zip_longest(candidates, derived)
         done = [
             self.say(
@@ -186,7 +186,7 @@ class Reconciler(Consumer):
             (CONTRADICTION_DETECTED, found.detected),
             (CONTRADICTION_RESOLVED, found.ended),
         ):
-            for ids in _parts(sorted(each.id for each in some)):
+            for ids in parts(sorted(each.id for each in some), NAMED):
                 yield self.say(topic, Ids(ids))
 
     async def _look_out(self) -> None:
@@ -219,8 +219,3 @@ class Reconciler(Consumer):
         mark, is_late, self._seen = await self._records.read(look)
         was_due, self._due = self._due, mark if is_late else None
         return is_late and was_due == mark
-
-
-def _parts(ids: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return ids, as many at a time as an event may name; nothing for none."""
-    return [tuple(ids[start : start + NAMED]) for start in range(0, len(ids), NAMED)]

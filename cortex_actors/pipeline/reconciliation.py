@@ -86,12 +86,7 @@ def clusters(around: Neighbourhood, found: Groups) -> list[Cluster]:
 
 
 def load_contradictions(
-    around: Neighbourhood,
-    found: Groups,
-    decided: Iterable[Contradiction],
-    *,
-    name: str,
-    at: int,
+    around: Neighbourhood, found: Groups, decided: Iterable[Contradiction], *, name: str, at: int
 ) -> list[Contradiction]:
     """Return the pairs of insights that cannot both hold, at least one of them visited.
 

@@ -180,7 +180,9 @@ class Resolving:
                 seen.append(data or b"")
                 section = await self._section(job, job.base(data), offer)
                 if data is None and not section.body:
-                    return _unmade(job, section)
+                    # That a file is not made: it would say nothing.
+                    ending = Ending.SHOWN if job.wish.dry_run else Ending.UNCHANGED
+                    return _done(job, section, ending, diff="")
                 make = _maker(job, section, ours)
                 try:
                     if job.wish.dry_run:
@@ -315,12 +317,6 @@ def _done(job: Assignment, section: Section, ending: Ending, *, diff: str) -> Do
         counts=section.counts,
     )
     return Done(told, section, section.revision)
-
-
-def _unmade(job: Assignment, section: Section) -> Done:
-    """Return that a file is not made: it would say nothing."""
-    ending = Ending.SHOWN if job.wish.dry_run else Ending.UNCHANGED
-    return _done(job, section, ending, diff="")
 
 
 def _refused(job: Assignment, error: CortexError) -> Done:
@@ -466,11 +462,11 @@ def refuse(connection: Connection, path: str) -> None:
     # Whole texts: one that was taken back may begin with, or hold, one that was not.
     lost = [line for line in lines if _said(line) not in texts]
     if lost:
-        message = (
+        raise Refused(
             f"refused to undo the last write into {path}: it would bring back what was taken back "
-            f"since ({lost[0][:80]}); lift that with cortex revoke --undo, or edit the file"
+            f"since ({lost[0][:80]}); lift that with cortex projects revoke --undo, or edit the "
+            "file"
         )
-        raise Refused(message)
 
 
 def known(connection: Connection, lines: Sequence[str]) -> list[Given]:

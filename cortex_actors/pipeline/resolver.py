@@ -2,7 +2,7 @@
 
 hears   organisation:complete, resolution:requested
 says    resolution:requested, resolution:complete
-asks    ledger, cache (vectors)
+asks    ledger, cache (vectors), tasks (which a resolve is one of)
 keeps   - (a file in hand when it crashes is whole; the next life ends the write that was begun)
 
 Errands: from a wish to the files that it is about, and to what came of each of them.
@@ -40,6 +40,7 @@ from cortex_actors.pipeline.selection import Assignment, Offer, name_of, offer, 
 from cortex_actors.render import fence, section
 from cortex_actors.render.targets import PLACES, Left, Target, Targets, targets
 from cortex_actors.runtime.inbox import Overflow
+from cortex_actors.runtime.tasks import ALONE, TaskSupervisor
 from cortex_actors.storage import projects, resolutions
 from cortex_actors.storage.events import store
 from cortex_actors.storage.projects import Writes
@@ -97,14 +98,12 @@ def _formatter(path: str, relative: str, agent: str | None) -> Formatter:
     wanted = None if agent is None else section.find(agent)
     found = section.of_place(relative)
     if found is None:
-        message = f"cannot resolve into {path}: {_nobodys(path, relative)}"
-        raise BadInput(message)
+        raise BadInput(f"cannot resolve into {path}: {_nobodys(path, relative)}")
     if wanted is not None and wanted is not found:
-        message = (
+        raise BadInput(
             f"cannot resolve into {path} for {wanted.name}: it is read by {found.name}; leave "
             "--agent out, or give the project's root"
         )
-        raise BadInput(message)
     return found
 
 
@@ -138,12 +137,7 @@ class Errands:
     """
 
     def __init__(
-        self,
-        records: Records,
-        resolving: Resolving,
-        maker: Maker,
-        *,
-        clock: Clock,
+        self, records: Records, resolving: Resolving, maker: Maker, *, clock: Clock
     ) -> None:
         """Remember whom to ask."""
         self._records = records
@@ -366,6 +360,7 @@ class Resolver(Consumer):
         embed: Embed,
         count: Callable[[str], int],
         tables: Path | None = None,
+        tasks: TaskSupervisor = ALONE,
     ) -> None:
         """Remember whom to ask.
 
@@ -374,6 +369,7 @@ class Resolver(Consumer):
         """
         super().__init__(desk)
         self._records = records
+        self._tasks = tasks
         self._threads = ThreadPoolExecutor(THREADS, "resolver")
         pace = Pace(settings.settle_ms / 1_000, settings.settle_limit_s, settings.grace_s)
         self._writer = FileWriter(
@@ -429,7 +425,8 @@ class Resolver(Consumer):
         What cannot be written is said in the report. Raises `UnknownProject`, `NotFound` and
         `BadInput` for a path or an agent that nobody writes for, and nothing is done then.
         """
-        return self.spawn(self._resolved(wishes), name="resolve")
+        work = partial(self._resolved, wishes)
+        return self.spawn(self._tasks.run("resolve", work), name="resolve")
 
     def undo(self, path: str) -> asyncio.Task[Resolved]:
         """Take the newest write into a file back; what a human wrote since stays.

@@ -91,12 +91,7 @@ class Synthesising:
         self._model = model
 
     async def write(
-        self,
-        units: Sequence[Unit],
-        found: Gathered,
-        *,
-        run: str,
-        lexicon: Lexicon | None = None,
+        self, units: Sequence[Unit], found: Gathered, *, run: str, lexicon: Lexicon | None = None
     ) -> tuple[list[Unit], Written]:
         """Return units with the words they are given; those that keep their own are unchanged."""
         written = Written()

@@ -34,7 +34,7 @@ from json.encoder import encode_basestring_ascii as quoted
 from typing import IO, TYPE_CHECKING, Protocol
 
 from cortex_actors.clock import iso
-from cortex_actors.errors import BadInput
+from cortex_actors.errors import BadInput, visible
 from cortex_actors.home import private
 
 if TYPE_CHECKING:
@@ -174,7 +174,12 @@ class RotatingFile:
         if self._file.closed:
             self._file = self._open()
         if 0 < self._file.tell() > self._limit - len(data):
-            self._rotate()
+            # Number the older files up, which drops the oldest, and begin a new one.
+            self._file.close()
+            for newer, older in reversed(list(pairwise(names(self._path, self._files)))):
+                with suppress(FileNotFoundError):
+                    newer.replace(older)
+            self._file = self._open()
         try:
             self._append(data)
         except OSError:
@@ -202,14 +207,6 @@ class RotatingFile:
             if file.read(1) != b"\n":
                 file.write(b"\n")
         return file
-
-    def _rotate(self) -> None:
-        """Number the older files up, which drops the oldest, and begin a new one."""
-        self._file.close()
-        for newer, older in reversed(list(pairwise(names(self._path, self._files)))):
-            with suppress(FileNotFoundError):
-                newer.replace(older)
-        self._file = self._open()
 
 
 class Terminal:
@@ -402,11 +399,6 @@ def line(record: Record) -> str:
     return "\n".join([f"{when} {visible(text)}", *(f"    | {visible(part)}" for part in trace)])
 
 
-def visible(text: str) -> str:
-    """Return a text with what could move a terminal's cursor or hide characters written out."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
 def _plain(fields: Mapping[str, object]) -> str:
     """Return the fields as a JSON object; what JSON cannot hold is shown as text, or only named."""
     try:
@@ -457,7 +449,10 @@ class _Reader:
         """Take a line; False when it belongs to the next page."""
         head = _HEAD.match(line)
         if head is None:
-            self._take_other(line)
+            # Take a line that is no record: how many are missing here, or nothing that matters.
+            lost = (decoded(line) or {}).get("dropped")
+            if isinstance(lost, int):
+                self.lost += lost
             return True
         seq = int(head[1])
         if seq <= self.after:
@@ -478,12 +473,6 @@ class _Reader:
             record = record_of(found)
             if self.wanted.passes(record):
                 self.records.append(record)
-
-    def _take_other(self, line: bytes) -> None:
-        """Take a line that is no record: how many are missing here, or nothing that matters."""
-        lost = (decoded(line) or {}).get("dropped")
-        if isinstance(lost, int):
-            self.lost += lost
 
 
 def page(path: Path, wanted: Filter, *, after: int, before: int) -> Page:

@@ -35,23 +35,6 @@ from itertools import islice
 from typing import IO, TYPE_CHECKING, Protocol
 
 from cortex_actors.process import logfile
-from cortex_actors.process.logfile import (
-    CLOSED,
-    FIXED,
-    LEAP,
-    LEVELS,
-    Filter,
-    LineWriter,
-    Record,
-    RotatingFile,
-    Terminal,
-    ended_well,
-    last_number,
-    line,
-    made,
-    objects,
-    record_of,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -69,7 +52,7 @@ FOLLOWER_LIMIT, BATCH = 1_000, 200
 class Batch:
     """What a follower is given at once; it is false at the end of the stream."""
 
-    records: tuple[Record, ...] = ()
+    records: tuple[logfile.Record, ...] = ()
     #: Records lost just before these: the reader was slow, or nobody has them any more.
     dropped: int = 0
 
@@ -95,7 +78,7 @@ class Source(Protocol):
     def load(self, follower: Follower) -> int | None:
         """Offer what comes next from memory; else return before which number to read the files."""
 
-    def page(self, wanted: Filter, *, after: int, before: int) -> Page:
+    def page(self, wanted: logfile.Filter, *, after: int, before: int) -> Page:
         """Return what comes next from the files; blocks."""
 
     def forget(self, follower: Follower) -> None:
@@ -108,7 +91,7 @@ class Follower:
     def __init__(
         self,
         source: Source,
-        wanted: Filter,
+        wanted: logfile.Filter,
         *,
         limit: int = FOLLOWER_LIMIT,
         keep: int | None = None,
@@ -133,7 +116,7 @@ class Follower:
         self.behind = True
         self._limit = limit
         self._keep = keep
-        self._queue: deque[Record] = deque()
+        self._queue: deque[logfile.Record] = deque()
         self._dropped = 0
         self._ended = False
         self._woken = asyncio.Event()
@@ -152,7 +135,7 @@ class Follower:
     async def take(self) -> Batch:
         """Return what waits, at most 200 records; an empty batch says that the stream ended."""
         while True:
-            if self._must_catch_up():
+            if self.behind and (self._keep is not None or not (self._queue or self._dropped)):
                 await self._catch_up()
             elif not (self._queue or self._dropped):
                 await self._woken.wait()
@@ -167,7 +150,7 @@ class Follower:
         """End the stream for this reader; what waits can still be taken."""
         self._source.forget(self)
 
-    def offer(self, record: Record) -> None:
+    def offer(self, record: logfile.Record) -> None:
         """Queue a record that passes; called under the stream's guard, from any thread."""
         if not self.wanted.passes(record):
             return
@@ -188,10 +171,6 @@ class Follower:
         self._ended = True
         self.behind = False
         self._wake()
-
-    def _must_catch_up(self) -> bool:
-        """Say whether there is nothing to give before more of the past is read."""
-        return self.behind and (self._keep is not None or not (self._queue or self._dropped))
 
     async def _catch_up(self) -> None:
         """Take one step towards the present."""
@@ -248,14 +227,14 @@ class LogStream:
         #: Held for moments only. Reentrant, because a finaliser may log at any point.
         self.guard = threading.RLock()
         self._clock = clock
-        self._ring: deque[Record] = deque(maxlen=RING)
+        self._ring: deque[logfile.Record] = deque(maxlen=RING)
         self._followers: set[Follower] = set()
         self._behind: set[Follower] = set()
         #: The last number of earlier lives, the one before our first, and the last we gave.
-        self._before = last_number(path)
-        self._begin = self._seq = self._before + (0 if ended_well(path) else LEAP)
-        self._file = LineWriter(RotatingFile(path))
-        self._echo = LineWriter(Terminal(echo)) if echo else None
+        self._before = logfile.last_number(path)
+        self._begin = self._seq = self._before + (0 if logfile.ended_well(path) else logfile.LEAP)
+        self._file = logfile.LineWriter(logfile.RotatingFile(path))
+        self._echo = logfile.LineWriter(logfile.Terminal(echo)) if echo else None
         #: Held by the follower that reads the files, so that many do not take all threads.
         self.reading = asyncio.Lock()
 
@@ -270,15 +249,17 @@ class LogStream:
         """Record that something happened; never blocks, never raises, from any thread."""
         with self.guard:
             self._seq += 1
-            record = made((self._seq, self._clock.now(), level, actor, topic, text), fields)
+            record = logfile.made((self._seq, self._clock.now(), level, actor, topic, text), fields)
             self._ring.append(record)
             for follower in self._followers:
                 follower.offer(record)
             self._file.put(record.encoded)
         if self._echo:
-            self._echo.put(line(record))
+            self._echo.put(logfile.line(record))
 
-    def follow(self, wanted: Filter, *, last: int | None = 10, go_on: bool = True) -> Follower:
+    def follow(
+        self, wanted: logfile.Filter, *, last: int | None = 10, go_on: bool = True
+    ) -> Follower:
         """Return a follower that misses nothing from now on, and before that what is asked for.
 
         That is the `last` records in memory that pass; or, where `wanted` says since when, the
@@ -320,7 +301,7 @@ class LogStream:
                 self._catch_up(follower)
             return None
 
-    def page(self, wanted: Filter, *, after: int, before: int) -> logfile.Page:
+    def page(self, wanted: logfile.Filter, *, after: int, before: int) -> logfile.Page:
         """Return the next records in the files with `after` < `seq` < `before`; blocks.
 
         What is not there is told as dropped, so that a reader always gets on.
@@ -334,7 +315,7 @@ class LogStream:
             missing -= min(before - 1, self._begin) - self._before
         return logfile.Page((), before - 1, missing if after else 0)
 
-    def recent(self, wanted: Filter, *, last: int = 10) -> list[Record]:
+    def recent(self, wanted: logfile.Filter, *, last: int = 10) -> list[logfile.Record]:
         """Return the last records in memory that pass."""
         with self.guard:
             # From the newest on: mostly the first ones pass, and 5,000 take 2 to 8 ms.
@@ -353,7 +334,7 @@ class LogStream:
         with self.guard:
             for follower in self._followers | self._behind:
                 self.forget(follower)
-            self._file.put(json.dumps({CLOSED: self._seq}))
+            self._file.put(json.dumps({logfile.CLOSED: self._seq}))
         done = self._file.close(timeout)
         return (self._echo is None or self._echo.close(timeout)) and done
 
@@ -388,22 +369,24 @@ class StreamHandler(logging.Handler):
         given = {key: value for key, value in vars(record).items() if key not in _STANDARD}
         topic, actor = given.pop("topic", None), given.pop("actor", None)
         speaker = str(actor or record.name.removeprefix("cortex."))
-        fields = {f"{key}_" if key in FIXED else key: value for key, value in given.items()}
+        fields = {f"{key}_" if key in logfile.FIXED else key: value for key, value in given.items()}
         if record.exc_info and record.exc_info[0]:
             fields["traceback"] = logging.Formatter().formatException(record.exc_info)
         shown = topic if isinstance(topic, str) else None
         name = record.levelname.lower()
         self._stream.write(
-            name if name in LEVELS else "info", text, actor=speaker, topic=shown, **fields
+            name if name in logfile.LEVELS else "info", text, actor=speaker, topic=shown, **fields
         )
 
 
-def select(records: Iterable[Record], wanted: Filter, *, last: int) -> list[Record]:
+def select(
+    records: Iterable[logfile.Record], wanted: logfile.Filter, *, last: int
+) -> list[logfile.Record]:
     """Return the last records that pass, in order."""
     kept = min(max(0, last), sys.maxsize)
     return list(deque((record for record in records if wanted.passes(record)), maxlen=kept))
 
 
-def tail(path: Path, wanted: Filter, *, last: int) -> list[Record]:
+def tail(path: Path, wanted: logfile.Filter, *, last: int) -> list[logfile.Record]:
     """Return the last records in the files that pass: how a log is read without its daemon."""
-    return select(map(record_of, objects(path)), wanted, last=last)
+    return select(map(logfile.record_of, logfile.objects(path)), wanted, last=last)

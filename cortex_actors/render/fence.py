@@ -122,12 +122,7 @@ def find(data: bytes, *, path: str = NAMELESS) -> Fence | None:
 
 
 def splice(
-    data: bytes,
-    body: bytes,
-    *,
-    adopt: bool = False,
-    discard: bool = False,
-    path: str = NAMELESS,
+    data: bytes, body: bytes, *, adopt: bool = False, discard: bool = False, path: str = NAMELESS
 ) -> bytes:
     """Return a file with a section of this text (lines end in LF) in place of the one it has.
 

@@ -92,7 +92,7 @@ def forbidden(text: str) -> str:
     inner = _plain(found)
     if inner in _METADATA:
         return "where a cloud answers with credentials"
-    if _is_translated(found) and not inner.is_global:
+    if any(found in network for network, _ in _TRANSLATED) and not inner.is_global:
         return "a near address, hidden in one that a gateway translates"
     for network, what in _FORBIDDEN:
         if inner.version == network.version and inner in network:
@@ -127,11 +127,6 @@ def _read(text: str) -> IPv4Address | IPv6Address | None:
     except ValueError:
         return None
     return None if isinstance(found, IPv6Address) and found.scope_id else found
-
-
-def _is_translated(address: IPv4Address | IPv6Address) -> bool:
-    """Return whether a gateway makes an IPv4 address of it."""
-    return any(address in network for network, _ in _TRANSLATED)
 
 
 def _plain(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:

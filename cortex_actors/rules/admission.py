@@ -58,11 +58,10 @@ def admitted(content: object, *, what: str = "the memory", redact: bool | None =
         message = f"{what} is no valid text at character {error.start + 1}: half a character"
         raise BadInput(message) from None
     if size > LONGEST:
-        message = (
+        raise BadInput(
             f"{what} has {size:,} bytes, and at most {LONGEST:,} are kept in one piece; say it in "
             "parts, or have it read as a document: cortex knowledge ingest"
         )
-        raise BadInput(message)
     return cleared(_seen(text, what=what, redact=redact), what=what, redact=redact)
 
 
@@ -91,8 +90,7 @@ def filed(given: object, *, redact: bool = False) -> tuple[str, ...]:
 def noted(given: str | None, *, what: str = "a note") -> str | None:
     """Return what somebody has to say about a decision; None for nothing. Raises as `admitted`."""
     if given is not None and len(given) > NOTE:
-        message = f"{what} has at most {NOTE} characters, this one has {len(given)}"
-        raise BadInput(message)
+        raise BadInput(f"{what} has at most {NOTE} characters, this one has {len(given)}")
     return admitted(given, what=what, redact=None) if given and given.strip() else None
 
 
@@ -111,11 +109,10 @@ def _seen(text: str, *, what: str, redact: bool | None) -> str:
     first = found[0].start
     line, column = text.count("\n", 0, first) + 1, first - text.rfind("\n", 0, first)
     or_shown = "" if redact is None else ", or have it written out with --redact (redact=true)"
-    message = (
+    raise Refused(
         f"refused to keep {what}: it holds what nobody sees, in line {line} at character {column} "
         f"first ({told(found)}); take it out{or_shown}"
     )
-    raise Refused(message)
 
 
 T = TypeVar("T", bound="StrEnum")
@@ -174,10 +171,9 @@ def crumb(given: Given, *, agent: str, name: str, at: int, saved_by: str, sessio
     )
     size = len(render(made).encode())
     if size > LONGEST:
-        message = (
+        raise BadInput(
             f"cannot leave the crumb: it has {size:,} bytes, the limit is {LONGEST:,}; say less"
         )
-        raise BadInput(message)
     return made
 
 
@@ -214,8 +210,7 @@ def _word(word: object, known: type[T], name: str) -> T | None:
     for each in known:
         if isinstance(word, str) and word.strip().lower() == each.lower():
             return each
-    message = f"no {name} of a crumb is called {shown(word)}; there are {', '.join(known)}"
-    raise BadInput(message)
+    raise BadInput(f"no {name} of a crumb is called {shown(word)}; there are {', '.join(known)}")
 
 
 def _text(value: object, name: str, given: Given) -> str:
@@ -269,11 +264,10 @@ def _named(values: object, name: str) -> Iterator[tuple[str, object]]:
     for key, value in some.items():
         word = plain(str(key))
         if not 0 < len(word) <= NAME_LIMIT or ":" in word or "\n" in word:
-            message = (
+            raise BadInput(
                 f"cannot leave the crumb: {name} cannot be called {shown(key)}: a name is one line "
                 f"of 1 to {NAME_LIMIT} characters without a colon"
             )
-            raise BadInput(message)
         yield admitted(word, what=f"a name in the crumb's {name}", redact=None), value
 
 
@@ -284,9 +278,8 @@ def _session(given: Given, default: str) -> str:
         return default
     found = plain(name) if isinstance(name, str) else ""
     if not 0 < len(found) <= SESSION_LIMIT or "\n" in found:
-        message = (
+        raise BadInput(
             f"cannot leave the crumb: {shown(name)} is no session's id: it is one line of 1 to "
             f"{SESSION_LIMIT} characters"
         )
-        raise BadInput(message)
     return admitted(found, what="the crumb's session_id", redact=given.redact)

@@ -165,76 +165,7 @@ MOST_SURE = 0.5
 
 #: What each category sounds like when it uses none of its keywords.
 EXAMPLES: Mapping[Category, tuple[str, ...]] = {
-    Category.CONVENTION: (
-        "Name test files after the module they test, with the suffix _test.",
-        "Write commit messages in the imperative mood, one line, no full stop.",
-        "Keep functions short and put one class in each file.",
-        "Indent with two spaces and end each line with a semicolon.",
-        "Put shared components in src/components and export them from an index file.",
-        "New features need tests, and every pull request needs a changelog entry.",
-        "Write comments in English and explain why, not what.",
-        "Sort imports and group them: standard library, third party, own.",
-    ),
-    Category.FACT: (
-        "The server listens on port 8080 and serves the web page.",
-        "src/main.py is the entry point of the application.",
-        "The package is published on npm and needs Node 20.",
-        "config.yaml holds the settings; logs are written to /var/log.",
-        "The backend is written in Go and talks to PostgreSQL.",
-        "GET /users returns the list of users as JSON.",
-        "The timeout is 30 seconds and the limit is 100 requests a minute.",
-        "getUser(id): returns one user, or null if there is none.",
-    ),
-    Category.PATTERN: (
-        "Each feature is a folder with its own components, hooks and tests.",
-        "Requests go from the controller through the service to the repository.",
-        "The domain knows nothing of the web framework; adapters sit at the edges.",
-        "State lives in a store, and components subscribe to it.",
-        "Plugins register themselves in a registry and are loaded when the application starts.",
-        "The frontend, the backend and the shared types are packages of one monorepo.",
-        "Events are published on a bus and handled by independent consumers.",
-        "Commands and queries are kept apart, each with a handler.",
-    ),
-    Category.PREFERENCE: (
-        "Composition is better than inheritance.",
-        "We like small pull requests more than large ones.",
-        "Choose named exports over default exports where you can.",
-        "Functional components are better than class components here.",
-        "When in doubt, pick the simpler solution.",
-        "Ideally use early returns, not deep nesting.",
-        "Async functions are nicer than callbacks.",
-        "It is better to write a table than a chain of conditions.",
-    ),
-    Category.PRINCIPLE: (
-        "Make it work, make it right, make it fast.",
-        "Simplicity comes before cleverness.",
-        "Every change should leave the code better than it was.",
-        "Correctness matters more than speed.",
-        "Readable code is worth more than short code.",
-        "Ask when something is unclear; do not guess.",
-        "Users come first: their data is never lost.",
-        "Do the smallest thing that solves the problem.",
-    ),
-    Category.TECHNIQUE: (
-        "Run make test to run the tests.",
-        "To start the development server, run npm run dev.",
-        "First install the dependencies, then build the image, then push it.",
-        "To debug, set a breakpoint and attach to the process.",
-        "To add a language, copy the template file and translate it.",
-        "Use git bisect to find the commit that broke it.",
-        "Create a branch, make the change, open a pull request.",
-        "python scripts/build.py --release builds the package.",
-    ),
-    Category.WARNING: (
-        "This deletes all data and cannot be undone.",
-        "Committing a password or a token is a serious mistake.",
-        "The build breaks when this file is edited by hand.",
-        "Nobody may push to the main branch.",
-        "Beware of race conditions when two workers write the same row.",
-        "Watch out: the order of these calls matters, and the wrong one corrupts the file.",
-        "This fails silently on Windows.",
-        "Refuse to run destructive commands without asking first.",
-    ),
+    Category(name): tuple(some) for name, some in lexicon.table("examples").items()
 }
 
 

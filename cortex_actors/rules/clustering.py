@@ -19,7 +19,7 @@ before, and the other one is about that thing. Linear in the texts.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cortex_actors.domain.insight import Claim
+    from cortex_actors.domain.insight import Claim, Judgement
     from cortex_actors.text.claims import Reading
     from cortex_actors.text.lexicon import Lexicon, Word
 
@@ -171,16 +171,28 @@ NAMED = 6
 _TOWARDS = frozenset({Sense.WANTED, Sense.ONLY, Sense.BESIDE})
 
 
-class Spoken(Protocol):
-    """What is compared."""
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A principle as it is linked.
 
-    @property
-    def claim(self) -> Claim:
-        """What it says."""
+    Attributes:
+        claim: what it says, under which heading, and where it holds.
+        verdicts: what somebody has said about it and others, by the other's id: that counts for
+            more than the rules.
+        is_section: whether it is a whole section and no statement; the two are never compared.
 
-    @property
-    def domains(self) -> frozenset[str]:
-        """Of which fields it is."""
+    """
+
+    id: str
+    claim: Claim
+    domains: frozenset[str] = frozenset()
+    tags: frozenset[str] = frozenset()
+    verdicts: tuple[tuple[str, Judgement], ...] = ()
+    is_section: bool = False
+
+    def verdict(self, other: str) -> Judgement | None:
+        """Return what somebody has said about it and another one."""
+        return next((said for name, said in self.verdicts if name == other), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +203,7 @@ class Wider:
     reason: str
 
 
-def wider(one: Spoken, other: Spoken, *, is_close: bool, lexicon: Lexicon) -> Wider | None:
+def wider(one: Subject, other: Subject, *, is_close: bool, lexicon: Lexicon) -> Wider | None:
     """Return which of two says for more what the other says for less; None if neither does.
 
     Fields count only for two that `is_close`: else they are merely other things.
@@ -202,7 +214,7 @@ def wider(one: Spoken, other: Spoken, *, is_close: bool, lexicon: Lexicon) -> Wi
 
 
 def _shown(
-    one: Spoken, other: Spoken, left: Reading, right: Reading, *, is_close: bool, lexicon: Lexicon
+    one: Subject, other: Subject, left: Reading, right: Reading, *, is_close: bool, lexicon: Lexicon
 ) -> Iterator[Wider]:
     """Yield what shows that one says it for more."""
     shown = [

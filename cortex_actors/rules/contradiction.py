@@ -19,8 +19,8 @@ related or unrelated, by the cosine and by shared topic slots.
 From which likeness on two statements are compared or merged, by the domain they are of.
 
 One model puts what is said of one field nearer together than what is said of another, so a home may
-have thresholds of its own for a domain; `cortex calibrate` suggests them. What is merged on ingest
-is merged by the thresholds of all, until the reconciler makes it what these say.
+have thresholds of its own for a domain; `cortex contradictions calibrate` suggests them. What is
+merged on ingest is merged by the thresholds of all, until the reconciler makes it what these say.
 
 What a project chooses for itself: two projects that choose otherwise do not disagree.
 
@@ -247,7 +247,21 @@ SHORT = 10
 
 def clashes(left: Reading, right: Reading, *, lexicon: Lexicon) -> Iterator[Clash]:
     """Yield every reason, the surest first."""
-    yield from _families(left, right)
+    # Families of alternatives of which the two choose different members.
+    for slot in sorted(left.positions.keys() & right.positions.keys()):
+        one, other = left.positions[slot], right.positions[slot]
+        if one.thing and other.thing and one.thing != other.thing:
+            continue
+        least = _least(one, other)
+        denied = sorted(_denied(one, other) | _denied(other, one))
+        if denied:
+            reason = f"{slot}: one wants {denied[0]}, the other forbids it"
+            yield Clash(reason, Conflict.DIRECT, least, 0.9)
+        elif one.excludes(one.choice, other.choice):
+            yield Clash(_against(slot, one.choice, other.choice), Conflict.DIRECT, least, 0.85)
+        elif one.excludes(_chosen(one), _chosen(other)):
+            run = least if one.choice or other.choice else RUN
+            yield Clash(_against(slot, _chosen(one), _chosen(other)), Conflict.DIRECT, run, 0.7)
     yield from _numbers(left, right)
     yield from differences(left, right, lexicon=lexicon)
     yield from denials(left, right)
@@ -274,24 +288,6 @@ def _aims(reading: Reading) -> frozenset[str]:
     aims = [part.stems for part in reading.parts if part.purpose]
     brief = len(aims) == 1 and len(aims[0]) <= BRIEF and len(reading.stems) <= 2 * BRIEF
     return frozenset(aims[0] if brief else ()) - EVERYWHERE
-
-
-def _families(left: Reading, right: Reading) -> Iterator[Clash]:
-    """Yield families of alternatives of which the two choose different members."""
-    for slot in sorted(left.positions.keys() & right.positions.keys()):
-        one, other = left.positions[slot], right.positions[slot]
-        if one.thing and other.thing and one.thing != other.thing:
-            continue
-        least = _least(one, other)
-        denied = sorted(_denied(one, other) | _denied(other, one))
-        if denied:
-            reason = f"{slot}: one wants {denied[0]}, the other forbids it"
-            yield Clash(reason, Conflict.DIRECT, least, 0.9)
-        elif one.excludes(one.choice, other.choice):
-            yield Clash(_against(slot, one.choice, other.choice), Conflict.DIRECT, least, 0.85)
-        elif one.excludes(_chosen(one), _chosen(other)):
-            run = least if one.choice or other.choice else RUN
-            yield Clash(_against(slot, _chosen(one), _chosen(other)), Conflict.DIRECT, run, 0.7)
 
 
 def _least(one: Position, other: Position) -> float | None:
@@ -457,7 +453,7 @@ def judge(
     found = None if places else _clash(one, other, cosine, tables)
     if found is not None:
         return _placed(found, first, second)
-    shared = _shared(one, other)
+    shared = sorted(_topics(one) & _topics(other))
     if places is None and (score >= thresholds.judged or cosine is None):
         why = _same(one, other, score, thresholds, tables)
         if why is not None and reordered(first.text, second.text) is None:
@@ -510,10 +506,6 @@ def _topics(found: Reading) -> set[str]:
     return {slot for slot, each in found.positions.items() if each.speaks} | set(found.ranges)
 
 
-def _shared(one: Reading, other: Reading) -> list[str]:
-    return sorted(_topics(one) & _topics(other))
-
-
 def _clash(
     one: Reading, other: Reading, cosine: float | None, lexicon: Lexicon
 ) -> Judgement | None:
@@ -521,11 +513,7 @@ def _clash(
     for each in clashes(one, other, lexicon=lexicon):
         if each.least is None or cosine is None or cosine >= each.least:
             return Judgement(
-                Relation.CONTRADICTION,
-                Decider.RULES,
-                each.reason,
-                each.conflict,
-                each.confidence,
+                Relation.CONTRADICTION, Decider.RULES, each.reason, each.conflict, each.confidence
             )
     return None
 

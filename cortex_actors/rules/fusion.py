@@ -101,9 +101,7 @@ class Profile:
 
 #: What finds most on conversations and on abstracts alike (docs/search.md says how it was chosen).
 MEASURED = Profile(
-    "measured",
-    5,
-    {DENSE_ALONE: 1.0, WORDS_ALONE: 1.0, DENSE_PAIRED: 1.0, WORDS_PAIRED: 2.0},
+    "measured", 5, {DENSE_ALONE: 1.0, WORDS_ALONE: 1.0, DENSE_PAIRED: 1.0, WORDS_PAIRED: 2.0}
 )
 
 #: What the documents promise: two lists of equal weight, places counted from 0, and an item that

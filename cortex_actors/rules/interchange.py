@@ -34,6 +34,12 @@ if TYPE_CHECKING:
     from enum import StrEnum
 
 
+#: What our own form is called, and its version.
+FORMAT, VERSION = "cortex-actors", 1
+
+#: What its last line is called.
+END: Final = "end"
+
 #: Bytes of a memory's text, as for one that is remembered.
 TEXT_LIMIT: Final = 65_536
 
@@ -365,12 +371,7 @@ def pair(found: Mapping[str, Any]) -> dict[str, Any]:
 
 def _texts(found: Mapping[str, Any], field: str) -> list[str]:
     """Return a list of texts as they may be kept; none is an empty one."""
-    given = found.get(field)
-    if given is None:
-        return []
-    if not isinstance(given, list) or len(given) > LINKS:
-        raise BadInput(f"{field} is no list of at most {LINKS:,}")
-    return [told({field: each}, field, limit=TEXT_LIMIT)[0] for each in given]
+    return [told({field: each}, field, limit=TEXT_LIMIT)[0] for each in _list(found, field)]
 
 
 def _object(found: Mapping[str, Any], field: str) -> dict[str, Any]:

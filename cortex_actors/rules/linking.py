@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Final
 from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
 from cortex_actors.domain.principle import Link, LinkType
 from cortex_actors.rules import clustering, contradiction
-from cortex_actors.rules.clustering import wider
+from cortex_actors.rules.clustering import Subject, wider
 from cortex_actors.rules.contradiction import opposition
 from cortex_actors.rules.sameness import SUSPECT, differ
 from cortex_actors.text.claims import read
 from cortex_actors.text.lexicon import standard
 
 if TYPE_CHECKING:
-    from cortex_actors.domain.insight import Claim
     from cortex_actors.text.lexicon import Lexicon
 
 #: Changes with what is found: links that were drawn by another version are drawn anew.
@@ -40,30 +39,6 @@ class Thresholds:
     reinforces: float = 0.85
     #: Nearest ones that each is linked with at most, beside what contradicts it or what it needs.
     neighbours: int = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """A principle as it is linked.
-
-    Attributes:
-        claim: what it says, under which heading, and where it holds.
-        verdicts: what somebody has said about it and others, by the other's id: that counts for
-            more than the rules.
-        is_section: whether it is a whole section and no statement; the two are never compared.
-
-    """
-
-    id: str
-    claim: Claim
-    domains: frozenset[str] = frozenset()
-    tags: frozenset[str] = frozenset()
-    verdicts: tuple[tuple[str, Judgement], ...] = ()
-    is_section: bool = False
-
-    def verdict(self, other: str) -> Judgement | None:
-        """Return what somebody has said about it and another one."""
-        return next((said for name, said in self.verdicts if name == other), None)
 
 
 DEFAULTS: Final = Thresholds()

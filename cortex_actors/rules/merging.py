@@ -42,7 +42,7 @@ from cortex_actors.domain.memory import Layer, MemoryType
 from cortex_actors.rules import clustering, contradiction
 from cortex_actors.rules.sameness import moves, overlap, settled
 from cortex_actors.text.claims import read
-from cortex_actors.text.lexicon import STOP_WORDS, standard, stem, wording
+from cortex_actors.text.lexicon import STOP_WORDS, standard, stem, table, wording
 from cortex_actors.text.summary import sentences
 from cortex_actors.text.suspicion import wary
 
@@ -55,13 +55,7 @@ if TYPE_CHECKING:
 
 #: Words that turn, limit or doubt what stands beside them: with one of these, more words are not
 #: more of the same, and with one of them in another place a sentence says something else.
-TURNING: Final = frozenset(
-    "not no never none nor neither cannot can't don't doesn't didn't won't isn't aren't wasn't"
-    " shouldn't without only just even also except unless until if when but instead rather than"
-    " before after hardly rarely seldom sometimes almost maybe perhaps might may could should would"
-    " false wrong untrue unlike stop stopped avoid skip ignore former formerly previously used"
-    " claims claimed says said thinks believes whether why who what how was were ?".split()
-)
+TURNING: Final = frozenset(table("likeness")["turning"].split())
 
 #: Words that change places at least: of two, each may be the other's subject.
 _FEWEST: Final = 3
@@ -104,7 +98,9 @@ def united(a: str, b: str, *, prefer: Prefer = Prefer.EQUAL) -> str:
         else:
             kept.append(each)
         kept = [there for there in kept if there not in shorter]
-    return _joined(kept)
+    # Sentences as one text: on a line each, where they would not be told apart again.
+    line = " ".join(kept)
+    return line if sentences(line) == tuple(kept) else "\n".join(kept)
 
 
 def says(text: str, other: str) -> bool:
@@ -122,7 +118,9 @@ def covers(sentence: str, other: str) -> bool:
         return False
     if len(mine) == len(its):
         return _moved(mine, its)
-    place = _within(mine, its)
+    # Where a row of words has another one in it; None where it has not.
+    last = len(mine) - len(its)
+    place = next((n for n in range(last + 1) if mine[n : n + len(its)] == its), None)
     return place is not None and TURNING.isdisjoint((*mine[:place], *mine[place + len(its) :]))
 
 
@@ -141,21 +139,9 @@ def _moved(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     return moves(one, other)
 
 
-def _within(row: tuple[str, ...], part: tuple[str, ...]) -> int | None:
-    """Return where a row of words has another one in it; None where it has not."""
-    last = len(row) - len(part)
-    return next((n for n in range(last + 1) if row[n : n + len(part)] == part), None)
-
-
 def _is_richer(text: str, other: str) -> bool:
     """Tell which of two texts that say the same stays, whatever their order."""
     return says(text, other) and (len(text), text) > (len(other), other)
-
-
-def _joined(kept: Sequence[str]) -> str:
-    """Return sentences as one text: on a line each, where they would not be told apart again."""
-    line = " ".join(kept)
-    return line if sentences(line) == tuple(kept) else "\n".join(kept)
 
 
 #: What may be merged: somebody's claim, and no voice of a conversation.
@@ -433,15 +419,7 @@ FAMILIAR: Final = 0.8
 
 #: Words that turn, weaken, limit or reorder what stands beside them, which the rules do not always
 #: see: none of them may be the model's own.
-_TURNING = frozenset(
-    "not no never none nor neither cannot without skip skips skipping skipped avoid avoids avoiding"
-    " ignore ignores ignoring omit omits omitting optional optionally unnecessary needless"
-    " needlessly waste wasteful useless pointless may might could unless except only until instead"
-    " rather stop stops stopping disable disables disabling remove removes removing drop drops fine"
-    " okay ok allow allows allowed permit permitted forbid forbids forbidden prohibited refuse"
-    " refuses forget forgets bother hardly rarely seldom sometimes regardless despite before after"
-    " nicht kein keine keinen nie niemals ohne".split()
-)
+_TURNING = frozenset(table("likeness")["own"].split())
 
 #: What is a name wherever it stands: code, what holds a digit, a sign or a capital inside.
 _NAMES = re.compile(

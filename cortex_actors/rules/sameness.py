@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 
 from cortex_actors.text.claims import SPELT
-from cortex_actors.text.lexicon import STOP_WORDS, stem
+from cortex_actors.text.lexicon import STOP_WORDS, stem, table
 from cortex_actors.text.polarity import Sense
 from cortex_actors.text.summary import sentences
 
@@ -360,35 +360,15 @@ def _covers(shared: list[str], left: Reading, right: Reading, cosine: float) -> 
 
 
 #: Words with which a phrase begins that stands first or last in a sentence, and may do either.
-_LEADING: Final = frozenset(
-    "about above across after against along among around as at because before behind below beneath"
-    " beside between by during for from in inside into like near of off on onto out outside over"
-    " per since through to toward under until up upon via with within".split()
-)
+_LEADING: Final = frozenset(table("likeness")["leading"].split())
 
 #: Words that say how or when, beside those with the ending of most; they may stand anywhere.
-_ADVERBS: Final = frozenset(
-    "again already always often usually here there now today still so very well later soon".split()
-)
+_ADVERBS: Final = frozenset(table("likeness")["adverbs"].split())
 _ENDING: Final = "ly"
-_NO_ADVERBS: Final = frozenset("anomaly apply assembly family only reply supply".split())
+_NO_ADVERBS: Final = frozenset(table("likeness")["no_adverbs"].split())
 
 #: Phrases that may stand anywhere too: where another one stands tells to what it belongs.
-_ANYWHERE: Final = frozenset(
-    {
-        ("by", "default"),
-        ("by", "now"),
-        ("at", "once"),
-        ("at", "the", "moment"),
-        ("at", "runtime"),
-        ("at", "startup"),
-        ("in", "general"),
-        ("in", "practice"),
-        ("for", "now"),
-        ("of", "course"),
-        ("so", "well"),
-    }
-)
+_ANYWHERE: Final = frozenset(tuple(each.split()) for each in table("likeness")["anywhere"])
 
 #: Words of a phrase that moves at most.
 _LONGEST: Final = 6

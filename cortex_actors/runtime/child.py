@@ -72,11 +72,7 @@ def lengths(prefix: bytes) -> tuple[int, int]:
 
 
 def serve_model(
-    holder: Callable[[str], object],
-    ops: Sequence[str],
-    *,
-    arguments: Sequence[str],
-    niceness: int,
+    holder: Callable[[str], object], ops: Sequence[str], *, arguments: Sequence[str], niceness: int
 ) -> NoReturn:
     """Serve as the process that holds the model in the folder `--model`, and yield to others.
 
@@ -203,9 +199,7 @@ async def relay(on_line: Callable[[str], None], name: str) -> tuple[int, asyncio
 
 
 async def _read_lines(
-    reader: asyncio.StreamReader,
-    transport: asyncio.ReadTransport,
-    on_line: Callable[[str], None],
+    reader: asyncio.StreamReader, transport: asyncio.ReadTransport, on_line: Callable[[str], None]
 ) -> None:
     rest = b""
     try:
@@ -434,7 +428,9 @@ class ChildProcess:
         finally:
             _end(self._process)
             self._reason = self._why()
-            self._fail_waiting()
+            for answer in self._waiting.values():
+                if not answer.done():
+                    answer.set_exception(self._down())
             for task in (reading, ending):
                 task.cancel()
             self._writer.close()
@@ -469,11 +465,6 @@ class ChildProcess:
         else:
             text = f"{self.name} failed: {error['type']}: {error['text']}"
             answer.set_exception(ChildError(text, error["type"]))
-
-    def _fail_waiting(self) -> None:
-        for answer in self._waiting.values():
-            if not answer.done():
-                answer.set_exception(self._down())
 
     def _why(self) -> object:
         if self._killed:

@@ -148,11 +148,7 @@ class Names:
     ) -> Callable[P, Coroutine[Any, Any, R]]: ...
 
     def method(
-        self,
-        name: str,
-        method: Callable[..., object],
-        *,
-        timeout: float | None = TIMEOUT,
+        self, name: str, method: Callable[..., object], *, timeout: float | None = TIMEOUT
     ) -> Callable[..., Coroutine[Any, Any, Any]]:
         """Return an async callable that asks whoever has the name to run one of its methods.
 

@@ -36,19 +36,11 @@ class Threads:
         self.limit = limit
         self._pool = ThreadPoolExecutor(limit, thread_name_prefix=name)
         self._count = threading.Lock()
-        self._running = 0
-        self._waiting = 0
+        #: How many calls are in a thread now.
+        self.running = 0
+        #: How many calls wait for a thread.
+        self.waiting = 0
         self._closed = False
-
-    @property
-    def running(self) -> int:
-        """Return how many calls are in a thread now."""
-        return self._running
-
-    @property
-    def waiting(self) -> int:
-        """Return how many calls wait for a thread."""
-        return self._waiting
 
     async def run(self, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run a blocking call in a thread and return its result; raises what it raised.
@@ -77,8 +69,8 @@ class Threads:
 
     def _note(self, *, waiting: int = 0, running: int = 0) -> None:
         with self._count:
-            self._waiting += waiting
-            self._running += running
+            self.waiting += waiting
+            self.running += running
 
 
 class _Counted:

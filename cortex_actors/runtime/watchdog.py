@@ -162,21 +162,18 @@ class Watchdog:
         if late > self._every:
             self._freezes.append((now, late))
         self._looked = now
-        self._note_dying(now)
+        # Take up who has begun to end: a clean-up that hangs would keep it from coming back.
+        known = {id(case.ref) for case in self._cases}
+        for name, ref in self._names.dying().items():
+            limit = ref.actor_class.message_limit
+            if limit and id(ref) not in known:
+                self._cases.append(_Case(name, ref, now + limit))
         self._cases = [case for case in self._cases if not case.ref.life.ended.done()]
         for case in self._cases:
             if now >= case.due:
                 self._press(case, now)
         if now - self._crashed >= min(PACE, 2 * self._every):
             self._crash_one(now)
-
-    def _note_dying(self, now: float) -> None:
-        """Take up who has begun to end: a clean-up that hangs would keep it from coming back."""
-        known = {id(case.ref) for case in self._cases}
-        for name, ref in self._names.dying().items():
-            limit = ref.actor_class.message_limit
-            if limit and id(ref) not in known:
-                self._cases.append(_Case(name, ref, now + limit))
 
     async def _watch(self) -> None:
         """Look for ever; a fault of ours is logged and costs one look."""

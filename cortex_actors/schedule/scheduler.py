@@ -3,7 +3,7 @@
 hears   -
 says    scan:requested, reconciliation:requested, organisation:requested
 asks    ledger (when jobs were done last, what is new, to let fade, to prune, to mend words; the
-        verbs of the front desk, to try them)
+        verbs of the front desk, to try them), tasks (which a backup is one of)
 keeps   when each job was done last and how it ended, as far as the ledger was not written for it,
         and when trying the daemon went well last (lost on a crash: what is due by the ledger's
         rows is done once more, and it is tried soon)
@@ -34,6 +34,7 @@ from cortex_actors.domain.event import Nothing, ReconciliationRequested, ScanReq
 from cortex_actors.errors import CortexError, NotFound, RoundTripFailed
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
+from cortex_actors.runtime.tasks import ALONE, TaskSupervisor
 from cortex_actors.schedule.jobs import Done, Job, Timer, again, age_of, first, late
 from cortex_actors.schedule.tasks import JOURNAL_DAYS, Custody, Errands, Upkeep
 from cortex_actors.schedule.tasks import SOURCE as NAME
@@ -184,6 +185,7 @@ class Scheduler(AsyncioActor):
         memory: MemorySettings | None = None,
         trial: Callable[[], Awaitable[Mapping[str, Any]]] | None = None,
         chance: Callable[[], float] = random.random,
+        tasks: TaskSupervisor = ALONE,
     ) -> None:
         """Remember what to look after.
 
@@ -191,12 +193,13 @@ class Scheduler(AsyncioActor):
         `journal_days`. `organisation` says how principles fade, without it by Cerno's numbers;
         `memory` how memories do, and where it is not given nobody looks after them; `trial` tries
         the daemon, and where there is none nobody does; `chance` gives a number from 0 to 1, by
-        which jobs are put off that may come later.
+        which jobs are put off that may come later; backups run below `tasks`.
         """
         super().__init__()
         self._clock = clock
         self._bus = bus
         self._chance = chance
+        self._tasks = tasks
         days = {"keep_days": keep_days, "journal_days": journal_days}
         self._upkeep = Upkeep(home, records, clock=clock, settings=settings, **days)
         scales = (
@@ -223,7 +226,8 @@ class Scheduler(AsyncioActor):
 
         Raises as `backups.take` and `backups.take_to` do.
         """
-        return self.spawn(self._upkeep.copy(to), name="backup")
+        work = partial(self._upkeep.copy, to)
+        return self.spawn(self._tasks.run("backup", work), name="backup")
 
     def run_now(self, name: str) -> asyncio.Future[Done]:
         """Do a job now, or wait for the run in hand, and return what it came to.
@@ -248,6 +252,7 @@ class Scheduler(AsyncioActor):
     def _schedule(self, chosen: ScheduleSettings) -> tuple[Job, ...]:
         """Return the jobs there are."""
         keep, errands = self._upkeep, self._errands
+        back_up = partial(self._tasks.run, "backup", keep.back_up)
         scan = partial(errands.request, SCAN_REQUESTED, ScanRequested(), "all files are read again")
         reconcile = partial(
             errands.request,
@@ -267,7 +272,7 @@ class Scheduler(AsyncioActor):
         )
         return (
             *(Job(name, every, run, late(every, chosen.jitter_s)) for name, every, run in told),
-            Job("backup", chosen.backup_every_s, keep.back_up, age=keep.backup_age),
+            Job("backup", chosen.backup_every_s, back_up, age=keep.backup_age),
             Job("prune", chosen.prune_every_s, keep.prune),
             Job("check", chosen.check_every_s, keep.check, age=keep.check_age),
             *self._memories(chosen),

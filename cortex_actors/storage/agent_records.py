@@ -35,8 +35,8 @@ from cortex_actors.domain.memory import PROBE, Crumb, CrumbType, Priority
 from cortex_actors.errors import BadInput
 from cortex_actors.storage import passages, realms
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.schema import agents, crumbs, memories, memory_agents
-from cortex_actors.storage.tables.columns import chunks, given_text
+from cortex_actors.storage.tables.columns import as_row, chunks, entity, given_text, rows_in
+from cortex_actors.storage.tables.memory import agents, crumbs, memories, memory_agents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -166,34 +166,21 @@ def _met(reader: str) -> ColumnElement[bool]:
 
 
 def _row(agent: Agent) -> dict[str, Any]:
-    """Return an agent as a row."""
-    return {
-        "id": agent.id,
-        "display_name": agent.display_name,
-        "symbol": agent.symbol,
-        "color": agent.color,
-        "generation": agent.generation,
-        "lineage": agent.lineage or None,
-        "specialization": agent.specialization or None,
-        "origin_story": agent.origin_story or None,
-        "registered_at": agent.registered_at,
-    }
+    """Return an agent as a row; what is empty is NULL."""
+    empty = ("lineage", "specialization", "origin_story")
+    return as_row(agents, agent, **{name: getattr(agent, name) or None for name in empty})
 
 
 def _agent(row: Row[Any]) -> Agent:
     """Return a row as an agent."""
     start = KNOWN.get(row.id)
-    return Agent(
-        id=row.id,
-        display_name=row.display_name,
-        symbol=row.symbol,
-        color=row.color,
-        generation=row.generation,
+    return entity(
+        Agent,
+        row,
         lineage=row.lineage or "",
         specialization=row.specialization or "",
         origin_story=row.origin_story or "",
         ascii=start.ascii if start and start.symbol == row.symbol else "",
-        registered_at=row.registered_at,
     )
 
 
@@ -244,7 +231,15 @@ class Tally:
 def leave(connection: Connection, crumb: Crumb) -> None:
     """Write a crumb, to be found from now on; an agent that is not known yet becomes so."""
     know(connection, (crumb.agent_id,), at=crumb.left_at)
-    connection.execute(insert(crumbs), _crumb_row(crumb))
+    connection.execute(
+        insert(crumbs),
+        as_row(
+            crumbs,
+            crumb,
+            emotional_state=dict(crumb.emotional_state),
+            links={k: list(some) for k, some in crumb.references.items()},
+        ),
+    )
     remake(connection, (crumb.id,))
 
 
@@ -269,11 +264,7 @@ def load_crumbs(
 ) -> dict[str, Crumb]:
     """Return the crumbs among those ids that may be read."""
     query = select(crumbs).where(readable(reader))
-    return {
-        row.id: _crumb(row)
-        for some in chunks(dict.fromkeys(ids))
-        for row in connection.execute(query.where(_ROWS.id.in_(some)))
-    }
+    return {row.id: _crumb(row) for row in rows_in(connection, query, _ROWS.id, ids)}
 
 
 def like(connection: Connection, crumb: Crumb) -> Crumb | None:
@@ -295,11 +286,6 @@ def readable(reader: str | None) -> ColumnElement[bool]:
 def all_ids(connection: Connection) -> list[str]:
     """Return the ids of all crumbs, oldest first."""
     return list(connection.execute(select(_ROWS.id).order_by(_ROWS.left_at, _ROWS.id)).scalars())
-
-
-def count_crumbs(connection: Connection) -> int:
-    """Return how many crumbs there are."""
-    return int(connection.execute(select(func.count()).select_from(crumbs)).scalar_one())
 
 
 def remake(connection: Connection, ids: Iterable[str]) -> int:
@@ -334,39 +320,7 @@ def _passages(crumb: Crumb) -> list[Passage]:
     return passages.of_item(crumb.searched, collection=COLLECTION, item_id=crumb.id)
 
 
-def _crumb_row(crumb: Crumb) -> dict[str, Any]:
-    """Return a crumb as a row."""
-    return {
-        "id": crumb.id,
-        "agent_id": crumb.agent_id,
-        "session_id": crumb.session_id,
-        "type": crumb.type,
-        "priority": crumb.priority,
-        "summary": crumb.summary,
-        "discoveries": list(crumb.discoveries),
-        "emotional_state": dict(crumb.emotional_state),
-        "unfinished": list(crumb.unfinished),
-        "links": {kind: list(some) for kind, some in crumb.references.items()},
-        "if_disoriented": list(crumb.if_disoriented),
-        "left_at": crumb.left_at,
-        "saved_by": crumb.saved_by,
-    }
-
-
 def _crumb(row: Row[Any]) -> Crumb:
     """Return a row as a crumb."""
-    return Crumb(
-        id=row.id,
-        agent_id=row.agent_id,
-        session_id=row.session_id,
-        summary=row.summary,
-        left_at=row.left_at,
-        type=CrumbType(row.type),
-        priority=Priority(row.priority),
-        discoveries=tuple(row.discoveries),
-        emotional_state=dict(row.emotional_state),
-        unfinished=tuple(row.unfinished),
-        references={kind: tuple(some) for kind, some in row.links.items()},
-        if_disoriented=tuple(row.if_disoriented),
-        saved_by=row.saved_by,
-    )
+    references = {kind: tuple(some) for kind, some in row.links.items()}
+    return entity(Crumb, row, references=references)

@@ -39,14 +39,14 @@ from cortex_actors.storage import embeddings
 from cortex_actors.storage.embeddings import stored_vectors
 from cortex_actors.storage.insight_records import of_project, settle
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.schema import (
+from cortex_actors.storage.tables.columns import chunks, entity, rows_in
+from cortex_actors.storage.tables.knowledge import (
     cluster_insights,
     clusters,
     contradictions,
     insights,
-    verdicts,
 )
-from cortex_actors.storage.tables.columns import chunks
+from cortex_actors.storage.tables.system import verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -58,9 +58,6 @@ if TYPE_CHECKING:
 #: How a contradiction is that nobody has decided, and how a person leaves it.
 OPEN = "unresolved"
 DECISIONS = ("resolved", "dismissed")
-
-#: Columns in the order of `Contradiction`.
-_COLUMNS = tuple(contradictions.c)
 
 _INSERT = (
     "INSERT INTO contradictions (id, insight_a, insight_b, type, similarity, detected_by,"
@@ -136,9 +133,9 @@ def id_of(insight_a: str, insight_b: str) -> str:
 
 def one(connection: Connection, contradiction_id: str) -> Contradiction | None:
     """Return a contradiction by its id."""
-    query = select(*_COLUMNS).where(contradictions.c.id == contradiction_id)
+    query = select(contradictions).where(contradictions.c.id == contradiction_id)
     row = connection.execute(query).one_or_none()
-    return None if row is None else _contradiction(row)
+    return None if row is None else entity(Contradiction, row)
 
 
 def listed(
@@ -150,7 +147,7 @@ def listed(
 ) -> list[Contradiction]:
     """Return contradictions, direct ones first, then the newest."""
     order = contradictions.c.type.in_(("contextual",)), contradictions.c.detected_at.desc()
-    query = select(*_COLUMNS).order_by(*order, contradictions.c.id).limit(limit)
+    query = select(contradictions).order_by(*order, contradictions.c.id).limit(limit)
     if status is not None:
         query = query.where(contradictions.c.status == status)
     if project_id is not None:
@@ -158,7 +155,7 @@ def listed(
         query = query.where(
             or_(contradictions.c.insight_a.in_(said), contradictions.c.insight_b.in_(said))
         )
-    return [_contradiction(row) for row in connection.execute(query)]
+    return [entity(Contradiction, row) for row in connection.execute(query)]
 
 
 def count(connection: Connection, status: str = OPEN) -> int:
@@ -172,8 +169,8 @@ def of(connection: Connection, ids: Iterable[str]) -> dict[str, list[Contradicti
     wanted = list(dict.fromkeys(ids))
     found: dict[str, Contradiction] = {}
     for some in chunks(wanted):
-        for row in connection.execute(select(*_COLUMNS).where(_with(some))):
-            found[row.id] = _contradiction(row)
+        for row in connection.execute(select(contradictions).where(_with(some))):
+            found[row.id] = entity(Contradiction, row)
     asked = set(wanted)
     of_each: dict[str, list[Contradiction]] = {}
     for _, each in sorted(found.items()):
@@ -190,8 +187,8 @@ def kept(connection: Connection) -> set[str]:
 
 def everything(connection: Connection) -> list[Contradiction]:
     """Return all contradictions, by id."""
-    query = select(*_COLUMNS).order_by(contradictions.c.id)
-    return [_contradiction(row) for row in connection.execute(query)]
+    query = select(contradictions).order_by(contradictions.c.id)
+    return [entity(Contradiction, row) for row in connection.execute(query)]
 
 
 def replace(
@@ -262,12 +259,6 @@ def _with(ids: Collection[str]) -> ColumnElement[bool]:
     return or_(contradictions.c.insight_a.in_(ids), contradictions.c.insight_b.in_(ids))
 
 
-def _contradiction(row: Row[Any]) -> Contradiction:
-    """Return a row as a contradiction."""
-    values: list[Any] = list(row)
-    return Contradiction(*values)
-
-
 #: What each decision about a contradiction says of the pair.
 _LABELS = {"resolved": Label.CONTRADICTION, "dismissed": Label.HARMLESS}
 
@@ -279,7 +270,9 @@ def pairs(connection: Connection, model: str) -> list[Decided]:
     """Return the decided pairs of statements that have vectors of the model."""
     found = [*_conflicts(connection), *_merges(connection)]
     sides = {side for left, right, _ in found for side in (left, right)}
-    texts = _statements(connection, sides)
+    query = select(insights).where(insights.c.granularity == Granularity.STATEMENT)
+    rows_ = rows_in(connection, query, insights.c.id, sorted(sides))
+    texts: dict[str, Row[Any]] = {row.id: row for row in rows_}
     digests = list({row.text_hash for row in texts.values()})
     rows: dict[bytes, Matrix] = {}
     for some in chunks(digests):
@@ -310,16 +303,6 @@ def _merges(connection: Connection) -> list[tuple[str, str, Label]]:
         .limit(MOST)
     )
     return [(left, right, Label.DUPLICATE) for left, right in connection.execute(query)]
-
-
-def _statements(connection: Connection, ids: Iterable[str]) -> dict[str, Row[Any]]:
-    """Return the statements among those insights."""
-    query = select(insights).where(insights.c.granularity == Granularity.STATEMENT)
-    return {
-        row.id: row
-        for some in chunks(sorted(ids))
-        for row in connection.execute(query.where(insights.c.id.in_(some)))
-    }
 
 
 def _decided(
@@ -388,11 +371,9 @@ def get_cluster(connection: Connection, cluster_id: str) -> Cluster | None:
 
 def some(connection: Connection, cluster_ids: Iterable[str]) -> list[Cluster]:
     """Return clusters by their ids; those that are not there any more are left out."""
-    return [
-        each
-        for names in chunks(sorted(cluster_ids))
-        for each in _found(connection, select(clusters).where(clusters.c.id.in_(names)))
-    ]
+    parts = chunks(sorted(cluster_ids))
+    queries = (select(clusters).where(clusters.c.id.in_(names)) for names in parts)
+    return [each for query in queries for each in _found(connection, query)]
 
 
 def list_clusters(
@@ -417,21 +398,16 @@ def list_clusters(
 
 def load_clusters(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
     """Return the cluster of each of those insights that is in one."""
-    query = select(cluster_insights.c.insight_id, cluster_insights.c.cluster_id)
-    found: dict[str, str] = {}
-    for some in chunks(ids):
-        rows = connection.execute(query.where(cluster_insights.c.insight_id.in_(some)))
-        found.update((row.insight_id, row.cluster_id) for row in rows)
-    return found
+    rows = rows_in(connection, select(cluster_insights), cluster_insights.c.insight_id, ids)
+    return {row.insight_id: row.cluster_id for row in rows}
 
 
 def members(connection: Connection, cluster_ids: Collection[str]) -> dict[str, list[str]]:
     """Return the insights of each cluster, in order."""
     query = select(cluster_insights).order_by(cluster_insights.c.insight_id)
     found: dict[str, list[str]] = {}
-    for some in chunks(cluster_ids):
-        for row in connection.execute(query.where(cluster_insights.c.cluster_id.in_(some))):
-            found.setdefault(row.cluster_id, []).append(row.insight_id)
+    for row in rows_in(connection, query, cluster_insights.c.cluster_id, cluster_ids):
+        found.setdefault(row.cluster_id, []).append(row.insight_id)
     return found
 
 
@@ -440,11 +416,6 @@ def together(connection: Connection, ids: Iterable[str]) -> set[str]:
     wanted = set(ids)
     inside = members(connection, sorted(set(load_clusters(connection, wanted).values())))
     return wanted.union(*inside.values())
-
-
-def count_clusters(connection: Connection) -> int:
-    """Return how many clusters there are."""
-    return int(connection.execute(select(func.count()).select_from(clusters)).scalar_one())
 
 
 def everybody(connection: Connection) -> set[str]:
@@ -490,17 +461,7 @@ def _found(connection: Connection, query: Any) -> list[Cluster]:
     """Return the clusters of a query, in its order."""
     rows: Sequence[Row[Any]] = connection.execute(query).all()
     inside = members(connection, [row.id for row in rows])
-    return [
-        Cluster(
-            id=row.id,
-            medoid_id=row.medoid_id,
-            model=row.model,
-            coherence=row.coherence,
-            made_at=row.made_at,
-            members=tuple(inside.get(row.id, ())),
-        )
-        for row in rows
-    ]
+    return [entity(Cluster, row, members=tuple(inside.get(row.id, ()))) for row in rows]
 
 
 #: Names of the two facts.
@@ -559,11 +520,8 @@ class Verdict:
 
 def found(connection: Connection, keys: Iterable[bytes]) -> dict[bytes, Mapping[str, Any]]:
     """Return the answers that are kept under these keys."""
-    answers: dict[bytes, Mapping[str, Any]] = {}
-    for some in chunks(keys):
-        query = select(verdicts.c.key, verdicts.c.answer).where(verdicts.c.key.in_(some))
-        answers |= {row.key: row.answer for row in connection.execute(query)}
-    return answers
+    query = select(verdicts.c.key, verdicts.c.answer)
+    return {row.key: row.answer for row in rows_in(connection, query, verdicts.c.key, keys)}
 
 
 def keep(connection: Connection, rows: Sequence[Verdict]) -> None:

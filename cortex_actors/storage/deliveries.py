@@ -68,8 +68,8 @@ class UnreadableError(Exception):
         why = str(error)[:WHY_LIMIT]
         super().__init__(
             f"this version cannot read the event {row.seq} ({row.topic}): {why}; "
-            f"try it with the version that said it (cortex events --replay {row.seq}), or drop "
-            f"it: cortex events --discard {row.seq}"
+            f"try it with the version that said it (cortex daemon events --replay {row.seq}), or "
+            f"drop it: cortex daemon events --discard {row.seq}"
         )
         self.seq = row.seq
         self.attempts = row.attempts
@@ -126,7 +126,13 @@ def handed_next(
         project = project_of(first.payload)  # raises, where nobody knows its topic
         if topics.find(first.topic).key != topics.ONE_KEY:
             rows = list(takewhile(lambda row: project_of(row.payload) == project, rows))
-    return _delivery(consumer, rows)
+    # Make one delivery of rows that have one key.
+    last = rows[-1]
+    payload = merged([row.payload for row in rows])
+    source = given_text(last.source) or ""
+    event = Event(last.id, last.topic, payload, last.at, source, last.seq)
+    attempts = max(row.attempts for row in rows)
+    return Delivery(consumer, event, tuple(row.seq for row in rows), last.key, attempts)
 
 
 def _first(driver: sqlite3.Connection, consumer: str, in_hand: Sequence[Delivery]) -> _Row | None:
@@ -208,13 +214,3 @@ def _named(delivery: Delivery) -> tuple[Any, ...]:
 def _marks(values: Sequence[object]) -> str:
     """Return a mark for each value."""
     return ", ".join(repeat("?", len(values)))
-
-
-def _delivery(consumer: str, rows: Sequence[_Row]) -> Delivery:
-    """Make one delivery of rows that have one key."""
-    last = rows[-1]
-    payload = merged([row.payload for row in rows])
-    source = given_text(last.source) or ""
-    event = Event(last.id, last.topic, payload, last.at, source, last.seq)
-    attempts = max(row.attempts for row in rows)
-    return Delivery(consumer, event, tuple(row.seq for row in rows), last.key, attempts)

@@ -18,13 +18,13 @@ from dataclasses import asdict
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Row, func, select, update
+from sqlalchemy import Connection, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from cortex_actors.domain.project import Chunk, Document, Trust
+from cortex_actors.domain.project import Chunk, Document
 from cortex_actors.storage import passages
-from cortex_actors.storage.schema import documents, knowledge_chunks
-from cortex_actors.storage.tables.columns import chunks
+from cortex_actors.storage.tables.columns import as_row, chunks, entity, rows_in
+from cortex_actors.storage.tables.memory import documents, knowledge_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -46,8 +46,14 @@ def learn_chunks(connection: Connection, source: str, some: Sequence[Chunk]) -> 
     A piece that stays where it is, and what stands before it, costs nothing again. Raises
     `ValueError` for a piece of another document or a place that is taken twice.
     """
-    _require_of(source, some)
-    before = _of(connection, source)
+    # Pieces of another document, or two in one place, cannot be one document.
+    others = sorted({each.source for each in some} - {source})
+    if others:
+        raise ValueError(f"cannot learn {source}: there is a piece of {others[0]} among its own")
+    if len({each.ordinal for each in some}) != len(some):
+        raise ValueError(f"cannot learn {source}: two pieces stand in the same place")
+    query = select(_CHUNKS.id).where(_CHUNKS.source == source, _CHUNKS.status == ACTIVE)
+    before = list(connection.execute(query.order_by(_CHUNKS.ordinal)).scalars())
     wanted = {each.id for each in some}
     gone = [each for each in before if each not in wanted]
     _move(connection, gone, WITHDRAWN)
@@ -95,9 +101,8 @@ def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Chunk]:
     """Return the pieces among those ids that a document says now."""
     query = select(knowledge_chunks).where(_CHUNKS.status == ACTIVE)
     return {
-        row.id: _chunk(row)
-        for some in chunks(dict.fromkeys(ids))
-        for row in connection.execute(query.where(_CHUNKS.id.in_(some)))
+        row.id: entity(Chunk, row, language=row.code_language)
+        for row in rows_in(connection, query, _CHUNKS.id, ids)
     }
 
 
@@ -106,22 +111,10 @@ def read_at(connection: Connection, document: Document) -> list[Chunk]:
     query = select(knowledge_chunks).where(
         _CHUNKS.source == document.source, _CHUNKS.read_at == document.read_at
     )
-    return [_chunk(row) for row in connection.execute(query.order_by(_CHUNKS.ordinal))]
-
-
-def _require_of(source: str, some: Sequence[Chunk]) -> None:
-    """Raise `ValueError` for pieces that cannot be one document."""
-    others = sorted({each.source for each in some} - {source})
-    if others:
-        raise ValueError(f"cannot learn {source}: there is a piece of {others[0]} among its own")
-    if len({each.ordinal for each in some}) != len(some):
-        raise ValueError(f"cannot learn {source}: two pieces stand in the same place")
-
-
-def _of(connection: Connection, source: str) -> list[str]:
-    """Return the ids of what a document says now, in its order."""
-    query = select(_CHUNKS.id).where(_CHUNKS.source == source, _CHUNKS.status == ACTIVE)
-    return list(connection.execute(query.order_by(_CHUNKS.ordinal)).scalars())
+    return [
+        entity(Chunk, row, language=row.code_language)
+        for row in connection.execute(query.order_by(_CHUNKS.ordinal))
+    ]
 
 
 def _move(connection: Connection, ids: Sequence[str], status: str) -> None:
@@ -165,40 +158,9 @@ def _passages(chunk: Chunk, before: str | None) -> list[Passage]:
 
 def _chunk_row(chunk: Chunk) -> dict[str, Any]:
     """Return a piece as a row that a document says now."""
-    return {
-        "id": chunk.id,
-        "source": chunk.source,
-        "ordinal": chunk.ordinal,
-        "topic": chunk.topic,
-        "title": chunk.title,
-        "headings": list(chunk.headings),
-        "text": chunk.text,
-        "is_code": int(chunk.is_code),
-        "code_language": chunk.language,
-        "tags": list(chunk.tags),
-        "cross_refs": list(chunk.cross_refs),
-        "text_hash": sha256(chunk.searched.encode()).digest(),
-        "status": ACTIVE,
-        "read_at": chunk.read_at,
-    }
-
-
-def _chunk(row: Row[Any]) -> Chunk:
-    """Return a row as a piece."""
-    return Chunk(
-        id=row.id,
-        source=row.source,
-        ordinal=row.ordinal,
-        topic=row.topic,
-        title=row.title,
-        text=row.text,
-        read_at=row.read_at,
-        headings=tuple(row.headings),
-        is_code=bool(row.is_code),
-        language=row.code_language,
-        tags=tuple(row.tags),
-        cross_refs=tuple(row.cross_refs),
-    )
+    text_hash = sha256(chunk.searched.encode()).digest()
+    more = {"code_language": chunk.language, "text_hash": text_hash, "status": ACTIVE}
+    return as_row(knowledge_chunks, chunk, **more)
 
 
 _ROWS = documents.c
@@ -207,7 +169,7 @@ _ROWS = documents.c
 def learn(connection: Connection, document: Document, some: Sequence[Chunk]) -> None:
     """Make that what a document is and says, whatever it was and said before."""
     learn_chunks(connection, document.source, some)
-    statement = insert(documents).values(_row(document))
+    statement = insert(documents).values(as_row(documents, document))
     changed = {
         column.name: statement.excluded[column.name]
         for column in documents.columns
@@ -218,12 +180,8 @@ def learn(connection: Connection, document: Document, some: Sequence[Chunk]) -> 
 
 def by_source(connection: Connection, sources: Iterable[str]) -> dict[str, Document]:
     """Return those documents that are known, withdrawn ones too."""
-    query = select(documents)
-    return {
-        row.source: _document(row)
-        for some in chunks(dict.fromkeys(sources))
-        for row in connection.execute(query.where(_ROWS.source.in_(some)))
-    }
+    rows = rows_in(connection, select(documents), _ROWS.source, sources)
+    return {row.source: entity(Document, row) for row in rows}
 
 
 def below(connection: Connection, folder: str) -> list[str]:
@@ -293,7 +251,7 @@ def listed(
     where = [held] if topic is None else [held, _ROWS.topic == topic]
     query = select(documents).where(*where).order_by(_ROWS.source).limit(limit).offset(skip)
     total = connection.execute(select(func.count()).select_from(documents).where(*where))
-    found = (asdict(_document(row)) for row in connection.execute(query))
+    found = (asdict(entity(Document, row)) for row in connection.execute(query))
     return [
         {**each, "content_hash": each["content_hash"].hex(), "tags": list(each["tags"])}
         for each in found
@@ -325,39 +283,3 @@ def _mark(connection: Connection, sources: Sequence[str], at: int | None) -> Non
     for some in chunks(sources):
         statement = update(documents).where(_ROWS.source.in_(some))
         connection.execute(statement.values(withdrawn_at=at))
-
-
-def _row(document: Document) -> dict[str, Any]:
-    """Return a document as a row."""
-    return {
-        "source": document.source,
-        "content_hash": document.content_hash,
-        "read_as": document.read_as,
-        "topic": document.topic,
-        "title": document.title,
-        "tags": list(document.tags),
-        "size": document.size,
-        "redacted": document.redacted,
-        "saved_by": document.saved_by,
-        "trust": document.trust,
-        "read_at": document.read_at,
-        "withdrawn_at": document.withdrawn_at,
-    }
-
-
-def _document(row: Row[Any]) -> Document:
-    """Return a row as a document."""
-    return Document(
-        source=row.source,
-        content_hash=row.content_hash,
-        read_as=row.read_as,
-        topic=row.topic,
-        title=row.title,
-        size=row.size,
-        read_at=row.read_at,
-        tags=tuple(row.tags),
-        redacted=row.redacted,
-        saved_by=row.saved_by,
-        trust=Trust(row.trust),
-        withdrawn_at=row.withdrawn_at,
-    )

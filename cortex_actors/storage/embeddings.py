@@ -42,8 +42,9 @@ from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.domain.memory import PAIRED, Place
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.schema import index_ops, memories, passages, vectors
 from cortex_actors.storage.tables.columns import chunks
+from cortex_actors.storage.tables.memory import memories
+from cortex_actors.storage.tables.system import index_ops, passages, vectors
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Mapping, Sequence
@@ -275,7 +276,7 @@ class Waiting:
 
 def progress(connection: Connection, model_id: str) -> Progress:
     """Return how far a model's vectors are; reads two keys of each text."""
-    texts = _hashes().subquery()
+    texts = union(select(passages.c.text_hash), select(memories.c.text_hash)).subquery()
     done = select(func.count()).select_from(texts).where(_has(model_id, texts.c.text_hash))
     total = select(func.count()).select_from(texts)
     return Progress(
@@ -301,14 +302,9 @@ def unheard(connection: Connection, model_id: str, *, after: int, limit: int) ->
 
 def missing(connection: Connection, model_id: str, limit: int) -> Sequence[bytes]:
     """Return hashes of texts that have no vector of a model."""
-    texts = _hashes().subquery()
+    texts = union(select(passages.c.text_hash), select(memories.c.text_hash)).subquery()
     query = select(texts.c.text_hash).where(~_has(model_id, texts.c.text_hash)).limit(limit)
     return connection.execute(query).scalars().all()
-
-
-def _hashes() -> CompoundSelect[tuple[bytes]]:
-    """Return the query for the hashes of all texts, each once."""
-    return union(select(passages.c.text_hash), select(memories.c.text_hash))
 
 
 def _has(model_id: str, text_hash: ColumnElement[bytes]) -> Exists:

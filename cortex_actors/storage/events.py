@@ -45,9 +45,9 @@ from cortex_actors.domain.event import Event, plain
 from cortex_actors.errors import CortexError, NotFound
 from cortex_actors.storage.deliveries import UnreadableError, handed_next
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.schema import Text as MaybeBytes
-from cortex_actors.storage.schema import dead_letters, deliveries, events
-from cortex_actors.storage.tables.columns import chunks, stored_text
+from cortex_actors.storage.tables.columns import Text as MaybeBytes
+from cortex_actors.storage.tables.columns import rows_in, stored_text
+from cortex_actors.storage.tables.system import dead_letters, deliveries, events
 
 if TYPE_CHECKING:
     import sqlite3
@@ -223,7 +223,7 @@ def numbers(connection: Connection, names: Sequence[str]) -> list[int]:
         if seq is None:
             message = (
                 f"no event is called {name[:100]!r}; handled ones are kept for events.keep_days: "
-                "see cortex events"
+                "see cortex daemon events"
             )
             raise NotFound(message)
         found.append(int(seq))
@@ -305,16 +305,17 @@ class LedgerJournal:
             except UnreadableError as error:
                 await self._set_aside(consumer, error)
 
-    async def settle(self, delivery: Delivery, outcome: Outcome) -> list[Event[Payload]]:
+    async def settle(self, delivery: Delivery, outcome: Outcome) -> list[Event[Payload]] | None:
         """Commit effects, said events and acknowledgement; return the said events.
 
         A delivery of which anything is settled already changes nothing and says nothing: after a
-        crash an earlier life's commit may land late, and what is left is then handed out again.
+        crash an earlier life's commit may land late. None when a part is left, which is then
+        handed out again.
         """
         try:
             return await self._records.write(lambda c: _settle(c, delivery, outcome), vital=True)
         except PartlySettledError:
-            return []
+            return None
 
     async def fail(self, delivery: Delivery, failure: Failure) -> None:
         """Record a crash: try again after the pause, or set the event aside."""
@@ -358,11 +359,8 @@ def waiting(connection: Connection) -> int:
 def waiting_keys(connection: Connection, consumer: str, keys: Iterable[str]) -> frozenset[str]:
     """Return those of some keys of which an event waits for a consumer, or is in its hand."""
     mine = select(deliveries.c.key).where(deliveries.c.consumer == consumer)
-    return frozenset(
-        key
-        for some in chunks(sorted(keys))
-        for key in connection.execute(mine.where(deliveries.c.key.in_(some))).scalars()
-    )
+    rows = rows_in(connection, mine, deliveries.c.key, sorted(keys))
+    return frozenset(row.key for row in rows)
 
 
 def dead(connection: Connection) -> int:
@@ -487,5 +485,7 @@ def _refuse_others(wanted: Sequence[int], dead: set[int]) -> None:
     """Raise `NotFound` for an event that is no dead letter."""
     for seq in wanted:
         if seq not in dead:
-            message = f"the event {seq} is no dead letter; see those that are: cortex events --dead"
-            raise NotFound(message)
+            raise NotFound(
+                f"the event {seq} is no dead letter; see those that are: "
+                "cortex daemon events --dead"
+            )

@@ -30,8 +30,8 @@ from cortex_actors.rules.promotion import Standing
 from cortex_actors.storage import contradictions, principles, reviews
 from cortex_actors.storage.insights import followers, private_ids
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.schema import insights
-from cortex_actors.storage.tables.columns import chunks, given_text, stored_text
+from cortex_actors.storage.tables.columns import given_text, rows_in, stored_text
+from cortex_actors.storage.tables.knowledge import insights
 from cortex_actors.text.suspicion import wary
 
 if TYPE_CHECKING:
@@ -291,7 +291,10 @@ def load_merits(connection: Connection, ids: Iterable[str]) -> dict[str, Standin
     the other side is said.
     """
     wanted = list(dict.fromkeys(ids))
-    open_ones = _contradicted(connection, wanted)
+    # The plus has SQLite look them up instead of walking all that are contradicted.
+    status = literal_column("+insights.status", insights.c.status.type)
+    query = select(insights.c.id).where(status == InsightStatus.CONTRADICTED)
+    open_ones = {row.id for row in rows_in(connection, query, insights.c.id, wanted)}
     stands_for = followers(connection, wanted)
     against = contradictions.of(connection, [*wanted, *stands_for])
     derived = principles.derived(connection, wanted)
@@ -331,20 +334,4 @@ def _decisions(
 def _texts(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
     """Return what insights say."""
     query = select(insights.c.id, insights.c.content)
-    return {
-        row.id: row.content
-        for some in chunks(ids)
-        for row in connection.execute(query.where(insights.c.id.in_(some)))
-    }
-
-
-def _contradicted(connection: Connection, ids: Iterable[str]) -> set[str]:
-    """Return those of the insights that something speaks against now."""
-    # The plus has SQLite look them up instead of walking all that are contradicted.
-    status = literal_column("+insights.status", insights.c.status.type)
-    query = select(insights.c.id).where(status == InsightStatus.CONTRADICTED)
-    return {
-        each
-        for some in chunks(ids)
-        for each in connection.execute(query.where(insights.c.id.in_(some))).scalars()
-    }
+    return {row.id: row.content for row in rows_in(connection, query, insights.c.id, ids)}

@@ -39,7 +39,8 @@ from cortex_actors.domain.insight import LIVE, NO_DOMAIN, FragmentSort, InsightS
 from cortex_actors.domain.project import Revocation, SourceKind
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.storage import insight_records
-from cortex_actors.storage.schema import (
+from cortex_actors.storage.tables.columns import chunks, entity, rows_in
+from cortex_actors.storage.tables.knowledge import (
     clusters,
     contradictions,
     insight_sources,
@@ -51,7 +52,6 @@ from cortex_actors.storage.schema import (
     resolved_bullets,
     revocations,
 )
-from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -109,22 +109,16 @@ def count(connection: Connection, wanted: InsightFilter) -> int:
 
 def by_ids(connection: Connection, ids: Collection[str]) -> dict[str, Insight]:
     """Return the insights among those ids, whatever their status."""
-    query = insight_records.with_evidence()
-    return {
-        row.id: insight_records.insight(row)
-        for some in chunks(ids)
-        for row in connection.execute(query.where(insights.c.id.in_(some)))
-    }
+    rows = rows_in(connection, insight_records.with_evidence(), insights.c.id, ids)
+    return {row.id: insight_records.insight(row) for row in rows}
 
 
 def said(connection: Connection, ids: Collection[str]) -> dict[str, list[InsightSource]]:
     """Return where the very text of each insight stands now, whatever it counts for."""
     found: dict[str, list[InsightSource]] = {}
-    column = insight_sources.c.said_id
     query = insight_records.places().order_by(insight_sources.c.path, insight_sources.c.line_start)
-    for some in chunks(ids):
-        for row in connection.execute(query.where(column.in_(some))):
-            found.setdefault(row.said_id, []).append(insight_records.source(row))
+    for row in rows_in(connection, query, insight_sources.c.said_id, ids):
+        found.setdefault(row.said_id, []).append(insight_records.source(row))
     return found
 
 
@@ -301,7 +295,7 @@ class Named(StrEnum):
 #: What each is called, and where all of them are listed.
 _WHAT = {
     Named.INSIGHT: ("insight", "cortex insights --status all"),
-    Named.CLUSTER: ("cluster", "cortex clusters"),
+    Named.CLUSTER: ("cluster", "cortex insights clusters"),
     Named.CONTRADICTION: ("contradiction", "cortex contradictions --status all"),
     Named.PRINCIPLE: ("principle", "cortex principles --status all"),
 }
@@ -395,7 +389,7 @@ def lines(connection: Connection, ids: Collection[str]) -> list[Line]:
     for row in rows:
         by_file[row.said_id, row.path].append(row)
     found = [
-        _line(row, seen.get(key, _never(row)))
+        _line(row, seen.get(key, (0, row.seen_at, row.seen_at)))
         for key, some in by_file.items()
         for row in _telling(some)
     ]
@@ -417,33 +411,15 @@ def at_line(connection: Connection, path: str, line: int) -> list[str]:
 def bullets(connection: Connection, principles: Collection[str]) -> list[Bullet]:
     """Return where principles stand in files now, by path and place."""
     told = resolved_bullets
+    here = and_(resolutions.c.path == told.c.path, resolutions.c.agent == told.c.agent)
     query = (
-        select(told, resolutions, func.coalesce(projects.c.name, "").label("project_name"))
-        .join(
-            resolutions,
-            and_(resolutions.c.path == told.c.path, resolutions.c.agent == told.c.agent),
-        )
+        select(told, resolutions, func.coalesce(projects.c.name, "").label("project"))
+        .join(resolutions, here)
         .outerjoin(projects, projects.c.id == resolutions.c.project_id)
     )
-    rows = [
-        row
-        for some in chunks(principles)
-        for row in connection.execute(query.where(told.c.principle_id.in_(some)))
-    ]
     found = [
-        Bullet(
-            principle_id=row.principle_id,
-            path=row.path,
-            agent=row.agent,
-            project=row.project_name,
-            ordinal=row.ordinal,
-            text=row.text,
-            is_conflict=bool(row.conflict),
-            run_id=row.run_id,
-            state=row.state,
-            resolved_at=row.resolved_at,
-        )
-        for row in rows
+        entity(Bullet, row, is_conflict=bool(row.conflict))
+        for row in rows_in(connection, query, told.c.principle_id, principles)
     ]
     return sorted(found, key=lambda each: (each.path, each.agent, each.ordinal))
 
@@ -452,11 +428,7 @@ def taken_back(connection: Connection, keys: Iterable[tuple[SourceKind, str]]) -
     """Return what a person took back of those, by time; also what counts again since."""
     query = select(revocations).order_by(revocations.c.id)
     named = tuple_(revocations.c.kind, revocations.c.key)
-    return [
-        Revocation(row.id, SourceKind(row.kind), row.key, row.note, row.at, row.ended_at)
-        for some in chunks(dict.fromkeys(keys))
-        for row in connection.execute(query.where(named.in_(some)))
-    ]
+    return [entity(Revocation, row) for row in rows_in(connection, query, named, keys)]
 
 
 def _sources(ids: Collection[str]) -> Any:
@@ -478,18 +450,8 @@ def _seen(connection: Connection, ids: Collection[str]) -> dict[tuple[str, str],
     key = (insight_sources.c.said_id, insight_sources.c.path)
     places = observations.join(insight_sources)
     query = select(*key, *seen).select_from(places).group_by(*key)
-    return {
-        (said_id, path): (count, first, last)
-        for some in chunks(ids)
-        for said_id, path, count, first, last in connection.execute(
-            query.where(insight_sources.c.said_id.in_(some))
-        )
-    }
-
-
-def _never(row: Row[Any]) -> tuple[int, ...]:
-    """Return what is known of a place without a revision: its row came from somewhere else."""
-    return 0, row.seen_at, row.seen_at
+    rows = rows_in(connection, query, insight_sources.c.said_id, ids)
+    return {(said_id, path): tuple(times) for said_id, path, *times in rows}
 
 
 def _telling(rows: Sequence[Row[Any]]) -> Sequence[Row[Any]]:
@@ -501,18 +463,5 @@ def _telling(rows: Sequence[Row[Any]]) -> Sequence[Row[Any]]:
 def _line(row: Row[Any], seen: tuple[int, ...]) -> Line:
     """Return a place with the revisions of its file that said the text."""
     revisions, first, last = seen
-    return Line(
-        said_id=row.said_id,
-        project_id=row.project_id,
-        project=row.project_name,
-        path=row.path,
-        heading=row.heading,
-        scope=row.scope,
-        trust=row.trust,
-        line_start=row.line_start,
-        line_end=row.line_end,
-        revisions=revisions,
-        first_at=first,
-        last_at=last,
-        withdrawn_at=row.withdrawn_at,
-    )
+    more = {"revisions": revisions, "first_at": first, "last_at": last}
+    return entity(Line, row, project=row.project_name, **more)

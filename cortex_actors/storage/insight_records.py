@@ -31,29 +31,22 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.sqlite import insert
 
-from cortex_actors.domain.insight import (
-    LIVE,
-    Category,
-    Granularity,
-    Insight,
-    InsightSource,
-    InsightStatus,
-)
+from cortex_actors.domain.insight import LIVE, Category, Granularity, Insight, InsightSource
 from cortex_actors.domain.memory import Passage, Place
 from cortex_actors.domain.project import Alert, AlertKind, StatementKind
 from cortex_actors.storage import passages
 from cortex_actors.storage.embeddings import embedded_text
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.schema import (
+from cortex_actors.storage.tables.columns import as_row, chunks, entity
+from cortex_actors.storage.tables.knowledge import (
     alerts,
     insight_sources,
     insights,
-    meta,
     observations,
     projects,
     reviews,
 )
-from cortex_actors.storage.tables.columns import chunks
+from cortex_actors.storage.tables.system import meta
 from cortex_actors.text.credentials import fingerprint
 
 if TYPE_CHECKING:
@@ -132,43 +125,22 @@ def places() -> Select[Any]:
 def insight(row: Row[Any]) -> Insight:
     """Return a row as an insight."""
     names = row.project_names[: -len(_END)].split(_END + ",") if row.project_names else ()
-    return Insight(
-        id=row.id,
-        content=row.content,
-        content_hash=row.content_hash,
+    return entity(
+        Insight,
+        row,
         category=Category(row.category),
-        tags=tuple(row.tags),
-        domain=row.domain,
-        confidence=row.confidence,
-        status=InsightStatus(row.status),
         observation_count=row.observed,
         first_seen=row.first_seen_at,
         last_seen=row.last_seen_at,
         projects=tuple(sorted(names)),
-        heading=row.heading,
-        granularity=Granularity(row.granularity),
         kind=StatementKind(row.kind) if row.kind else None,
-        verdict=row.verdict,
-        review=row.review,
     )
 
 
 def source(row: Row[Any]) -> InsightSource:
     """Return a row as a source."""
-    return InsightSource(
-        insight_id=row.insight_id,
-        fragment_id=row.fragment_id,
-        path=row.path,
-        project=row.project_name,
-        heading=row.heading,
-        line_start=row.line_start,
-        line_end=row.line_end,
-        file_hash="",
-        ordinal=row.ordinal,
-        kind=StatementKind(row.kind) if row.kind else None,
-        scope=row.scope,
-        said_id=row.said_id,
-    )
+    kind = StatementKind(row.kind) if row.kind else None
+    return entity(InsightSource, row, project=row.project_name, file_hash="", kind=kind)
 
 
 def _observed() -> ColumnElement[int]:
@@ -238,7 +210,7 @@ def note(
         if each.kind is not AlertKind.SECRET and (each.fragment_id, each.line_start) in known:
             continue
         row = _row(each, _print(connection, each), project_id=project_id, at=at)
-        rows.setdefault(_mark(row), row)
+        rows.setdefault((str(row["fragment_id"]), str(row["kind"]), str(row["detail"])), row)
     end(connection, path, at, but=set(rows))
     statement = insert(alerts)
     again = {
@@ -276,17 +248,7 @@ def standing(connection: Connection, path: str | None = None) -> list[Alert]:
     if path is not None:
         query = query.where(alerts.c.path == path)
     query = query.order_by(alerts.c.path, alerts.c.line_start, alerts.c.id)
-    return [
-        Alert(
-            kind=AlertKind(row.kind),
-            path=row.path,
-            fragment_id=row.fragment_id,
-            line_start=row.line_start,
-            line_end=row.line_end,
-            detail=row.detail,
-        )
-        for row in connection.execute(query)
-    ]
+    return [entity(Alert, row) for row in connection.execute(query)]
 
 
 def count(connection: Connection) -> dict[AlertKind, int]:
@@ -322,23 +284,8 @@ def _print(connection: Connection, alert: Alert) -> str | None:
 def _row(alert: Alert, printed: str | None, *, project_id: str, at: int) -> dict[str, object]:
     """Return an alert as a row; secrets of one kind are told apart by their fingerprints."""
     detail = f"{alert.detail} ({printed})" if printed else alert.detail
-    return {
-        "kind": alert.kind,
-        "project_id": project_id,
-        "path": alert.path,
-        "fragment_id": alert.fragment_id,
-        "line_start": alert.line_start,
-        "line_end": alert.line_end,
-        "detail": detail,
-        "fingerprint": printed,
-        "found_at": at,
-        "ended_at": None,
-    }
-
-
-def _mark(row: dict[str, object]) -> _Mark:
-    """Return what tells an alert apart from the others of its file."""
-    return str(row["fragment_id"]), str(row["kind"]), str(row["detail"])
+    more = {"project_id": project_id, "fingerprint": printed, "found_at": at, "ended_at": None}
+    return as_row(alerts, alert, detail=detail, **more)
 
 
 #: The collection of the vector index that insights lie in.

@@ -37,16 +37,9 @@ from cortex_actors.domain.insight import Granularity, Insight, InsightSource, In
 from cortex_actors.rules.classification import classify
 from cortex_actors.storage import insight_records
 from cortex_actors.storage.embeddings import embedded_text, stored_vectors
-from cortex_actors.storage.insight_records import (
-    STANDS,
-    live_insights,
-    of_project,
-    settle,
-    with_evidence,
-)
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.schema import insight_sources, insights, observations, reviews
-from cortex_actors.storage.tables.columns import chunks, stored_text
+from cortex_actors.storage.tables.columns import as_row, chunks, rows_in, stored_text
+from cortex_actors.storage.tables.knowledge import insight_sources, insights, observations, reviews
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -193,22 +186,15 @@ def attach(
 
     `counted` names the insight for which a text counts, where that is another one.
     """
+    more = {"project_id": project_id, "seen_at": at, "withdrawn_at": None}
     rows = [
-        {
-            "insight_id": counted.get(each.said, each.said),
-            "said_id": each.said,
-            "fragment_id": each.fragment_id,
-            "ordinal": each.ordinal,
-            "project_id": project_id,
-            "path": each.path,
-            "heading": each.heading,
-            "kind": each.kind,
-            "scope": each.scope,
-            "line_start": each.line_start,
-            "line_end": each.line_end,
-            "seen_at": at,
-            "withdrawn_at": None,
-        }
+        as_row(
+            insight_sources,
+            each,
+            insight_id=counted.get(each.said, each.said),
+            said_id=each.said,
+            **more,
+        )
         for each in found
     ]
     if not rows:
@@ -264,7 +250,7 @@ _SILENT = (
 )
 _STAND = (
     "SELECT i.id FROM json_each(?) AS j CROSS JOIN insights AS i ON i.id = j.value"  # noqa: S608 - ours
-    f" WHERE {STANDS.format(i='i')}"
+    f" WHERE {insight_records.STANDS.format(i='i')}"
 )
 
 
@@ -287,7 +273,7 @@ def assign(connection: Connection, wanted: Mapping[str, str | None]) -> set[str]
     must be nobody's follower in the end: name all texts of the groups that change.
     """
     changed = _point(connection, wanted)
-    settle(connection, changed)
+    insight_records.settle(connection, changed)
     return changed
 
 
@@ -442,7 +428,8 @@ def learn(
     other = difference(connection, path, project_id, findings)
     found = [finding.source for finding in findings]
     said = {each.said for each in found}
-    new = said - _known(connection, said)
+    known = rows_in(connection, select(insights.c.id), insights.c.id, said)
+    new = said - {row.id for row in known}
     _keep(connection, findings, at)
     counted = representatives(connection, said)
     attach(connection, found, project_id=project_id, at=at, counted=counted)
@@ -452,7 +439,7 @@ def learn(
     face(connection, before | said)
     parted = release(connection, before)
     joined = join(connection, same or {})
-    settle(connection, before | said | parted | joined)
+    insight_records.settle(connection, before | said | parted | joined)
     numbers = {"new": len(new), "withdrawn": len(before - said), "merged": len(joined & said)}
     return Learned(tuple(sorted({*other.changed, *parted, *joined})), numbers)
 
@@ -464,15 +451,15 @@ def silence(connection: Connection, path: str, at: int) -> list[str]:
     withdraw(connection, before, at)
     face(connection, said)
     changed = said | release(connection, said)
-    settle(connection, changed)
+    insight_records.settle(connection, changed)
     return sorted(changed)
 
 
 def count(connection: Connection, project_id: str | None = None) -> int:
     """Return how many insights are live, or how many of those a project says."""
-    query = select(func.count()).select_from(insights).where(live_insights())
+    query = select(func.count()).select_from(insights).where(insight_records.live_insights())
     if project_id is not None:
-        query = query.where(insights.c.id.in_(of_project(project_id)))
+        query = query.where(insights.c.id.in_(insight_records.of_project(project_id)))
     return int(connection.execute(query).scalar_one())
 
 
@@ -489,7 +476,7 @@ def count_by_project(connection: Connection) -> dict[str, int]:
         select(insight_sources.c.project_id, func.count(insight_sources.c.insight_id.distinct()))
         .join(insights, insights.c.id == insight_sources.c.insight_id)
         .where(insight_sources.c.withdrawn_at.is_(None))
-        .where(live_insights())
+        .where(insight_records.live_insights())
         .group_by(insight_sources.c.project_id)
     )
     return dict(connection.execute(query).all())
@@ -499,9 +486,9 @@ def active(
     connection: Connection, *, project_id: str | None = None, limit: int | None = None
 ) -> list[Insight]:
     """Return live insights, most believed first."""
-    query = with_evidence().where(live_insights())
+    query = insight_records.with_evidence().where(insight_records.live_insights())
     if project_id is not None:
-        query = query.where(insights.c.id.in_(of_project(project_id)))
+        query = query.where(insights.c.id.in_(insight_records.of_project(project_id)))
     query = query.order_by(insights.c.confidence.desc(), insights.c.id)
     if limit is not None:
         query = query.limit(limit)
@@ -510,7 +497,7 @@ def active(
 
 def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Insight]:
     """Return the live insights among those ids."""
-    query = with_evidence()
+    query = insight_records.with_evidence()
     return {
         row.id: insight_records.insight(row)
         for some in chunks(ids)
@@ -520,7 +507,7 @@ def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Insight]:
 
 def ids_of(connection: Connection, project_id: str) -> list[str]:
     """Return the ids of the insights that a project says now."""
-    return [row.insight_id for row in connection.execute(of_project(project_id))]
+    return [row.insight_id for row in connection.execute(insight_records.of_project(project_id))]
 
 
 def sources(
@@ -533,9 +520,8 @@ def sources(
         .order_by(insight_sources.c.path, insight_sources.c.line_start, insight_sources.c.ordinal)
     )
     found: dict[str, list[InsightSource]] = {}
-    for some in chunks(dict.fromkeys(ids)):
-        for row in connection.execute(query.where(insight_sources.c.insight_id.in_(some))):
-            found.setdefault(row.insight_id, []).append(insight_records.source(row))
+    for row in rows_in(connection, query, insight_sources.c.insight_id, ids):
+        found.setdefault(row.insight_id, []).append(insight_records.source(row))
     return found
 
 
@@ -548,37 +534,18 @@ def weigh(connection: Connection, confidences: Iterable[tuple[str, float]]) -> N
         connection.execute(statement, rows)
 
 
-def _known(connection: Connection, ids: Iterable[str]) -> set[str]:
-    """Return those of the insights that were read before."""
-    query = select(insights.c.id)
-    return {
-        each
-        for some in chunks(ids)
-        for each in connection.execute(query.where(insights.c.id.in_(some))).scalars()
-    }
-
-
 def _keep(connection: Connection, findings: Sequence[Finding], at: int) -> None:
     """Write insights, or note that they were seen again."""
+    new = {"status": InsightStatus.WITHDRAWN, "first_seen_at": at, "last_seen_at": at}
     rows = [
-        {
-            "id": finding.insight_id,
-            "content": finding.content,
-            "content_hash": finding.content_hash,
-            "heading": finding.source.heading,
-            "granularity": finding.granularity,
-            "kind": finding.source.kind,
-            "category": finding.category,
-            "tags": list(finding.tags),
-            "domain": finding.domain,
-            "verdict": finding.verdict,
-            "review": finding.review,
-            "confidence": finding.confidence,
-            "status": InsightStatus.WITHDRAWN,
-            "first_seen_at": at,
-            "last_seen_at": at,
-            "text_hash": finding.text_hash,
-        }
+        as_row(
+            insights,
+            finding,
+            id=finding.insight_id,
+            heading=finding.source.heading,
+            kind=finding.source.kind,
+            **new,
+        )
         for finding in findings
     ]
     statement = insert(insights).on_conflict_do_update(index_elements=["id"], set_=_SEEN_AGAIN)

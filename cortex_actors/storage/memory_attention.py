@@ -41,14 +41,14 @@ from cortex_actors.storage import memory_history, memory_states, principle_decay
 from cortex_actors.storage.events import store
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.memory_history import Change
-from cortex_actors.storage.schema import (
+from cortex_actors.storage.search.scope import faded
+from cortex_actors.storage.tables.columns import rows_in
+from cortex_actors.storage.tables.memory import (
     convergence_memories,
     memories,
     memory_attention,
     memory_changes,
 )
-from cortex_actors.storage.search.scope import faded
-from cortex_actors.storage.tables.columns import chunks
 from cortex_actors.topics import MEMORY_DECAYED, MEMORY_PROMOTED
 
 if TYPE_CHECKING:
@@ -111,11 +111,8 @@ class Held(NamedTuple):
 
 def held(connection: Connection, ids: Iterable[str]) -> dict[str, Held]:
     """Return what attention depends on, of those of the memories that are active."""
-    found: dict[str, Held] = {}
-    for some in chunks(dict.fromkeys(ids)):
-        query = rows().where(memories.c.id.in_(some))
-        found |= {row.id: row for row in map(as_held, connection.execute(query))}
-    return found
+    found = rows_in(connection, rows(), memories.c.id, ids)
+    return {row.id: row for row in map(as_held, found)}
 
 
 def page(connection: Connection, after: str, limit: int, *where: ColumnElement[bool]) -> list[Held]:
@@ -250,12 +247,7 @@ def earned(
 
 
 def sink(
-    connection: Connection,
-    some: Sequence[Held],
-    *,
-    now: int,
-    earning: Earning,
-    by: str,
+    connection: Connection, some: Sequence[Held], *, now: int, earning: Earning, by: str
 ) -> list[str]:
     """Move those of the memories that have earned it; return which moved, in their order.
 
@@ -335,22 +327,14 @@ def _taken_back(connection: Connection, wanted: Mapping[str, Layer]) -> set[str]
     """Return which memories were brought back from the layer they would come to."""
     row = memory_changes.c
     query = select(row.memory_id, row.before).where(row.kind.in_(STEPS), row.undone_at.is_not(None))
-    return {
-        memory_id
-        for some in chunks(wanted)
-        for memory_id, before in connection.execute(query.where(row.memory_id.in_(some)))
-        if before.get("to") == wanted[memory_id]
-    }
+    back = rows_in(connection, query, row.memory_id, wanted)
+    return {one for one, before in back if before.get("to") == wanted[one]}
 
 
 def _converged(connection: Connection, ids: Sequence[str]) -> set[str]:
     """Return which of the memories several agents were found to agree with."""
-    row = convergence_memories.c.memory_id
-    return {
-        each
-        for some in chunks(ids)
-        for each in connection.execute(select(row).where(row.in_(some))).scalars()
-    }
+    column = convergence_memories.c.memory_id
+    return {row.memory_id for row in rows_in(connection, select(column), column, ids)}
 
 
 #: How far a memory's attention must have moved to be written again (the document's).

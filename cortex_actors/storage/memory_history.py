@@ -43,7 +43,8 @@ from cortex_actors.errors import NotFound
 from cortex_actors.rules.decay import is_deeper
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.realms import readable
-from cortex_actors.storage.schema import memories, memory_attention, memory_changes
+from cortex_actors.storage.tables.columns import entity
+from cortex_actors.storage.tables.memory import memories, memory_attention, memory_changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -240,18 +241,7 @@ def _is_about(memory_id: str) -> Any:
 
 def _change(row: Row[Any], reader: str | None) -> Change:
     """Return a row as a change, as somebody is told of it."""
-    change = Change(
-        kind=ChangeKind(row.kind),
-        memory_id=row.memory_id,
-        by=row.by,
-        at=row.at,
-        others=tuple(row.others),
-        before=row.before,
-        reason=row.reason,
-        id=row.id,
-        undone_at=row.undone_at,
-        undone_by=row.undone_by,
-    )
+    change = entity(Change, row)
     return replace(change, number=number_of(change, reader))
 
 

@@ -38,16 +38,16 @@ from cortex_actors.storage import memory_attention as attending
 from cortex_actors.storage import memory_attention as sinking
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.realms import readable, unknown
-from cortex_actors.storage.schema import (
+from cortex_actors.storage.search.query import Where
+from cortex_actors.storage.search.scope import memory_conditions, present
+from cortex_actors.storage.tables.columns import given_text
+from cortex_actors.storage.tables.memory import (
     memories,
     memory_apart,
     memory_attention,
     memory_conflicts,
-    vectors,
 )
-from cortex_actors.storage.search.query import Where
-from cortex_actors.storage.search.scope import memory_conditions, present
-from cortex_actors.storage.tables.columns import given_text
+from cortex_actors.storage.tables.system import vectors
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -101,11 +101,7 @@ class Wanted:
 
 
 def listed(
-    connection: Connection,
-    wanted: Wanted,
-    *,
-    now: int,
-    decays: Mapping[Layer, Decay] = DECAYS,
+    connection: Connection, wanted: Wanted, *, now: int, decays: Mapping[Layer, Decay] = DECAYS
 ) -> tuple[list[Memory], int]:
     """Return a page of memories, those that are pinned first, and how many there are in all.
 
@@ -227,11 +223,7 @@ def idle(
 
 
 def health(
-    connection: Connection,
-    *where: ColumnElement[bool],
-    before: int,
-    now: int,
-    earning: Earning,
+    connection: Connection, *where: ColumnElement[bool], before: int, now: int, earning: Earning
 ) -> dict[Realm, RealmHealth]:
     """Return how the memories of each realm are; those count as stale that `idle` would name.
 
@@ -374,7 +366,7 @@ class Search:
             np.array([places[left] for left, _ in known], np.intp),
             np.array([places[right] for _, right in known], np.intp),
         )
-        self._best = _none()
+        self._best = np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0, np.float64)
         self._total = 0
 
     def steps(self) -> Iterator[int]:
@@ -405,9 +397,7 @@ class Search:
         for start in range(0, len(left), _BLOCK):
             one, other = left[start : start + _BLOCK], right[start : start + _BLOCK]
             cosines = np.einsum(
-                "ij,ij->i",
-                self._rows[one].astype(np.float64),
-                self._rows[other].astype(np.float64),
+                "ij,ij->i", self._rows[one].astype(np.float64), self._rows[other].astype(np.float64)
             )
             near = cosines >= self._threshold
             near &= ~np.isin(self._numbers(one, other), self._apart)
@@ -420,11 +410,6 @@ class Search:
     def _numbers(self, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return pairs as one number each."""
         return left * len(self._ids) + right
-
-
-def _none() -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
-    """Return no pairs."""
-    return np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0, np.float64)
 
 
 #: The originals of each whole, down all merges, the newest first. A pair comes once, so a ring of

@@ -34,16 +34,14 @@ from cortex_actors.storage import (
     memory_records,
     memory_states,
     realms,
-    schema,
     similar_memories,
     village,
 )
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.memory_history import Change
 from cortex_actors.storage.memory_lists import LEAST
-from cortex_actors.storage.schema import memories, memory_attention, memory_tags
 from cortex_actors.storage.similar_memories import Scope
-from cortex_actors.storage.tables.memory import MERGEABLE
+from cortex_actors.storage.tables.memory import MERGEABLE, memories, memory_attention, memory_tags
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -165,7 +163,7 @@ def known(connection: Connection, memory: Memory, *, merged: bool) -> Memory | N
 
 def compared(connection: Connection, memory_id: str) -> None:
     """Note that a memory has been compared with the others."""
-    mine = update(schema.memories).where(schema.memories.c.id == memory_id)
+    mine = update(memories).where(memories.c.id == memory_id)
     connection.execute(mine.values(merge_due=0))
 
 
@@ -174,7 +172,7 @@ def due(connection: Connection, limit: int) -> list[Memory]:
 
     One that is pinned waits until it is not: no plan for it would hold.
     """
-    row = schema.memories.c
+    row = memories.c
     query = select(row.id).where(
         row.merge_due == 1,
         row.status == MemoryStatus.ACTIVE,
@@ -203,12 +201,7 @@ def replace_memory(
 
 
 def replaced(
-    connection: Connection,
-    ids: Sequence[str],
-    caller: Caller,
-    *,
-    agent: str,
-    is_new: bool = True,
+    connection: Connection, ids: Sequence[str], caller: Caller, *, agent: str, is_new: bool = True
 ) -> tuple[str, ...]:
     """Return the active memories that are to be superseded by one that is said.
 
@@ -237,7 +230,7 @@ def keyed(connection: Connection, key: str, text: str) -> Memory | None:
     found = driver_of(connection).execute(_FIRST, (key,)).fetchone()
     if found is None:
         return None
-    row = schema.memories.c
+    row = memories.c
     said = connection.execute(select(row.text_hash).where(row.id == found[0])).scalar()
     if said is None:
         message = "what was remembered under this idempotency key was forgotten; use another key"
@@ -262,7 +255,7 @@ def _holds(connection: Connection, plan: Plan) -> bool:
     parts = [each.part for each in plan.steps]
     ids = [each.id for each in parts] + ([] if plan.is_new else [plan.first.id])
     if ids:
-        row = schema.memories.c
+        row = memories.c
         query = select(row.id).where(
             row.id.in_(ids), row.status == MemoryStatus.ACTIVE, row.pinned_at.is_(None)
         )
@@ -278,7 +271,7 @@ def _holds(connection: Connection, plan: Plan) -> bool:
 
 def _clash(connection: Connection, node: str, clashes: Sequence[Clash], how: How) -> None:
     """Note what contradicts a memory, but for what was forgotten since it was thought out."""
-    row = schema.memories.c
+    row = memories.c
     query = select(row.id).where(row.id.in_([each.memory_id for each in clashes]))
     there = set(connection.execute(query).scalars()) if clashes else set()
     for each in clashes:
@@ -423,12 +416,7 @@ def _before(connection: Connection, memory: Memory) -> dict[str, Any]:
 
 
 def _give(
-    connection: Connection,
-    kept: Memory,
-    gone: Memory,
-    *,
-    at: int,
-    decays: Mapping[Layer, Decay],
+    connection: Connection, kept: Memory, gone: Memory, *, at: int, decays: Mapping[Layer, Decay]
 ) -> None:
     """Write what the memory that is kept has of both."""
     if is_deeper(gone.layer, kept.layer):

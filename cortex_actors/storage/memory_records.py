@@ -31,18 +31,19 @@ else's is read, and left as it is.
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Table, exists, func, insert, or_, select
 
-from cortex_actors.domain.memory import Layer, Memory, MemoryStatus, MemoryType, Realm
-from cortex_actors.domain.project import Trust
+from cortex_actors.domain.memory import Memory, MemoryStatus, Realm
 from cortex_actors.errors import Refused
 from cortex_actors.storage import agent_records, passages
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.realms import shared
-from cortex_actors.storage.schema import (
+from cortex_actors.storage.tables.columns import as_row, chunks, entity, given_text
+from cortex_actors.storage.tables.memory import (
     beliefs,
     memories,
     memory_agents,
@@ -50,7 +51,6 @@ from cortex_actors.storage.schema import (
     memory_replies,
     memory_tags,
 )
-from cortex_actors.storage.tables.columns import chunks, given_text
 from cortex_actors.text.terms import MOST
 
 if TYPE_CHECKING:
@@ -64,38 +64,17 @@ if TYPE_CHECKING:
 _LINKS = {memory_tags: "tag", memory_agents: "agent_id", memory_replies: "replied_id"}
 
 
-class _Row(NamedTuple):
-    """What the ledger has of a memory, in the columns' own names."""
-
-    id: str
-    realm: str
-    agent_id: str
-    thread: str
-    layer: str
-    type: str
-    text: str
-    abstract: str
-    summary: str
-    status: str
-    created_at: int
-    layer_since: int
-    role: str
-    saved_by: str
-    trust: str
-    said_from: int | None
-    said_until: int | None
-    promoted_at: int | None
-    pinned_at: int | None
-    replaced_by: str | None
-    merge_due: int
-    attention: float | None
-    access_count: int | None
-    accessed_at: int | None
+#: What the ledger has of a memory, in the columns' own names.
+_HELD = tuple(
+    each.name
+    for each in fields(Memory)
+    if each.name in memories.c or each.name in memory_attention.c
+)
 
 
 #: Whoever remembers or asks runs these: building them each time would cost more than they do.
 _READ = (
-    f"SELECT {', '.join(_Row._fields)} FROM memories"  # noqa: S608 - names of the schema
+    f"SELECT {', '.join(_HELD)} FROM memories"  # noqa: S608 - names of the schema
     " LEFT JOIN memory_attention ON memory_attention.memory_id = memories.id"
     " WHERE memories.id IN (SELECT value FROM json_each(?))"
 )
@@ -137,38 +116,31 @@ def read(
         wanted = json.dumps(some)
         links = {table: _linked(driver, table, wanted) for table in _LINKS}
         for values in driver.execute(_READ, (wanted,)):
-            row = _Row._make([given_text(e) if isinstance(e, bytes) else e for e in values])
-            if row.status in kept:
-                found[row.id] = _memory(row, links)
+            given = (given_text(e) if isinstance(e, bytes) else e for e in values)
+            row: dict[str, Any] = dict(zip(_HELD, given, strict=True))
+            if row["status"] in kept:
+                found[row["id"]] = entity(
+                    Memory,
+                    row,
+                    tags=links[memory_tags].get(row["id"], ()),
+                    related=links[memory_agents].get(row["id"], ()),
+                    replies_to=links[memory_replies].get(row["id"], ()),
+                    attention=1.0 if row["attention"] is None else row["attention"],
+                    access_count=row["access_count"] or 0,
+                )
     return found
 
 
 def _row(memory: Memory) -> dict[str, Any]:
     """Return a memory as a row."""
-    return {
-        "id": memory.id,
-        "realm": memory.realm,
-        "agent_id": memory.agent_id,
-        "thread": memory.thread,
-        "layer": memory.layer,
-        "type": memory.type,
-        "text": memory.text,
-        "abstract": memory.abstract,
-        "summary": memory.summary,
-        "text_hash": sha256(memory.text.encode()).digest(),
-        "status": memory.status,
-        "created_at": memory.created_at,
-        "layer_since": memory.layer_since or memory.created_at,
-        "role": memory.role,
-        "saved_by": memory.saved_by,
-        "trust": memory.trust,
-        "said_from": memory.said_from,
-        "said_until": memory.said_until,
-        "promoted_at": memory.promoted_at,
-        "pinned_at": memory.pinned_at,
-        "merge_due": int(memory.merge_due),
-        "archived_at": memory.created_at if memory.status is MemoryStatus.ARCHIVED else None,
-    }
+    is_archived = memory.status is MemoryStatus.ARCHIVED
+    return as_row(
+        memories,
+        memory,
+        text_hash=sha256(memory.text.encode()).digest(),
+        layer_since=memory.layer_since or memory.created_at,
+        archived_at=memory.created_at if is_archived else None,
+    )
 
 
 def _attention(memory: Memory) -> dict[str, Any]:
@@ -200,39 +172,6 @@ def _linked(driver: sqlite3.Connection, table: Table, ids: str) -> dict[str, tup
     for memory_id, each in driver.execute(_LINKED[table], (ids,)):
         found[memory_id] = (*found.get(memory_id, ()), given_text(each) or "")
     return found
-
-
-def _memory(row: _Row, links: Mapping[Table, Mapping[str, tuple[str, ...]]]) -> Memory:
-    """Return a row and what is linked with it as a memory."""
-    return Memory(
-        id=row.id,
-        realm=Realm(row.realm),
-        agent_id=row.agent_id,
-        text=row.text,
-        created_at=row.created_at,
-        thread=row.thread,
-        layer=Layer(row.layer),
-        type=MemoryType(row.type),
-        abstract=row.abstract,
-        summary=row.summary,
-        tags=links[memory_tags].get(row.id, ()),
-        related=links[memory_agents].get(row.id, ()),
-        replies_to=links[memory_replies].get(row.id, ()),
-        status=MemoryStatus(row.status),
-        layer_since=row.layer_since,
-        attention=1.0 if row.attention is None else row.attention,
-        access_count=row.access_count or 0,
-        accessed_at=row.accessed_at,
-        role=row.role,
-        saved_by=row.saved_by,
-        trust=Trust(row.trust),
-        said_from=row.said_from,
-        said_until=row.said_until,
-        promoted_at=row.promoted_at,
-        pinned_at=row.pinned_at,
-        replaced_by=row.replaced_by,
-        merge_due=bool(row.merge_due),
-    )
 
 
 #: Whoever may read `m` may read `b`, which is of the same realm.

@@ -27,11 +27,10 @@ from sqlalchemy.dialects.sqlite import insert
 from cortex_actors.domain.memory import MemoryStatus
 from cortex_actors.errors import Refused
 from cortex_actors.storage import agent_records, memory_records
-from cortex_actors.storage import schema as tables
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.schema import memory_apart
+from cortex_actors.storage.tables import memory as tables
 from cortex_actors.storage.tables.columns import chunks
-from cortex_actors.storage.tables.memory import MERGEABLE
+from cortex_actors.storage.tables.memory import MERGEABLE, memory_apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -35,22 +35,9 @@ from cortex_actors.storage import agent_records, memory_records, village
 from cortex_actors.storage import agent_records as known
 from cortex_actors.storage.agent_records import readable as readable_crumb
 from cortex_actors.storage.realms import readable
-from cortex_actors.storage.schema import (
-    agents,
-    beliefs,
-    crumbs,
-    memories,
-    memory_agents,
-    memory_apart,
-    memory_attention,
-    memory_changes,
-    memory_conflicts,
-    memory_replies,
-    memory_tags,
-)
-from cortex_actors.storage.schema import memories as rows
-from cortex_actors.storage.tables.columns import chunks
-from cortex_actors.storage.tables.memory import MERGEABLE
+from cortex_actors.storage.tables import memory
+from cortex_actors.storage.tables.columns import chunks, rows_in
+from cortex_actors.storage.tables.memory import memories as rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -92,7 +79,7 @@ def memory_page(
     them can be read from its beginning to its end.
     """
     visible = _visible(wanted)
-    top = memories.alias("top")
+    top = memory.memories.alias("top")
     leads = func.coalesce(top.c.merged_into, top.c.replaced_by)
     query = select(top.c.id).where(
         _is_in(visible, top.c.id), top.c.id > after, or_(leads.is_(None), ~_is_in(visible, leads))
@@ -112,10 +99,10 @@ def crumb_page(
     """Return the next crumbs behind an id, and the id that the next page begins behind."""
     if wanted.realm is not None:
         return [], None
-    query = select(crumbs).where(crumbs.c.id > after, readable_crumb(wanted.reader))
+    query = select(memory.crumbs).where(memory.crumbs.c.id > after, readable_crumb(wanted.reader))
     if wanted.agent is not None:
-        query = query.where(crumbs.c.agent_id == wanted.agent)
-    rows = connection.execute(query.order_by(crumbs.c.id).limit(limit)).all()
+        query = query.where(memory.crumbs.c.agent_id == wanted.agent)
+    rows = connection.execute(query.order_by(memory.crumbs.c.id).limit(limit)).all()
     made = [
         {
             "kind": "crumb",
@@ -163,8 +150,8 @@ def change_page(
     connection: Connection, wanted: Wanted, *, after: str, limit: int
 ) -> tuple[list[dict[str, Any]], str | None]:
     """Return what was done with memories that are meant, in its order; only the owner is told."""
-    rows_ = memory_changes.c
-    query = select(memory_changes).where(rows_.id > int(after or 0))
+    rows_ = memory.memory_changes.c
+    query = select(memory.memory_changes).where(rows_.id > int(after or 0))
     query = query.where(rows_.memory_id.in_(_visible(wanted)))
     rows = connection.execute(query.order_by(rows_.id).limit(limit)).all()
     made = [
@@ -192,7 +179,7 @@ def pair_page(
     """Return the pairs that were parted or contradict each other; all at once, they are few."""
     visible = _visible(wanted)
     made = []
-    for kind, table in (("apart", memory_apart), ("conflict", memory_conflicts)):
+    for kind, table in (("apart", memory.memory_apart), ("conflict", memory.memory_conflicts)):
         query = select(table).where(table.c.left_id.in_(visible), table.c.right_id.in_(visible))
         for row in connection.execute(query.order_by(table.c.left_id, table.c.right_id)):
             said = dict(row._mapping)  # noqa: SLF001 - as above
@@ -203,24 +190,27 @@ def pair_page(
 
 def _visible(wanted: Wanted) -> Select[tuple[str]]:
     """Return the query for the ids of the memories that are meant."""
-    where: list[ColumnElement[bool]] = [readable(wanted.reader), memories.c.agent_id != PROBE]
+    where: list[ColumnElement[bool]] = [
+        readable(wanted.reader),
+        memory.memories.c.agent_id != PROBE,
+    ]
     if wanted.agent is not None:
-        where.append(memories.c.agent_id == wanted.agent)
+        where.append(memory.memories.c.agent_id == wanted.agent)
     if wanted.realm is not None:
-        where.append(memories.c.realm == wanted.realm)
+        where.append(memory.memories.c.realm == wanted.realm)
     if wanted.active:
-        where.append(memories.c.status == MemoryStatus.ACTIVE)
-    return select(memories.c.id).where(*where)
+        where.append(memory.memories.c.status == MemoryStatus.ACTIVE)
+    return select(memory.memories.c.id).where(*where)
 
 
 def _is_in(visible: Select[tuple[str]], column: ColumnElement[Any]) -> ColumnElement[bool]:
     """Return the condition that a memory is among those: asked of each, they are never listed."""
-    return visible.where(memories.c.id == column).exists()
+    return visible.where(memory.memories.c.id == column).exists()
 
 
 def _below(connection: Connection, ids: Sequence[str], visible: Select[tuple[str]]) -> list[str]:
     """Return the memories that lead straight to those, each once."""
-    part = memories.alias("part")
+    part = memory.memories.alias("part")
     found: dict[str, None] = {}
     for some in chunks(ids):
         leads = or_(part.c.merged_into.in_(some), part.c.replaced_by.in_(some))
@@ -236,9 +226,9 @@ def _records(
     made: dict[str, dict[str, Any]] = {}
     here = set(ids)
     for some in chunks(ids):
-        query = select(memories, memory_attention).outerjoin(memory_attention)
+        query = select(memory.memories, memory.memory_attention).outerjoin(memory.memory_attention)
         links = _links(connection, some, reader)
-        for row in connection.execute(query.where(memories.c.id.in_(some))):
+        for row in connection.execute(query.where(memory.memories.c.id.in_(some))):
             said = {name: getattr(row, name) for name in _PLAIN}
             made[row.id] = {
                 "kind": "memory",
@@ -270,12 +260,14 @@ def _links(
 ) -> dict[str, dict[str, list[Any]]]:
     """Return what memories are linked with, and when they were believed, by what it is called."""
     some = list(ids)
-    answered = select(memories.c.id).where(readable(reader), memories.c.agent_id != PROBE)
-    replies = select(memory_replies.c.memory_id, memory_replies.c.replied_id)
+    answered = select(memory.memories.c.id).where(
+        readable(reader), memory.memories.c.agent_id != PROBE
+    )
+    replies = select(memory.memory_replies.c.memory_id, memory.memory_replies.c.replied_id)
     queries = {
-        "tags": select(memory_tags.c.memory_id, memory_tags.c.tag),
-        "related_agents": select(memory_agents.c.memory_id, memory_agents.c.agent_id),
-        "responding_to": replies.where(_is_in(answered, memory_replies.c.replied_id)),
+        "tags": select(memory.memory_tags.c.memory_id, memory.memory_tags.c.tag),
+        "related_agents": select(memory.memory_agents.c.memory_id, memory.memory_agents.c.agent_id),
+        "responding_to": replies.where(_is_in(answered, memory.memory_replies.c.replied_id)),
     }
     found: dict[str, dict[str, list[Any]]] = {name: {} for name in (*queries, "beliefs")}
     for name, query in queries.items():
@@ -284,19 +276,16 @@ def _links(
             query.where(owner.in_(some)).order_by(owner, value)
         ):
             found[name].setdefault(memory_id, []).append(each)
-    spans = select(beliefs).where(beliefs.c.memory_id.in_(some))
-    for row in connection.execute(spans.order_by(beliefs.c.memory_id, beliefs.c.began_at)):
+    spans = select(memory.beliefs).where(memory.beliefs.c.memory_id.in_(some))
+    for row in connection.execute(
+        spans.order_by(memory.beliefs.c.memory_id, memory.beliefs.c.began_at)
+    ):
         found["beliefs"].setdefault(row.memory_id, []).append([row.began_at, row.ended_at])
     return found
 
 
-#: Columns of a memory that a record has under their own names.
-_NEW_PLAIN = (
-    *("id", "realm", "thread", "layer", "type", "text", "role", "abstract", "summary", "status"),
-    *("merged_into", "merged_as", "merged_at", "merged_by", "merged_why", "replaced_by"),
-    *("replaced_at", "archived_at", "created_at", "layer_since", "promoted_at", "pinned_at"),
-    *("said_from", "said_until", "text_hash"),
-)
+#: Those of them that a file decides about.
+_NEW_PLAIN = (*(name for name in _PLAIN if name not in {"saved_by", "trust"}), "text_hash")
 
 #: What a memory says that leads nowhere.
 _NOWHERE = dict.fromkeys(
@@ -351,21 +340,18 @@ def _looked_up(connection: Connection, found: Sequence[Found]) -> _Here:
     """Return what is there already."""
     here = _Here()
     leads = {each["merged_into"] or each["replaced_by"] for each in found} - {None}
-    for some in chunks({each["id"] for each in found} | leads):
-        query = select(rows.c.id, rows.c.text, rows.c.trust, rows.c.agent_id, rows.c.realm)
-        for row in connection.execute(query.where(rows.c.id.in_(some))):
-            here.texts[row.id] = row.text
-            here.origins[row.id] = row.trust, row.agent_id, row.realm
-    for some in chunks({each["text_hash"] for each in found}):
-        said = select(*_SAID).where(
-            rows.c.text_hash.in_(some),
-            rows.c.status == MemoryStatus.ACTIVE,
-            rows.c.type.in_(MERGEABLE),
-        )
-        here.said.update(_place(*row) for row in connection.execute(said))
-    for some in chunks({each["merged_into"] for each in found} - {None}):
-        parts = select(rows.c.merged_into, rows.c.merged_as).where(rows.c.merged_into.in_(some))
-        here.taken.update((row.merged_into, row.merged_as) for row in connection.execute(parts))
+    query = select(rows.c.id, rows.c.text, rows.c.trust, rows.c.agent_id, rows.c.realm)
+    for row in rows_in(connection, query, rows.c.id, {each["id"] for each in found} | leads):
+        here.texts[row.id] = row.text
+        here.origins[row.id] = row.trust, row.agent_id, row.realm
+    said = select(*_SAID).where(
+        rows.c.status == MemoryStatus.ACTIVE, rows.c.type.in_(memory.MERGEABLE)
+    )
+    hashes = {each["text_hash"] for each in found}
+    here.said.update(_place(*row) for row in rows_in(connection, said, rows.c.text_hash, hashes))
+    wholes = {each["merged_into"] for each in found} - {None}
+    parts = select(rows.c.merged_into, rows.c.merged_as)
+    here.taken.update(map(tuple, rows_in(connection, parts, rows.c.merged_into, wholes)))
     return here
 
 
@@ -381,7 +367,7 @@ def _note(new: Found, here: _Here) -> None:
 
 def _once(found: Found) -> _Said | None:
     """Return where a memory says what is said only once; None where it may be said again."""
-    if found["status"] != MemoryStatus.ACTIVE or found["type"] not in MERGEABLE:
+    if found["status"] != MemoryStatus.ACTIVE or found["type"] not in memory.MERGEABLE:
         return None
     names = ("realm", "agent", "thread", "text_hash", "created_at")
     return _place(*(found[name] for name in names))
@@ -424,14 +410,14 @@ def _write(connection: Connection, new: Sequence[Found]) -> None:
     both = zip(plain, new, strict=True)
     made = [{**row, "agent_id": each["agent"], **imported} for row, each in both]
     connection.execute(insert(rows), made)
-    connection.execute(insert(memory_attention), [_attention(each) for each in new])
+    connection.execute(insert(memory.memory_attention), [_attention(each) for each in new])
     links = (
-        (memory_tags, [{"memory_id": e["id"], "tag": t} for e in new for t in e["tags"]]),
+        (memory.memory_tags, [{"memory_id": e["id"], "tag": t} for e in new for t in e["tags"]]),
         (
-            memory_agents,
+            memory.memory_agents,
             [{"memory_id": e["id"], "agent_id": a} for e in new for a in e["related_agents"]],
         ),
-        (beliefs, [span for each in new for span in _spans(each)]),
+        (memory.beliefs, [span for each in new for span in _spans(each)]),
     )
     for table, linked in links:
         if linked:
@@ -447,7 +433,7 @@ def _meet(connection: Connection, new: Iterable[Found]) -> None:
         for name in (each["agent"], *each["related_agents"]):
             met.setdefault(name, each["created_at"])
     for some in chunks(list(met)):
-        query = select(agents.c.id).where(agents.c.id.in_(some))
+        query = select(memory.agents.c.id).where(memory.agents.c.id.in_(some))
         for name in set(some) - set(connection.execute(query).scalars()):
             known.know(connection, [name], at=met[name])
 
@@ -515,17 +501,14 @@ def answer(connection: Connection, found: Sequence[Found]) -> None:
     wanted = {(each["id"], to) for each in found for to in each.get("responding_to", ())}
     ids = sorted({one for pair in wanted for one in pair})
     query = select(rows.c.id, rows.c.trust)
-    trusted: dict[str, str] = {}
-    for some in chunks(ids):
-        there = connection.execute(query.where(rows.c.id.in_(some)))
-        trusted.update((row.id, row.trust) for row in there)
+    trusted = {row.id: row.trust for row in rows_in(connection, query, rows.c.id, ids)}
     made = [
         {"memory_id": one, "replied_id": to}
         for one, to in sorted(wanted)
         if one != to and trusted.get(one) == Trust.IMPORT and to in trusted
     ]
     if made:
-        connection.execute(insert_or(memory_replies).on_conflict_do_nothing(), made)
+        connection.execute(insert_or(memory.memory_replies).on_conflict_do_nothing(), made)
 
 
 def _crumb(connection: Connection, found: Found, _at: int) -> bool:
@@ -567,7 +550,7 @@ def _agent(connection: Connection, found: Found, at: int) -> bool:
         known.require_own_name(connection, Agent(**shown))
     except BadInput:  # it would be read as somebody else's
         row["display_name"] = found["id"]
-    done = connection.execute(insert_or(agents).on_conflict_do_nothing(), [row])
+    done = connection.execute(insert_or(memory.agents).on_conflict_do_nothing(), [row])
     return done.rowcount > 0
 
 
@@ -575,7 +558,7 @@ def _change(connection: Connection, found: Found, _at: int) -> bool:
     """Write what was done with a memory, unless that is there, or the memory was said here."""
     if _are_ours(connection, [found["memory"]]):
         return False
-    column = memory_changes.c
+    column = memory.memory_changes.c
     same = select(column.id).where(
         column.kind == found["change"],
         column.memory_id == found["memory"],
@@ -591,7 +574,7 @@ def _change(connection: Connection, found: Found, _at: int) -> bool:
             for name in ("others", "before", "by", "reason", "at", "undone_at", "undone_by")
         },
     }
-    connection.execute(insert(memory_changes), [row])
+    connection.execute(insert(memory.memory_changes), [row])
     return True
 
 
@@ -607,7 +590,7 @@ def _pair(connection: Connection, found: Found, _at: int) -> bool:
     both = select(rows.c.id).where(rows.c.id.in_([found["left"], found["right"]]))
     if len(connection.execute(both).all()) < 2:  # noqa: PLR2004 - a pair
         return False
-    table = memory_apart if found["kind"] == "apart" else memory_conflicts
+    table = memory.memory_apart if found["kind"] == "apart" else memory.memory_conflicts
     done = connection.execute(insert_or(table).on_conflict_do_nothing(), [row])
     return done.rowcount > 0
 

@@ -19,7 +19,7 @@ from cortex_actors.errors import NotFound, Refused
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.ledger.files import beside, reader, size
-from cortex_actors.storage.schema import embedding_models, vectors
+from cortex_actors.storage.tables.system import embedding_models, vectors
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -71,12 +71,12 @@ def chosen(path: Path, *, state: str = "active") -> Chosen | None:
 
 def active(connection: Connection) -> Chosen | None:
     """Return the model that answers; None in a home that has none yet."""
-    return _in_state(connection, "active")
+    return _one(connection, select(embedding_models).where(embedding_models.c.state == "active"))
 
 
 def coming(connection: Connection) -> Chosen | None:
     """Return the model that is on its way."""
-    return _in_state(connection, "coming")
+    return _one(connection, select(embedding_models).where(embedding_models.c.state == "coming"))
 
 
 def find(connection: Connection, model_id: str) -> Chosen | None:
@@ -118,12 +118,12 @@ def begin(connection: Connection, model: Chosen, at: int) -> None:
     if current is not None and current.model_id == model.model_id:
         raise Refused(
             f"cannot migrate to {model.model_id}: it is the model that answers now; "
-            "`cortex embeddings status` shows it"
+            "`cortex model migration` shows it"
         )
     if other is not None and other.model_id != model.model_id:
         raise Refused(
             f"cannot migrate to {model.model_id}: the migration to {other.model_id} is under way; "
-            "wait for it (`cortex embeddings status`) or end it with: cortex embeddings cancel"
+            "wait for it (`cortex model migration`) or end it with: cortex model cancel"
         )
     _set(connection, model, "coming", at=at)
 
@@ -207,11 +207,6 @@ def strangers(connection: Connection) -> list[str]:
         if last is not None and last not in known:
             found.append(last)
     return found
-
-
-def _in_state(connection: Connection, state: str) -> Chosen | None:
-    """Return the one model in that state."""
-    return _one(connection, select(embedding_models).where(embedding_models.c.state == state))
 
 
 def _one(connection: Connection, query: Select[tuple[object, ...]]) -> Chosen | None:

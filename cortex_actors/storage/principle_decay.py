@@ -15,15 +15,8 @@ from sqlalchemy import Connection, bindparam, func, or_, select, update
 from cortex_actors.domain.principle import LinkType
 from cortex_actors.rules import decay, promotion
 from cortex_actors.storage.ledger.backups import horizon
-from cortex_actors.storage.schema import (
-    derivations,
-    insight_sources,
-    insights,
-    observations,
-    principle_links,
-    principles,
-)
-from cortex_actors.storage.tables.columns import chunks
+from cortex_actors.storage.tables import knowledge as tables
+from cortex_actors.storage.tables.columns import rows_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -146,8 +139,8 @@ def settle(
 def write(connection: Connection, found: Sequence[Faded]) -> None:
     """Write how principles stand; none of them is deleted."""
     statement = (
-        update(principles)
-        .where(principles.c.id == bindparam("one"))
+        update(tables.principles)
+        .where(tables.principles.c.id == bindparam("one"))
         .values(
             {
                 "rank": bindparam("ranked"),
@@ -185,48 +178,46 @@ def _evidence(row: Any) -> Evidence:
 
 def _rows(connection: Connection, ids: Sequence[str] | None = None) -> Iterator[Any]:
     """Yield principles, those or all, with what is counted about each."""
-    query = _standing()
     if ids is None:
-        yield from connection.execute(query)
-        return
-    for some in chunks(sorted(set(ids))):
-        yield from connection.execute(query.where(principles.c.id.in_(some)))
+        yield from connection.execute(_standing())
+    else:
+        yield from rows_in(connection, _standing(), tables.principles.c.id, sorted(set(ids)))
 
 
 def _standing() -> Any:
     """Return the query for principles with what is counted about each."""
     come_of = (
-        select(func.coalesce(insights.c.superseded_by, insights.c.id))
-        .join(derivations, derivations.c.insight_id == insights.c.id)
-        .where(derivations.c.principle_id == principles.c.id)
-        .correlate(principles)
+        select(func.coalesce(tables.insights.c.superseded_by, tables.insights.c.id))
+        .join(tables.derivations, tables.derivations.c.insight_id == tables.insights.c.id)
+        .where(tables.derivations.c.principle_id == tables.principles.c.id)
+        .correlate(tables.principles)
     )
-    known = insights.alias("known")
+    known = tables.insights.alias("known")
     seen = select(func.max(known.c.last_seen_at)).where(known.c.id.in_(come_of))
     observed = (
         select(func.count())
-        .select_from(observations.join(insight_sources))
-        .where(insight_sources.c.insight_id.in_(come_of))
-        .where(insight_sources.c.withdrawn_at.is_(None))
+        .select_from(tables.observations.join(tables.insight_sources))
+        .where(tables.insight_sources.c.insight_id.in_(come_of))
+        .where(tables.insight_sources.c.withdrawn_at.is_(None))
     )
-    ends = (principle_links.c.source_id, principle_links.c.target_id)
+    ends = (tables.principle_links.c.source_id, tables.principle_links.c.target_id)
     links = (
         select(func.count())
-        .select_from(principle_links)
-        .where(or_(*(end == principles.c.id for end in ends)))
-        .where(principle_links.c.type != LinkType.CONTRADICTS)
+        .select_from(tables.principle_links)
+        .where(or_(*(end == tables.principles.c.id for end in ends)))
+        .where(tables.principle_links.c.type != LinkType.CONTRADICTS)
     )
     counted = {"observed": observed, "seen": seen, "links": links}
     return select(
-        principles.c.id,
-        principles.c.confidence,
-        principles.c.quality,
-        principles.c.rank,
-        principles.c.status,
-        principles.c.strikes,
-        principles.c.created_at,
+        tables.principles.c.id,
+        tables.principles.c.confidence,
+        tables.principles.c.quality,
+        tables.principles.c.rank,
+        tables.principles.c.status,
+        tables.principles.c.strikes,
+        tables.principles.c.created_at,
         *(
-            query.correlate(principles).scalar_subquery().label(name)
+            query.correlate(tables.principles).scalar_subquery().label(name)
             for name, query in counted.items()
         ),
     )

@@ -35,26 +35,26 @@ from cortex_actors.domain.insight import (
     Relation,
 )
 from cortex_actors.domain.principle import Link, LinkType, PrincipleStatus
-from cortex_actors.rules.linking import Subject
+from cortex_actors.rules.clustering import Subject
 from cortex_actors.storage import principles as links
 from cortex_actors.storage import reviews
-from cortex_actors.storage import schema as tables
 from cortex_actors.storage.embeddings import stored_vectors
 from cortex_actors.storage.insight_lists import holds
 from cortex_actors.storage.insight_records import of_project
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.schema import (
+from cortex_actors.storage.tables import knowledge as tables
+from cortex_actors.storage.tables.columns import chunks, given_text
+from cortex_actors.storage.tables.knowledge import (
     derivations,
     insight_sources,
     insights,
     principle_links,
     principles,
 )
-from cortex_actors.storage.tables.columns import chunks, given_text
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -216,7 +216,12 @@ def around(connection: Connection, principle_id: str, wanted: LinkFilter) -> Gra
     gone = reviews.principles(connection)
     near = links.load_links(connection, [principle_id]).get(principle_id, [])
     others = list(dict.fromkeys(e.other(principle_id) for e in near if wanted.takes(e)))
-    standing = _standing(connection, others, wanted.statuses)
+    query = select(principles.c.id).where(principles.c.id.in_(list(others)))
+    standing = set(
+        connection.execute(
+            query.where(principles.c.status.in_(map(str, wanted.statuses)))
+        ).scalars()
+    )
     known = [each for each in others if each in standing and each not in gone]
     shown = {principle_id, *known[: wanted.limit - 1]}
     found = [each for each in links.touching(connection, shown) if shown.issuperset(each.pair)]
@@ -256,16 +261,6 @@ def _is_linked(wanted: LinkFilter) -> ColumnElement[bool]:
             exists(some.where(end == principles.c.id))
             for end in (rows.c.source_id, rows.c.target_id)
         )
-    )
-
-
-def _standing(
-    connection: Connection, ids: Iterable[str], statuses: Collection[PrincipleStatus]
-) -> set[str]:
-    """Return those of the principles that stand so."""
-    query = select(principles.c.id).where(principles.c.id.in_(list(ids)))
-    return set(
-        connection.execute(query.where(principles.c.status.in_(map(str, statuses)))).scalars()
     )
 
 
@@ -331,7 +326,7 @@ def shelf(
     known: dict[str, _Row] = {each.id: each for each in _known(connection)}
     known |= {each.id: _made(each, known.get(each.id)) for each in made}
     kept = [each for _, each in sorted(known.items()) if each.id not in gone]
-    insights = [_insight(each.id) for each in kept]
+    insights = [_INSIGHT + each.id.removeprefix(_PRINCIPLE) for each in kept]
     claims = _claims(connection, insights)
     verdicts = _verdicts(connection, insights)
     nodes = {each.id: _node(each, claims, verdicts) for each in kept}
@@ -432,9 +427,7 @@ def _judgement(row: sqlite3.Row | tuple[Any, ...]) -> Judgement:
 
 
 def _node(
-    row: _Row,
-    claims: Mapping[str, _Words],
-    verdicts: Mapping[str, Sequence[tuple[str, Judgement]]],
+    row: _Row, claims: Mapping[str, _Words], verdicts: Mapping[str, Sequence[tuple[str, Judgement]]]
 ) -> Node:
     """Return a principle as it is linked; what holds in all of a project holds everywhere in it."""
     words = claims.get(row.id, _NOTHING)
@@ -448,11 +441,6 @@ def _node(
         is_section=words.is_section,
     )
     return Node(subject, row.text_hash, row.linked)
-
-
-def _insight(principle_id: str) -> str:
-    """Return the id of the insight whose words a principle has."""
-    return _INSIGHT + principle_id.removeprefix(_PRINCIPLE)
 
 
 def _principle(insight_id: str) -> str:

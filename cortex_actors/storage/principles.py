@@ -19,7 +19,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import Connection, func, select
 from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.domain.insight import Decider, Granularity
@@ -30,7 +30,6 @@ from cortex_actors.domain.principle import (
     LinkType,
     Origin,
     Principle,
-    PrincipleCategory,
     PrincipleStatus,
     principle_id,
 )
@@ -39,8 +38,8 @@ from cortex_actors.storage import reviews
 from cortex_actors.storage.embeddings import embedded_text, stored_vectors
 from cortex_actors.storage.insight_records import STANDS
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.schema import derivations, principles
-from cortex_actors.storage.tables.columns import chunks, given_text, stored_text
+from cortex_actors.storage.tables.columns import as_row, entity, given_text, rows_in, stored_text
+from cortex_actors.storage.tables.knowledge import derivations, principles
 
 if TYPE_CHECKING:
     import sqlite3
@@ -78,9 +77,8 @@ def load_derivations(
     """Return what principles come of, by principle; the insight it owes most to first."""
     query = select(derivations).order_by(derivations.c.weight.desc(), derivations.c.insight_id)
     found: dict[str, list[Derivation]] = {}
-    for some in chunks(dict.fromkeys(principle_ids)):
-        for row in connection.execute(query.where(derivations.c.principle_id.in_(some))):
-            found.setdefault(row.principle_id, []).append(Derivation(*row))
+    for row in rows_in(connection, query, derivations.c.principle_id, principle_ids):
+        found.setdefault(row.principle_id, []).append(Derivation(*row))
     return found
 
 
@@ -95,11 +93,8 @@ def derived(connection: Connection, ids: Iterable[str] | None = None) -> set[str
     query = select(derivations.c.insight_id)
     if ids is None:
         return set(connection.execute(query).scalars())
-    return {
-        each
-        for some in chunks(ids)
-        for each in connection.execute(query.where(derivations.c.insight_id.in_(some))).scalars()
-    }
+    rows = rows_in(connection, query, derivations.c.insight_id, ids)
+    return {row.insight_id for row in rows}
 
 
 _COLUMNS = "source_id, target_id, type, strength, decided_by, reason"
@@ -318,7 +313,7 @@ def of(insight: Insight, now: int) -> Principle:
 
 def add(connection: Connection, made: Sequence[Principle]) -> None:
     """Write principles; one that is there gets what it is made of anew, but not its standing."""
-    rows = [_row(each) for each in made]
+    rows = [as_row(principles, each) for each in made]
     statement = insert(principles)
     again = {name: statement.excluded[name] for name in _AGAIN}
     if rows:
@@ -341,11 +336,8 @@ def forget(connection: Connection, principle_ids: Iterable[str]) -> None:
 
 def by_ids(connection: Connection, principle_ids: Iterable[str]) -> dict[str, Principle]:
     """Return principles by id; ids that are not known are left out."""
-    return {
-        row.id: _principle(row)
-        for some in chunks(dict.fromkeys(principle_ids))
-        for row in connection.execute(select(principles).where(principles.c.id.in_(some)))
-    }
+    rows = rows_in(connection, select(principles), principles.c.id, principle_ids)
+    return {row.id: entity(Principle, row) for row in rows}
 
 
 def given(connection: Connection, model: str) -> tuple[list[Principle], Matrix]:
@@ -420,43 +412,3 @@ def _text_hash(insight: Insight) -> bytes:
         return bytes.fromhex(insight.content_hash)
     text = embedded_text(insight.heading, insight.content)
     return sha256(text.encode("utf-8", "surrogatepass")).digest()
-
-
-def _row(principle: Principle) -> dict[str, Any]:
-    """Return a principle as its row."""
-    return {
-        "id": principle.id,
-        "content": principle.content,
-        "content_hash": principle.content_hash,
-        "elaboration": principle.elaboration,
-        "category": str(principle.category),
-        "tags": list(principle.tags),
-        "domains": list(principle.domains),
-        "confidence": principle.confidence,
-        "quality": principle.quality,
-        "rank": principle.rank,
-        "status": str(principle.status),
-        "origin": str(principle.origin),
-        "text_hash": principle.text_hash,
-        "created_at": principle.created_at,
-    }
-
-
-def _principle(row: Row[Any]) -> Principle:
-    """Return a row as a principle."""
-    return Principle(
-        id=row.id,
-        content=row.content,
-        content_hash=row.content_hash,
-        elaboration=row.elaboration,
-        category=PrincipleCategory(row.category),
-        tags=tuple(row.tags),
-        domains=tuple(row.domains),
-        confidence=row.confidence,
-        quality=row.quality,
-        rank=row.rank,
-        status=PrincipleStatus(row.status),
-        origin=Origin(row.origin),
-        text_hash=row.text_hash,
-        created_at=row.created_at,
-    )

@@ -37,11 +37,10 @@ from cortex_actors.errors import BeingWritten
 from cortex_actors.files.journal import Entry, State
 from cortex_actors.files.repository import is_weak
 from cortex_actors.storage.embeddings import count_unembedded
-from cortex_actors.storage.schema import (
+from cortex_actors.storage.tables.columns import as_row, entity
+from cortex_actors.storage.tables.knowledge import (
     alerts,
     contradictions,
-    deliveries,
-    events,
     file_states,
     file_writes,
     insights,
@@ -50,6 +49,7 @@ from cortex_actors.storage.schema import (
     resolutions,
     runs,
 )
+from cortex_actors.storage.tables.system import deliveries, events
 from cortex_actors.topics import FILE_CHANGED, SCAN_REQUESTED
 
 if TYPE_CHECKING:
@@ -95,14 +95,7 @@ def add(connection: Connection, project: Project) -> bool:
     """Follow a project; return False when it was followed already."""
     known = connection.execute(select(projects.c.active).where(projects.c.id == project.id))
     was = known.scalar_one_or_none()
-    row = {
-        "id": project.id,
-        "name": project.name,
-        "root": project.root,
-        "added_at": project.added_at,
-        "active": 1,
-    }
-    statement = upsert(projects).values(row)
+    statement = upsert(projects).values(as_row(projects, project, active=1))
     connection.execute(statement.on_conflict_do_update(index_elements=["id"], set_={"active": 1}))
     return was != 1
 
@@ -191,7 +184,7 @@ def file_counts(connection: Connection) -> dict[str, int]:
 def files(connection: Connection, project_id: str) -> dict[str, FileState]:
     """Return what the files of a project looked like, by path."""
     query = select(file_states).where(file_states.c.project_id == project_id)
-    return {row.path: _state(row) for row in connection.execute(query)}
+    return {row.path: entity(FileState, row) for row in connection.execute(query)}
 
 
 def files_in(connection: Connection, root: str) -> dict[str, FileState]:
@@ -200,13 +193,13 @@ def files_in(connection: Connection, root: str) -> dict[str, FileState]:
     # "0" comes after "/": a range, because LIKE would read every row.
     below = (file_states.c.path > folder + "/", file_states.c.path < folder + "0")
     query = select(file_states).where(*below).order_by(file_states.c.path)
-    return {row.path: _state(row) for row in connection.execute(query)}
+    return {row.path: entity(FileState, row) for row in connection.execute(query)}
 
 
 def file(connection: Connection, path: str) -> FileState | None:
     """Return what one file looked like."""
     row = connection.execute(select(file_states).where(file_states.c.path == path)).one_or_none()
-    return None if row is None else _state(row)
+    return None if row is None else entity(FileState, row)
 
 
 def read_otherwise(connection: Connection, read_as: str) -> bool:
@@ -222,23 +215,12 @@ def read_otherwise(connection: Connection, read_as: str) -> bool:
 def broken(connection: Connection) -> list[FileState]:
     """Return the files that could not be read the last time."""
     query = select(file_states).where(file_states.c.error.is_not(None)).order_by("path")
-    return [_state(row) for row in connection.execute(query)]
+    return [entity(FileState, row) for row in connection.execute(query)]
 
 
 def saw(connection: Connection, state: FileState, at: int) -> None:
     """Remember what a file looks like."""
-    row = {
-        "path": state.path,
-        "project_id": state.project_id,
-        "size": state.size,
-        "mtime_ns": state.mtime_ns,
-        "ctime_ns": state.ctime_ns,
-        "inode": state.inode,
-        "sha256": state.sha256,
-        "error": state.error,
-        "read_as": state.read_as,
-        "seen_at": at,
-    }
+    row = as_row(file_states, state, seen_at=at)
     statement = upsert(file_states).values(row)
     connection.execute(statement.on_conflict_do_update(index_elements=["path"], set_=row))
 
@@ -246,21 +228,6 @@ def saw(connection: Connection, state: FileState, at: int) -> None:
 def forget(connection: Connection, path: str) -> None:
     """Forget a file that is no longer there."""
     connection.execute(file_states.delete().where(file_states.c.path == path))
-
-
-def _state(row: Any) -> FileState:
-    """Return a row as a file's state."""
-    return FileState(
-        row.path,
-        row.project_id,
-        row.size,
-        row.mtime_ns,
-        row.ctime_ns,
-        row.inode,
-        row.sha256,
-        row.error,
-        row.read_as,
-    )
 
 
 #: How a run ended that did not do what it was for.
@@ -300,27 +267,13 @@ class Wanted:
 
 def record(connection: Connection, run: Run) -> None:
     """Write a run."""
-    row: dict[str, Any] = {
-        "id": run.id,
-        "kind": run.kind,
-        "project_id": run.project_id,
-        "path": run.path,
-        "state": run.state,
-        "started_at": run.started_at,
-        "finished_at": run.finished_at,
-        "counts": dict(run.counts),
-        "error": run.error,
-    }
-    if run.agent is not None or run.dry_run:
-        # Only a resolution has one; the others leave both columns as they are by default.
-        row |= {"agent": run.agent, "dry_run": int(run.dry_run)}
-    connection.execute(insert(runs).values(row))
+    connection.execute(insert(runs).values(as_row(runs, run, counts=dict(run.counts))))
 
 
 def latest(connection: Connection, kind: str, limit: int = 20) -> list[Run]:
     """Return the newest runs of an actor, newest first."""
     query = select(runs).where(runs.c.kind == kind).order_by(runs.c.finished_at.desc())
-    return [_run(row) for row in connection.execute(query.limit(limit))]
+    return [entity(Run, row) for row in connection.execute(query.limit(limit))]
 
 
 def listed(connection: Connection, wanted: Wanted) -> list[Run]:
@@ -332,29 +285,12 @@ def listed(connection: Connection, wanted: Wanted) -> list[Run]:
         query = query.where(runs.c.project_id == wanted.project_id)
     if wanted.failed:
         query = query.where(runs.c.state == FAILED)
-    return [_run(row) for row in connection.execute(query)]
+    return [entity(Run, row) for row in connection.execute(query)]
 
 
 def kinds(connection: Connection) -> list[str]:
     """Return of which kinds there are runs, by name."""
     return list(connection.execute(select(runs.c.kind).distinct().order_by("kind")).scalars())
-
-
-def _run(row: Row[Any]) -> Run:
-    """Return a row as a run."""
-    return Run(
-        id=row.id,
-        kind=row.kind,
-        started_at=row.started_at,
-        finished_at=row.finished_at,
-        state=row.state,
-        project_id=row.project_id,
-        path=row.path,
-        counts=row.counts,
-        error=row.error,
-        agent=row.agent,
-        dry_run=bool(row.dry_run),
-    )
 
 
 #: What such a run is called in the audit.
@@ -616,17 +552,4 @@ def _set(connection: Connection, seq: int, **values: object) -> None:
 
 def _entry(row: Row[Any]) -> Entry:
     """Return a row as an entry."""
-    return Entry(
-        run_id=row.run_id,
-        project_id=row.project_id,
-        root=row.root,
-        path=row.path,
-        agent=row.agent,
-        before=row.before_bytes,
-        after_sha256=row.after_sha256,
-        aside=row.aside,
-        began_at=row.began_at,
-        seq=row.seq,
-        state=State(row.state),
-        displaced=row.displaced,
-    )
+    return entity(Entry, row, before=row.before_bytes)

@@ -9,8 +9,8 @@ from sqlalchemy import ColumnElement, Connection, and_, exists, or_, select
 from cortex_actors.domain.agent import shown
 from cortex_actors.domain.memory import PROBE, Realm
 from cortex_actors.errors import NotFound, NotYours
-from cortex_actors.storage.schema import memories, memory_agents
-from cortex_actors.storage.tables.columns import chunks
+from cortex_actors.storage.tables.columns import rows_in
+from cortex_actors.storage.tables.memory import memories, memory_agents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -43,11 +43,7 @@ def shared() -> ColumnElement[bool]:
 def readers_part(connection: Connection, ids: Iterable[str], reader: str | None) -> set[str]:
     """Return those of the memories, of whatever status, that somebody may read; None: the owner."""
     query = select(memories.c.id).where(readable(reader))
-    return {
-        found
-        for some in chunks(list(dict.fromkeys(ids)))
-        for found in connection.execute(query.where(memories.c.id.in_(some))).scalars()
-    }
+    return {row.id for row in rows_in(connection, query, memories.c.id, ids)}
 
 
 def require_readable(connection: Connection, ids: Sequence[str], reader: str | None) -> None:
@@ -67,13 +63,12 @@ def require_own(connection: Connection, ids: Sequence[str], caller: Caller) -> N
     if caller.agent is None:
         return
     query = select(memories.c.id, memories.c.agent_id).where(memories.c.agent_id != caller.agent)
-    for some in chunks(list(dict.fromkeys(ids))):
-        for row in connection.execute(query.where(memories.c.id.in_(some))):
-            message = (
-                f"{caller.agent} cannot change #{row.id}: {row.agent_id} said it; "
-                "ask the owner, or say something of your own"
-            )
-            raise NotYours(message)
+    for row in rows_in(connection, query, memories.c.id, ids):
+        message = (
+            f"{caller.agent} cannot change #{row.id}: {row.agent_id} said it; "
+            "ask the owner, or say something of your own"
+        )
+        raise NotYours(message)
 
 
 def unknown(name: str) -> NotFound:

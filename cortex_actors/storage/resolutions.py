@@ -20,9 +20,9 @@ from cortex_actors.domain.principle import Ending, Given
 from cortex_actors.storage import principles
 from cortex_actors.storage.insight_records import live_insights, of_project, shared
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.schema import insights, projects, resolutions, resolved_bullets
-from cortex_actors.storage.schema import principles as principle_rows
-from cortex_actors.storage.tables.columns import chunks
+from cortex_actors.storage.tables.columns import as_row, entity, rows_in
+from cortex_actors.storage.tables.knowledge import insights, projects, resolutions, resolved_bullets
+from cortex_actors.storage.tables.knowledge import principles as principle_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -63,26 +63,24 @@ def keep(connection: Connection, found: Resolution, given: Sequence[Given] = ())
     Where nothing could be written, the section and the bullets stay as they were: they are what
     stands there.
     """
-    row = {
-        "path": found.path,
-        "agent": found.agent,
-        "project_id": found.project_id,
-        "run_id": found.run_id,
-        "revision": found.revision,
-        "inputs": found.inputs,
-        "section": found.section,
-        "state": str(found.ending),
-        "reason": found.reason,
-        "resolved_at": found.resolved_at,
-    }
+    row = as_row(resolutions, found, state=str(found.ending))
     stands = found.ending in STANDS
     changed = {key: row[key] for key in row if stands or key != "section"}
     statement = insert(resolutions).values(row)
     connection.execute(
         statement.on_conflict_do_update(index_elements=["path", "agent"], set_=changed)
     )
-    if stands:
-        _fill(connection, found, given)
+    if not stands:
+        return
+    bullets = resolved_bullets
+    here = {"path": found.path, "agent": found.agent}
+    connection.execute(delete(bullets).where(*(bullets.c[name] == here[name] for name in here)))
+    rows = [
+        as_row(bullets, each, **here, ordinal=ordinal, conflict=int(bool(each.conflict)))
+        for ordinal, each in enumerate(given)
+    ]
+    if rows:
+        connection.execute(insert(bullets), rows)
 
 
 def find(connection: Connection, path: str, agent: str) -> Resolution | None:
@@ -109,11 +107,7 @@ def standing(
     if principle_ids is None:
         return [_standing(row) for row in connection.execute(query)]
     wanted = resolved_bullets.c.principle_id
-    return [
-        _standing(row)
-        for some in chunks(principle_ids)
-        for row in connection.execute(query.where(wanted.in_(some)))
-    ]
+    return [_standing(row) for row in rows_in(connection, query, wanted, principle_ids)]
 
 
 def bullets(connection: Connection, path: str, agent: str) -> list[Given]:
@@ -146,40 +140,9 @@ def paths(connection: Connection) -> set[str]:
     return set(connection.execute(select(resolved_bullets.c.path).union(edited)).scalars())
 
 
-def _fill(connection: Connection, found: Resolution, given: Sequence[Given]) -> None:
-    """Write what stands in a section, in place of what stood there."""
-    table = resolved_bullets
-    here = (table.c.path == found.path, table.c.agent == found.agent)
-    connection.execute(delete(table).where(*here))
-    rows = [
-        {
-            "path": found.path,
-            "agent": found.agent,
-            "ordinal": ordinal,
-            "principle_id": each.principle_id,
-            "text": each.text,
-            "conflict": int(bool(each.conflict)),
-        }
-        for ordinal, each in enumerate(given)
-    ]
-    if rows:
-        connection.execute(insert(table), rows)
-
-
 def _resolution(row: Row[Any]) -> Resolution:
     """Return a row as a resolution."""
-    return Resolution(
-        path=row.path,
-        agent=row.agent,
-        project_id=row.project_id,
-        run_id=row.run_id,
-        revision=row.revision,
-        inputs=row.inputs,
-        section=row.section,
-        ending=Ending(row.state),
-        reason=row.reason,
-        resolved_at=row.resolved_at,
-    )
+    return entity(Resolution, row, ending=Ending(row.state))
 
 
 def _standing(row: Row[Any]) -> tuple[str, str, Given]:

@@ -25,27 +25,19 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import delete, select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from cortex_actors.domain.project import (
-    Approval,
-    Decision,
-    Review,
-    Revocation,
-    SourceKind,
-    Way,
-    innermost,
-)
+from cortex_actors.domain import project
 from cortex_actors.storage import projects
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.schema import approvals, reviews, revocations
-from cortex_actors.storage.tables.columns import chunks
+from cortex_actors.storage.tables.columns import as_row, chunks, entity, rows_in
+from cortex_actors.storage.tables.knowledge import approvals, reviews, revocations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sqlalchemy import Connection, Row, Select
+    from sqlalchemy import Connection, Select
 
 
-def decide(connection: Connection, review: Review) -> None:
+def decide(connection: Connection, review: project.Review) -> None:
     """Write a review down, in place of an earlier one."""
     row = {
         "insight_id": review.insight_id,
@@ -62,41 +54,33 @@ def withdraw(connection: Connection, insight_id: str) -> None:
     connection.execute(delete(reviews).where(reviews.c.insight_id == insight_id))
 
 
-def of(connection: Connection, ids: Iterable[str]) -> dict[str, Review]:
+def of(connection: Connection, ids: Iterable[str]) -> dict[str, project.Review]:
     """Return the reviews of those insights, by id; those that nobody looked at are left out."""
-    return {
-        row.insight_id: _review(row)
-        for some in chunks(dict.fromkeys(ids))
-        for row in connection.execute(select(reviews).where(reviews.c.insight_id.in_(some)))
-    }
+    rows = rows_in(connection, select(reviews), reviews.c.insight_id, ids)
+    return {row.insight_id: entity(project.Review, row) for row in rows}
 
 
-def decided(connection: Connection, decision: Decision) -> set[str]:
+def decided(connection: Connection, decision: project.Decision) -> set[str]:
     """Return the ids of all insights about which a person said that."""
     query = select(reviews.c.insight_id).where(reviews.c.decision == str(decision))
     return set(connection.execute(query).scalars())
 
 
-def decisions(connection: Connection) -> dict[str, Decision]:
+def decisions(connection: Connection) -> dict[str, project.Decision]:
     """Return what persons have said, by insight: a few hundred rows, whatever was learned."""
     query = select(reviews.c.insight_id, reviews.c.decision)
-    return {name: Decision(word) for name, word in connection.execute(query)}
+    return {name: project.Decision(word) for name, word in connection.execute(query)}
 
 
-def listed(connection: Connection, decision: Decision) -> list[Review]:
+def listed(connection: Connection, decision: project.Decision) -> list[project.Review]:
     """Return the reviews that said so, newest first; a person made each of them."""
     query = select(reviews).where(reviews.c.decision == str(decision))
     query = query.order_by(reviews.c.at.desc(), reviews.c.insight_id)
-    return [_review(row) for row in connection.execute(query)]
-
-
-def _review(row: Row[Any]) -> Review:
-    """Return a row as a review."""
-    return Review(row.insight_id, Decision(row.decision), row.at, row.note)
+    return [entity(project.Review, row) for row in connection.execute(query)]
 
 
 def begin(
-    connection: Connection, kind: SourceKind, key: str, *, at: int, note: str | None = None
+    connection: Connection, kind: project.SourceKind, key: str, *, at: int, note: str | None = None
 ) -> bool:
     """Let a source count no more; False when it does not count already."""
     if find(connection, kind, key) is not None:
@@ -106,7 +90,7 @@ def begin(
     return True
 
 
-def end(connection: Connection, kind: SourceKind, key: str, *, at: int) -> bool:
+def end(connection: Connection, kind: project.SourceKind, key: str, *, at: int) -> bool:
     """Let a source count again; False when it was not taken back."""
     statement = (
         update(revocations)
@@ -117,46 +101,46 @@ def end(connection: Connection, kind: SourceKind, key: str, *, at: int) -> bool:
     return connection.execute(statement).rowcount == 1
 
 
-def find(connection: Connection, kind: SourceKind, key: str) -> Revocation | None:
+def find(connection: Connection, kind: project.SourceKind, key: str) -> project.Revocation | None:
     """Return how a source was taken back; None when it counts."""
     query = _open().where(revocations.c.kind == str(kind), revocations.c.key == key)
     row = connection.execute(query).one_or_none()
-    return None if row is None else _revocation(row)
+    return None if row is None else entity(project.Revocation, row)
 
 
-def standing(connection: Connection) -> list[Revocation]:
+def standing(connection: Connection) -> list[project.Revocation]:
     """Return everything that is taken back now, newest first."""
     query = _open().order_by(revocations.c.id.desc())
-    return [_revocation(row) for row in connection.execute(query)]
+    return [entity(project.Revocation, row) for row in connection.execute(query)]
 
 
-def bars(connection: Connection, project_id: str, path: str) -> Revocation | None:
+def bars(connection: Connection, project_id: str, path: str) -> project.Revocation | None:
     """Return what keeps a project's file from being taken in; None when nothing does.
 
     That is its project, the file itself, or a folder that holds it. Following a folder around a
     project makes its files no other's: the innermost project that was ever followed counts, too.
     """
-    files = (str(SourceKind.PROJECT), str(SourceKind.PATH))
+    files = (str(project.SourceKind.PROJECT), str(project.SourceKind.PATH))
     rows = connection.execute(_open().where(revocations.c.kind.in_(files)))
-    standing = [_revocation(row) for row in rows]
+    standing = [entity(project.Revocation, row) for row in rows]
     if not standing:
         return None
-    inner = innermost(projects.ever(connection), path)
+    inner = project.innermost(projects.ever(connection), path)
     owners = {project_id} | ({inner.id} if inner is not None else set())
     return next((e for e in standing if any(e.covers(each, path) for each in owners)), None)
 
 
 def insights(connection: Connection, ids: Iterable[str] | None = None) -> set[str]:
     """Return the ids of the texts (of those, or all) that are taken back, whoever says them."""
-    return _keys(connection, SourceKind.INSIGHT, ids)
+    return _keys(connection, project.SourceKind.INSIGHT, ids)
 
 
 def principles(connection: Connection, ids: Iterable[str] | None = None) -> set[str]:
     """Return the ids of the principles (of those, or all) that are given to nobody any more."""
-    return _keys(connection, SourceKind.PRINCIPLE, ids)
+    return _keys(connection, project.SourceKind.PRINCIPLE, ids)
 
 
-def _keys(connection: Connection, kind: SourceKind, ids: Iterable[str] | None) -> set[str]:
+def _keys(connection: Connection, kind: project.SourceKind, ids: Iterable[str] | None) -> set[str]:
     """Return what of a kind is taken back; a person names a few, never thousands."""
     query = select(revocations.c.key).where(revocations.c.kind == str(kind))
     found = set(connection.execute(query.where(revocations.c.ended_at.is_(None))).scalars())
@@ -166,11 +150,6 @@ def _keys(connection: Connection, kind: SourceKind, ids: Iterable[str] | None) -
 def _open() -> Select[Any]:
     """Return the query for what is taken back now."""
     return select(revocations).where(revocations.c.ended_at.is_(None))
-
-
-def _revocation(row: Row[Any]) -> Revocation:
-    """Return a row as a revocation."""
-    return Revocation(row.id, SourceKind(row.kind), row.key, row.note, row.at, row.ended_at)
 
 
 #: The one project in which principles are said, for those that no other one has ever said.
@@ -183,41 +162,30 @@ _HOMES = (
 )
 
 
-def decide_approval(connection: Connection, made: Approval) -> None:
+def decide_approval(connection: Connection, made: project.Approval) -> None:
     """Write a decision down, in place of an earlier one."""
-    row = {
-        "principle_id": made.principle_id,
-        "decision": str(made.decision),
-        "decided_by": made.decided_by,
-        "way": str(made.way),
-        "at": made.at,
-        "note": made.note,
-        "ended_at": None,
-    }
+    row = as_row(approvals, made, ended_at=None)
     statement = insert(approvals).values(row)
     connection.execute(statement.on_conflict_do_update(index_elements=["principle_id"], set_=row))
 
 
-def load_approvals(connection: Connection, ids: Iterable[str]) -> dict[str, Approval]:
+def load_approvals(connection: Connection, ids: Iterable[str]) -> dict[str, project.Approval]:
     """Return the decisions about those principles, by id, also those that have ended."""
-    return {
-        row.principle_id: _approval(row)
-        for some in chunks(dict.fromkeys(ids))
-        for row in connection.execute(select(approvals).where(approvals.c.principle_id.in_(some)))
-    }
+    rows = rows_in(connection, select(approvals), approvals.c.principle_id, ids)
+    return {row.principle_id: entity(project.Approval, row) for row in rows}
 
 
 def approved(connection: Connection) -> set[str]:
     """Return the ids of all principles that a person approved."""
-    return {each.principle_id for each in list_approvals(connection, Decision.APPROVED)}
+    return {each.principle_id for each in list_approvals(connection, project.Decision.APPROVED)}
 
 
-def list_approvals(connection: Connection, decision: Decision) -> list[Approval]:
+def list_approvals(connection: Connection, decision: project.Decision) -> list[project.Approval]:
     """Return the decisions that said so and count now, newest first."""
     query = select(approvals).where(approvals.c.decision == str(decision))
     query = query.where(approvals.c.ended_at.is_(None))
     order = (approvals.c.at.desc(), approvals.c.principle_id)
-    return [_approval(row) for row in connection.execute(query.order_by(*order))]
+    return [entity(project.Approval, row) for row in connection.execute(query.order_by(*order))]
 
 
 def homes(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
@@ -227,7 +195,7 @@ def homes(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
 
 def end_approvals(connection: Connection, ids: Iterable[str], *, at: int) -> None:
     """Let approvals count no more, because a person took back what they are about."""
-    ours = approvals.c.decision == str(Decision.APPROVED), approvals.c.ended_at.is_(None)
+    ours = approvals.c.decision == str(project.Decision.APPROVED), approvals.c.ended_at.is_(None)
     for some in chunks(dict.fromkeys(ids)):
         chosen = update(approvals).where(approvals.c.principle_id.in_(some), *ours)
         connection.execute(chosen.values({"ended_at": at}))
@@ -237,16 +205,3 @@ def restore(connection: Connection, *, ended_at: int) -> None:
     """Let those count again that ended at that moment: its revocation was lifted."""
     chosen = update(approvals).where(approvals.c.ended_at == ended_at)
     connection.execute(chosen.values({"ended_at": None}))
-
-
-def _approval(row: Row[Any]) -> Approval:
-    """Return a row as a decision."""
-    return Approval(
-        row.principle_id,
-        Decision(row.decision),
-        row.at,
-        row.decided_by,
-        Way(row.way),
-        row.note,
-        row.ended_at,
-    )

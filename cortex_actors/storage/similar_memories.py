@@ -30,10 +30,10 @@ from cortex_actors.storage import memory_history, memory_records
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.memory_records import COLLECTIONS
 from cortex_actors.storage.realms import readable
-from cortex_actors.storage.schema import memories, memory_agents, memory_conflicts, passages
 from cortex_actors.storage.search.dense import LISTS, Asked, Dense
 from cortex_actors.storage.tables.columns import chunks, given_text, stored_text
-from cortex_actors.storage.tables.memory import MERGEABLE
+from cortex_actors.storage.tables.memory import MERGEABLE, memories, memory_agents, memory_conflicts
+from cortex_actors.storage.tables.system import passages
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -203,11 +203,7 @@ def says(connection: Connection, scope: Scope, text_hash: bytes) -> str | None:
 
 
 def _saying(
-    connection: Connection,
-    scope: Scope,
-    text_hash: bytes,
-    *,
-    states: tuple[MemoryStatus, ...],
+    connection: Connection, scope: Scope, text_hash: bytes, *, states: tuple[MemoryStatus, ...]
 ) -> list[str]:
     """Return the memories of a scope that have exactly a text, ordered by their state and id.
 
@@ -321,13 +317,7 @@ def note_conflict(
 ) -> bool:
     """Write down that two memories cannot both hold; False where that was known, or decided."""
     one, other = sorted((left, right))
-    row = {
-        "left_id": one,
-        "right_id": other,
-        "decided_by": by,
-        "reason": reason,
-        "found_at": at,
-    }
+    row = {"left_id": one, "right_id": other, "decided_by": by, "reason": reason, "found_at": at}
     known = upsert(memory_conflicts).values(row).on_conflict_do_nothing()
     return connection.execute(known).rowcount > 0
 

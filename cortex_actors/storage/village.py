@@ -30,19 +30,18 @@ from cortex_actors.storage import embeddings, memory_records
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.memory_records import by_id
 from cortex_actors.storage.realms import readable
-from cortex_actors.storage.schema import (
+from cortex_actors.storage.search.dense import Asked, Dense
+from cortex_actors.storage.tables.columns import chunks, rows_in
+from cortex_actors.storage.tables.memory import (
+    MERGEABLE,
     convergence_memories,
     convergences,
     memories,
     memory_replies,
-    passages,
     posts_due,
-    vectors,
 )
-from cortex_actors.storage.schema import memories as memory_rows
-from cortex_actors.storage.search.dense import Asked, Dense
-from cortex_actors.storage.tables.columns import chunks
-from cortex_actors.storage.tables.memory import MERGEABLE
+from cortex_actors.storage.tables.memory import memories as memory_rows
+from cortex_actors.storage.tables.system import passages, vectors
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -88,6 +87,14 @@ def ready(connection: Connection, model: str, *, limit: int) -> list[str]:
     return list(connection.execute(query).scalars())
 
 
+def lack_vectors(connection: Connection, model: str) -> bool:
+    """Tell whether an active post that was not compared yet has no vector of a model."""
+    own = and_(vectors.c.text_hash == memories.c.text_hash, vectors.c.model == model)
+    query = select(posts_due.c.memory_id).join(memories).outerjoin(vectors, own)
+    query = query.where(memories.c.status == MemoryStatus.ACTIVE, vectors.c.seq.is_(None))
+    return connection.execute(query.limit(1)).first() is not None
+
+
 def count_waiting(connection: Connection) -> int:
     """Return how many posts have still to be compared."""
     found = driver_of(connection).execute("SELECT count(*) FROM posts_due").fetchone()
@@ -101,12 +108,7 @@ def compared(connection: Connection, ids: Iterable[str]) -> None:
 
 
 def tell(
-    connection: Connection,
-    ids: Collection[str],
-    *,
-    kind: Convergence,
-    likeness: float,
-    at: int,
+    connection: Connection, ids: Collection[str], *, kind: Convergence, likeness: float, at: int
 ) -> bool:
     """Write down that posts say alike; False when that is known, or one of them is no more.
 
@@ -260,11 +262,8 @@ def answers(
         .where(said(reader))
         .order_by(_ROWS.created_at, _ROWS.id)
     )
-    for some in chunks(dict.fromkeys(ids)):
-        for replied, answer in connection.execute(
-            query.where(memory_replies.c.replied_id.in_(some))
-        ):
-            found[replied] = (*found.get(replied, ()), answer)
+    for replied, answer in rows_in(connection, query, memory_replies.c.replied_id, ids):
+        found[replied] = (*found.get(replied, ()), answer)
     return found
 
 

@@ -154,7 +154,10 @@ def _fits(measure: Measure, number: float, unit: str, near: str) -> bool:
 def _versions(plain: str, lexicon: Lexicon) -> Iterator[Range]:
     """Yield the versions that a text names."""
     for match in _VERSION.finditer(plain):
-        slot = _thing(match["thing"], lexicon)
+        # The thing whose version follows; the longer of two names.
+        words = match["thing"]
+        named = words.strip(" :(*-").removesuffix(" version").strip()
+        slot = lexicon.versions.get(named) or lexicon.versions.get(named.rpartition(" ")[2])
         if slot is None:
             continue
         number = _numeric(match["number"])
@@ -168,12 +171,6 @@ def _versions(plain: str, lexicon: Lexicon) -> Iterator[Range]:
             yield Range(f"version of {slot}", -_ENDLESS, number, shown)
         else:
             yield Range(f"version of {slot}", number, _last(match["number"]), shown)
-
-
-def _thing(words: str, lexicon: Lexicon) -> str | None:
-    """Return the thing whose version follows; the longer of two names."""
-    named = words.strip(" :(*-").removesuffix(" version").strip()
-    return lexicon.versions.get(named) or lexicon.versions.get(named.rpartition(" ")[2])
 
 
 def _numeric(version: str) -> float:

@@ -250,7 +250,10 @@ def _whole(passages: Iterable[Passage]) -> list[Piece]:
             and (_is_short(piece) or _is_short(before))
             and _beside(before, piece)
         ):
-            found[-1] = _joined(before, piece)
+            # Two pieces as one: each below what of its headings the two do not share.
+            shared = _shared(before, piece)
+            parts = [_below(before, shared), _below(piece, shared)]
+            found[-1] = Piece(shared, "\n\n".join(parts))
         else:
             found.append(piece)
     return found
@@ -267,13 +270,6 @@ def _beside(before: Piece, piece: Piece) -> bool:
     related = shared in {before.headings, piece.headings} or len(shared) >= 1
     room = len(before.text) + len(piece.text) <= MOST
     return room and (related or not before.headings or not piece.headings)
-
-
-def _joined(before: Piece, piece: Piece) -> Piece:
-    """Return two pieces as one: each below what of its headings the two do not share."""
-    shared = _shared(before, piece)
-    parts = [_below(before, shared), _below(piece, shared)]
-    return Piece(shared, "\n\n".join(parts))
 
 
 def _shared(left: Piece, right: Piece) -> tuple[str, ...]:

@@ -65,37 +65,7 @@ _PLAIN = (
 _CODE = re.compile(r"(`{1,3})(.+?)\1")
 
 #: A word: letters and digits, with the dots, dashes and signs of names, versions and options.
-_WORD = re.compile(
-    r"[@#$]?[^\W_](?:[\w.+#/@:-]*[\w+#])?|--?[a-zA-Z][\w-]*|[^\w\s]",
-)
-
-#: Endings that inflect a word, the longest first: (ending, what stands there instead).
-_ENDINGS = (
-    ("ations", ""),
-    ("ation", ""),
-    ("ating", ""),
-    ("ated", ""),
-    ("ates", ""),
-    ("ate", ""),
-    ("ingly", ""),
-    ("ments", "ment"),
-    ("ities", "ity"),
-    ("ies", "y"),
-    ("ied", "y"),
-    ("ying", "y"),
-    ("ings", ""),
-    ("sses", "ss"),
-    ("ches", "ch"),
-    ("shes", "sh"),
-    ("xes", "x"),
-    ("ing", ""),
-    ("edly", ""),
-    ("ers", "er"),
-    ("ed", ""),
-    ("ly", ""),
-    ("es", "e"),
-    ("s", ""),
-)
+_WORD = re.compile(r"[@#$]?[^\W_](?:[\w.+#/@:-]*[\w+#])?|--?[a-zA-Z][\w-]*|[^\w\s]")
 
 #: Signs after which a capital says nothing.
 _OPENING = frozenset('.:!?;()\u2014|"*-')
@@ -106,6 +76,36 @@ _SHORTEST = 3
 #: Words whose stems are remembered: those of a language that are said often; and texts whose words
 #: are: a text is compared with several others, by more than one rule.
 _STEMS, _TEXTS = 20_000, 256
+
+
+#: What stands for a part in a pattern of a table.
+_PART = re.compile(r"\{([a-z_]+)\}")
+
+
+@cache
+def table(name: str, *, package: str = "text") -> dict[str, Any]:
+    """Return one of the tables of a package of the product."""
+    folder = files(f"cortex_actors.{package}") / "tables"
+    return tomllib.loads((folder / f"{name}.toml").read_text("utf-8"))
+
+
+def expression(written: str, parts: Mapping[str, str]) -> str:
+    """Return a pattern of a table: its lines as one, with the parts that `{name}` stands for."""
+    lines = written.split("\n")
+    whole = "".join(map(str.strip, lines)) if len(lines) > 1 else written
+    return _PART.sub(lambda found: expression(parts[found[1]], parts), whole)
+
+
+@cache
+def patterns(name: str) -> dict[str, re.Pattern[str]]:
+    """Return the compiled `patterns` of a table."""
+    parts = table(name).get("parts", {})
+    found = table(name)["patterns"].items()
+    return {key: re.compile(expression(written, parts)) for key, written in found}
+
+
+#: Endings that inflect a word, the longest first: (ending, what stands there instead).
+_ENDINGS: tuple[tuple[str, str], ...] = tuple((a, b) for a, b in table("keywords")["endings"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,9 +367,8 @@ def extended(written: str, *, origin: str = "rules.toml") -> Lexicon:
 
 def _shipped() -> dict[str, Any]:
     """Return the tables of the wheel as one."""
-    folder = files("cortex_actors.rules") / "tables"
-    read = [tomllib.loads((folder / f"{name}.toml").read_text("utf-8")) for name in TABLES]
-    return {key: value for table in read for key, value in table.items()}
+    read = [table(name, package="rules") for name in TABLES]
+    return {key: value for each in read for key, value in each.items()}
 
 
 def _merged(known: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
@@ -514,104 +513,17 @@ def _measure(table: Mapping[str, Any]) -> Measure:
     )
 
 
-#: Lower case, as a question's words are compared with it.
-STOP_WORDS = frozenset(
-    """
-    a an the
-    i me my mine myself we us our ours ourselves you your yours yourself yourselves
-    he him his himself she her hers herself it its itself they them their theirs themselves
-    this that these those who whom whose which what when where why how
-    am is are was were be been being do does did doing done have has had having
-    can could may might must shall should will would
-    and but or nor so if then than because as while until though although
-    of at by for with about against between into through during before after above below
-    to from up down in out on off over under again further once
-    here there all any both each few more most other some such no not only own same too very just
-    s t d m o y ll re ve don isn aren wasn weren doesn didn hasn haven hadn won wouldn couldn
-    shouldn mustn mightn needn ain
-    """.split()
+#: Words that say nothing of what a text is about, in lower case.
+STOP_WORDS: frozenset[str] = frozenset(table("keywords")["stop"].split())
+
+#: What speaks for each category, each tag and each domain.
+CATEGORIES: Mapping[str, tuple[str, ...]]
+TAGS: Mapping[str, tuple[str, ...]]
+DOMAINS: Mapping[str, tuple[str, ...]]
+CATEGORIES, TAGS, DOMAINS = (
+    {key: tuple(words) for key, words in table("keywords")[kind].items()}
+    for kind in ("categories", "tags", "domains")
 )
-
-
-#: What speaks for each category.
-CATEGORIES: Mapping[str, tuple[str, ...]] = {
-    "convention": (
-        *("always", "convention", "naming", "style", "format", "prefer", "use snake_case"),
-        *("use camelcase", "indentation", "consistent"),
-    ),
-    "fact": (
-        *("version", "requires", "dependency", "api", "endpoint", "schema", "table", "database"),
-        *("port", "url", "path"),
-    ),
-    "pattern": (
-        *("pattern", "architecture", "structure", "layout", "design", "module", "layer"),
-        "separation",
-    ),
-    "preference": (
-        *("prefer", "preference", "rather", "instead of", "favour", "favor", "recommended"),
-        "suggestion",
-    ),
-    "principle": (
-        *("principle", "philosophy", "approach", "strategy", "guideline", "best practice"),
-        "rule of thumb",
-    ),
-    "technique": (
-        *("how to", "technique", "pattern", "recipe", "step by step", "implementation", "method"),
-        "workflow",
-    ),
-    "warning": (
-        *("never", "don't", "do not", "avoid", "careful", "dangerous", "warning", "caution"),
-        *("must not", "forbidden", "pitfall"),
-    ),
-}
-
-#: A tag applies when any of its words occurs. Last in each are words that Cerno found by the
-#: substring and that a whole word would miss.
-TAGS: Mapping[str, tuple[str, ...]] = {
-    "api": ("api", "endpoint", "rest", "graphql", "request", "response"),
-    "concurrency": (
-        *("genserver", "process", "spawn", "task", "supervisor", "otp"),
-        *("subprocess", "multiprocessing"),
-    ),
-    "database": (
-        *("database", "query", "migration", "schema", "ecto", "repo", "sql"),
-        *("sqlite", "postgresql", "mysql", "repository"),
-    ),
-    "deployment": (
-        *("deploy", "release", "docker", "ci", "cd", "pipeline"),
-        *("deployment", "dockerfile"),
-    ),
-    "documentation": (
-        *("doc", "readme", "comment", "moduledoc"),
-        *("document", "documentation", "docstring"),
-    ),
-    "error-handling": ("error", "exception", "rescue", "catch", "raise", "try"),
-    "performance": (
-        *("performance", "optimize", "cache", "fast", "slow", "benchmark"),
-        *("optimise", "optimization", "optimisation", "faster", "slower"),
-    ),
-    "refactoring": ("refactor", "clean", "simplify", "extract", "rename"),
-    "security": (
-        *("security", "auth", "token", "password", "encrypt", "secret"),
-        *("authentication", "authenticate", "authorization", "authorisation", "authorize"),
-        *("authorise", "oauth", "encryption"),
-    ),
-    "testing": ("test", "spec", "assert", "mock", "fixture", "exunit", "pytest", "unittest"),
-}
-
-#: What speaks for each domain.
-DOMAINS: Mapping[str, tuple[str, ...]] = {
-    "architecture": ("architecture", "design", "layer", "module", "microservice"),
-    "database": ("postgres", "mysql", "sqlite", "redis", "database", "sql", "migration"),
-    "devops": ("docker", "kubernetes", "ci/cd", "deploy", "terraform"),
-    "elixir": ("elixir", "mix", "genserver", "ecto", "phoenix", "otp", "beam", "erlang", "iex"),
-    "go": ("go", "golang", "goroutine", "go mod"),
-    "javascript": ("javascript", "node", "npm", "react", "typescript", "jsx", "tsx"),
-    "python": ("python", "pip", "django", "flask", "pytest", "venv"),
-    "ruby": ("ruby", "rails", "gem", "bundler", "rspec"),
-    "rust": ("rust", "cargo", "crate", "borrow", "lifetime"),
-    "testing": ("test", "spec", "tdd", "bdd", "coverage"),
-}
 
 #: Names of tools and languages: they take a plural and nothing else, for "going" is not Go and
 #: "mixed" is not Mix.

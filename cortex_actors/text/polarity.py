@@ -118,7 +118,7 @@ class _Walk:
             return False
         elif text in cues["until"]:
             self._tie(self._against, number, Sense.BARRED)
-        elif text in cues["inverting"] and self._is_close(number):
+        elif text in cues["inverting"] and (0 < number - self._against <= _NEAR - 1):
             self._now = Sense.WANTED
         elif text in cues["others"]:
             self._others, self._now = True, Sense.BESIDE
@@ -195,9 +195,6 @@ class _Walk:
             return False
         between = self._words[self._against + 1 : number]
         return not between or between[-1].text in _JOINING - {","} or len(between) == 1
-
-    def _is_close(self, number: int) -> bool:
-        return 0 < number - self._against <= _NEAR - 1
 
     def _is_passive(self, number: int) -> bool:
         """Whether "not allowed", "is not needed" stands here, said of what stands before."""

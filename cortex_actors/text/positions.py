@@ -251,7 +251,18 @@ def positions(
         if family.needs and not _has(family.needs, said, above):
             continue
         position = _position(family, said, senses, place)
-        _clear(position)
+        # Leave out what a statement both wants and forbids, and what it wants and ties. Where
+        # there is no third way, who forbids one member wants the other.
+        both = position.wanted & position.forbidden
+        position.wanted -= both
+        position.forbidden -= both
+        position.tied -= position.wanted | position.forbidden
+        names = {member.name for member in position.family.members}
+        if position.family.closed and position.forbidden and not position.wanted:
+            others = names - position.forbidden
+            position.wanted |= others
+            if position.forbidden & position.stated:
+                position.stated |= others
         if position.wanted or position.forbidden or position.tied:
             found[family.slot] = position
     return found
@@ -371,20 +382,3 @@ def _is_chosen(words: Sequence[Word], first: int) -> bool:
     while before >= 0 and words[before].code == words[first].code:
         before -= 1
     return before >= 0 and words[before].text in _CHOOSING
-
-
-def _clear(position: Position) -> None:
-    """Leave out what a statement both wants and forbids, and what it wants and ties.
-
-    Where there is no third way, who forbids one member wants the other.
-    """
-    both = position.wanted & position.forbidden
-    position.wanted -= both
-    position.forbidden -= both
-    position.tied -= position.wanted | position.forbidden
-    names = {member.name for member in position.family.members}
-    if position.family.closed and position.forbidden and not position.wanted:
-        others = names - position.forbidden
-        position.wanted |= others
-        if position.forbidden & position.stated:
-            position.stated |= others

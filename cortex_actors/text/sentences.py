@@ -13,9 +13,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from cortex_actors.text.lexicon import patterns, table
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+_TABLE, _PATTERNS = table("statements"), patterns("statements")
 
 #: Words that a statement has at least: one names something and says nothing of it.
 _WORDS = 2
@@ -39,29 +42,13 @@ _ENTRY = re.compile(
 )
 
 #: A sentence that only says where to read on.
-_POINTER = re.compile(
-    r"[\s*_>(-]*(?:(?:please |always )?(?:see|refer to|check(?= (?:out )?[`\[])"
-    r"|consult|read|cf\.)\b"
-    r"|for (?:(?:more|full|detailed|further|additional) )?(?:details?|information|instructions"
-    r"|documentation|docs|examples?)\b"
-    r"|(?:full|more|further) (?:details|information|docs|documentation|rules|guide)\b"
-    r"|(?:documentation|docs|details|reference|source|template|example|guide|templates|read)"
-    r"[*_]{0,3}:[*_]{0,3}\s+(?=[`\[]|https?:|\S+\.md))",
-    re.IGNORECASE,
-)
+_POINTER = _PATTERNS["pointer"]
 
 #: Words that make a rule of a sentence about reading.
 _WHEN = re.compile(r"\b(?:before|first|must|always|never|whenever|when|after)\b", re.IGNORECASE)
 
 #: What a document says of itself.
-_METADATA = re.compile(
-    r"\W*(?:last[ -](?:updated|modified|reviewed)|updated|version|date|created|author|authors"
-    r"|maintainers?|maintained by|owner|status|licen[cs]e|repository|repo|generated(?: by| on)?"
-    r"|table of contents|contents|toc|applies to|audience|file|priority"
-    r"|\u7ef4\u62a4\u8005|\u4f5c\u8005|\u6700\u540e\w{2}|\u66f4\u65b0\w{0,2}|\u7248\u672c|\u8bb8\u53ef\u8bc1|\u6700\u7d42\u66f4\u65b0)"
-    r"[*_]{0,3}\s?[:\uff1a]",
-    re.IGNORECASE,
-)
+_METADATA = _PATTERNS["metadata"]
 
 #: A name and what it amounts to: `**Python**: >=3.10`, `Timeout: 30s`.
 _FIGURE = re.compile(r"[:=\u2013\u2014-][*_`\s]*[<>=~^\u2264\u2265v]{0,3}\s?\d")
@@ -153,13 +140,7 @@ _SHORT = re.compile(
 )
 
 #: How a sentence begins that means nothing without the one before it.
-_LEANS = re.compile(
-    r"[\W_]*(?:it|its|it['\u2019]s|this|that|that['\u2019]s|these|those|they|their|them|such|otherwise"
-    r"|however|then|instead|but|and|or|so|also|if so|if not|in that case|in this case|for example"
-    r"|e\.g|for instance|here|there|same|likewise|both|either|yes|thus|therefore|hence|because"
-    r"|which|one|ones|note|he|she|his|her)\b",
-    re.IGNORECASE,
-)
+_LEANS = _PATTERNS["leans"]
 
 
 def sentences(text: str, *, whole: int = ITEM) -> tuple[str, ...]:
@@ -208,21 +189,7 @@ _SHELLS = frozenset(
 _MOST = 40
 
 #: Programs that instruction files tell agents to run.
-_PROGRAMS = frozenset(
-    "act alembic ansible ansible-playbook ant apt apt-get artisan aws az babel bandit bash bats "
-    "bazel bazelisk biome black brakeman brew buf bun bundle bunx cabal cargo cd changeset "
-    "clang-format cmake code composer conda corepack coverage cp ctest curl dart deno devbox "
-    "direnv docker docker-compose dotnet dune elixir eslint expo export firebase flake8 flask "
-    "flutter fly forge gcloud gh git go gofmt golangci-lint gradle grep hatch helm heroku hugo "
-    "invoke isort java javac jest jq julia just kubectl lefthook lein lerna lint-staged ls "
-    "magick make maturin meson mise mix mkdir mkdocs mocha mv mvn mypy ng ninja nix nix-shell "
-    "node nox npm npx nvm nx oxlint pdm perl php phpstan phpunit pip pip-compile pip3 pipenv "
-    "pipx pixi playwright pnpm pnpx podman poetry pre-commit prek prettier prisma psql pulumi "
-    "pyright pytest python python3 rails rake rg rm rspec rsync rubocop ruby ruff rustup sam "
-    "sbt sed shellcheck source ssh sst stack starship storybook sudo supabase swift swiftlint "
-    "task tauri terraform tmux tox trivy tsc tsx turbo twine uv uvicorn uvx vercel vite vitest "
-    "vue-tsc webpack wget wrangler xcodebuild xcrun yarn zig".split()
-)
+_PROGRAMS = frozenset(_TABLE["words"]["programs"].split())
 
 #: Programs by which nobody is told anything unless another follows.
 _TRIVIAL = frozenset(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cortex_actors.domain.project import Statement, StatementKind
 from cortex_actors.text import outline as tables
+from cortex_actors.text.lexicon import patterns, table
 from cortex_actors.text.markdown import Heading, Trail, heading, lines
 from cortex_actors.text.outline import Block, Form, Run, outline, runs, spread
 from cortex_actors.text.sentences import (
@@ -33,67 +34,22 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.project import Fragment
 
+_TABLE, _PATTERNS = table("statements"), patterns("statements")
 
 #: Words that oblige, forbid or choose, in the languages of most instruction files.
-_OBLIGES = frozenset(
-    "must should shall always never don't dont avoid prefer prefers preferred require requires "
-    "required mandatory forbidden prohibited disallowed banned ensure cannot can't recommended "
-    "acceptable remember niemals immer muss soll jamais toujours doit siempre nunca debe sempre "
-    "deve zawsze nigdy \u0432\u0441\u0435\u0433\u0434\u0430 "
-    "\u043d\u0438\u043a\u043e\u0433\u0434\u0430 \u043d\u0435\u043b\u044c\u0437\u044f".split()
-)
+_OBLIGES = frozenset(_TABLE["words"]["obliges"].split())
 
 #: The same in two words, and words that each of them has.
-_TOGETHER = re.compile(
-    r"\b(?:do not|not allowed|not optional|make sure|needs? to|ha(?:ve|s) to|may not|no longer"
-    r"|only (?:when|if|after|use)|instead of|rather than|by default|be sure)\b"
-)
-_APART = frozenset("not make need needs have has no only instead rather default sure".split())
+_TOGETHER = _PATTERNS["together"]
+_APART = frozenset(_TABLE["words"]["apart"].split())
 
 #: The same where words are not apart.
-_SIGNS = re.compile(
-    r"\u5fc5\u987b|\u7981\u6b62|\u4e0d\u8981|\u52a1\u5fc5|\u4e0d\u5f97|\u5e94\u8be5|\u8bf7|\u4f18\u5148"
-    r"|\u5fc5\u305a|\u3057\u306a\u3044|\u304f\u3060\u3055\u3044|\u3079\u304d|\u3059\u308b\u3053\u3068"
-    r"|\uc138\uc694|\uae08\uc9c0|\ud56d\uc0c1"
-)
+_SIGNS = _PATTERNS["signs"]
 
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 
 #: Verbs with which people tell others what to do.
-_VERBS = frozenset(
-    "abort abstract accept act add adhere adjust adopt advance align allow analyse analyze "
-    "annotate answer append apply approach approve archive ask assert assign assume attach "
-    "audit be begin bind block break bring build bump bypass cache call cancel cap capture "
-    "catch center centralise centralize centre change check choose cite clarify clean clear "
-    "close co-locate collapse collect colocate combine comment commit compare complete "
-    "compose configure confirm connect consider consolidate construct consult continue "
-    "control convert coordinate copy correct cover create debug declare decouple default "
-    "defer define delegate delete deliver demonstrate deploy derive describe design "
-    "destructure detect determine develop disable discuss display document draft drop edit "
-    "eliminate embrace emit enable encapsulate enforce escalate establish evaluate examine "
-    "exclude execute exercise exit expect explain explore export expose extend extract fail "
-    "favor favour fetch fill filter find finish fix flag focus follow force format gate "
-    "generate get give go group guard handle hide highlight honor honour identify implement "
-    "import improve include increase indent inform inherit initialise initialize inject "
-    "insert inspect install integrate introduce invoke isolate keep label launch lazy-load "
-    "lazyload leave let leverage limit link list load localise localize locate lock log look "
-    "maintain manage mark match measure memoise memoize merge migrate minimise minimize "
-    "mirror mock modify monitor move name navigate never no normalise normalize note notify "
-    "omit open opt optimise optimize organise organize override parameterise parameterize "
-    "parse pass perform persist pick pin place plan point prefer prefix prepare present "
-    "preserve prevent prioritise prioritize proceed produce profile propagate propose protect "
-    "prove provide publish pull push put question raise re-use read rebase recheck record "
-    "redact reduce refactor refer reference refresh refuse regenerate register reject rely "
-    "remove rename render replace reply report reproduce request reserve resolve respect "
-    "respond restart restore restrict retain retry return reuse revert review revise rewrite "
-    "roll rotate route run sanitize save scan schedule scope search select send separate set "
-    "setup share ship show simplify skip solve sort specify split squash stage standardise "
-    "standardize start state stay stick stop store stream strip strive structure style "
-    "subclass submit suggest summarise summarize support suppress surface switch sync take "
-    "target tell test think throw tie track transform translate treat trigger trim trust try "
-    "understand update upgrade use utilise utilize validate verify view wait walk want watch "
-    "work wrap write".split()
-)
+_VERBS = frozenset(_TABLE["words"]["verbs"].split())
 
 #: What follows a verb that is no order but a name: `Build: ...`, `Test files are ...`.
 _NAMES = re.compile(r"[*_`]{0,3}\s?[:/-]| (?:is|are|files? (?:are|is|live))\b", re.IGNORECASE)
@@ -102,21 +58,10 @@ _NAMES = re.compile(r"[*_`]{0,3}\s?[:/-]| (?:is|are|files? (?:are|is|live))\b", 
 _LABEL = re.compile(r"\W*[^:.]{1,60}?[*_]{0,3}:[*_]{0,3}\s+")
 
 #: What may stand in front of the verb: a condition, or when.
-_CONDITION = re.compile(
-    r"\W*(?:(?:when|whenever|if|before|after|for|in|on|once|while|unless|until|at|to|as|during|by)\b"
-    r"[^,.]{1,160},\s+|(?:then|also|first|next|finally|please|just|instead|and|explicitly|strictly"
-    r"|consistently|proactively|generally|carefully|you|yes)\b[,:]?\s+)",
-    re.IGNORECASE,
-)
+_CONDITION = _PATTERNS["condition"]
 
-_SHOWS = re.compile(
-    r"\W*(?:for example|for instance|examples?|e\.g\.?|good|bad|correct|incorrect|wrong|right"
-    r"|example(?: \w+){1,2})[*_\s]{0,4}[:,\uff1a]",
-    re.IGNORECASE,
-)
-_EXAMPLES = re.compile(
-    r"\W*(?:examples?|example \w+|good|bad|correct|incorrect|samples?)\W*", re.IGNORECASE
-)
+_SHOWS = _PATTERNS["shows"]
+_EXAMPLES = _PATTERNS["examples"]
 
 _CODE = re.compile(r"`([^`]+)`")
 _SIDE_BY_SIDE = re.compile(r"(?:`[^`]+`(?:[\s,;/|&+]|and\b|or\b)*)+")
@@ -189,50 +134,23 @@ _BOLD = re.compile(r"(?:\*\*[^*]+\*\*|__[^_]+__)[:\uff1a]?")
 _FRONT = re.compile(r"\W{0,6}([^:.`]{2,60}?)[*_]{0,3}:[*_]{0,3}\s")
 
 #: Headings and labels that forbid what is listed below them, and nothing else.
-_FORBIDS = re.compile(
-    r"\W*(?:(?:do not|don['\u2019]?ts?|don['\u2019]t do|never(?: do)?|avoid|forbidden|prohibited"
-    r"|disallowed|banned|not allowed|bad|wrong|(?:what|things) (?:not to do|to avoid)"
-    r"|anti[- ]?patterns?|must not|no-?gos?|never ever|absolutely forbidden|hard no)"
-    r"(?: (?:do|this|these|the following|patterns?|practi[cs]es?|actions?|things|commands?|code"
-    r"|to avoid|behaviou?rs?|approach|approaches))*)\W*",
-    re.IGNORECASE,
-)
+_FORBIDS = _PATTERNS["forbids"]
 
 #: Headings and labels that take that back.
-_ALLOWS = re.compile(
-    r"\W*(?:do|dos|do['\u2019]s|always|instead|good|right|correct|allowed|required|prefer(?:red)?"
-    r"|must|use|recommended)\b.*",
-    re.IGNORECASE,
-)
+_ALLOWS = _PATTERNS["allows"]
 
 #: A sentence that forbids what it introduces: its verb, or a word that wants more, is its last. One
 #: with an object of its own (`Avoid large modules:`) forbids that, and not what follows.
-_BANS = re.compile(
-    r"(?:\b(?:never|avoid|don['\u2019]?t|(?:must|should|can|wo)n['\u2019]t|can['\u2019]t|cannot|not"
-    r"|not allowed to|forbidden|prohibited)\b[*_]{0,2}(?: (?!sure)\w+)?(?: any)?"
-    r"|\b(?:never|avoid|not|n['\u2019]t)\b.{1,60}"
-    r" (?:following|these|that|to|would|as|with|for|of|by|on|in|like|from|any))"
-    r"(?: of these| following| things)?[*_ ]{0,4}[:\uff1a][*_ ]{0,4}",
-    re.IGNORECASE,
-)
+_BANS = _PATTERNS["bans"]
 #: One that orders what it introduces.
-_ASKS = re.compile(
-    r"\b(?:must|should|shall|needs? to|ha(?:ve|s) to|required to|always)\b[*_]{0,2}(?: \w+)?"
-    r"[*_ ]{0,4}[:\uff1a][*_ ]{0,4}$",
-    re.IGNORECASE,
-)
-_LEADING_CONDITION = re.compile(
-    r"\W*(?:if|when|whenever|why|how|because|where|what|unless|since|for|note)\b", re.IGNORECASE
-)
+_ASKS = _PATTERNS["asks"]
+_LEADING_CONDITION = _PATTERNS["leading_condition"]
 
 #: Characters of a sentence whose negation reaches what it introduces.
 _INTRODUCES = 100
 
 #: How a text begins that forbids by itself.
-_NEGATIVE = re.compile(
-    r"\W*(?:never|do not|don['\u2019]?t|avoid|no|not|must not|cannot|can['\u2019]t|without|stop)\b",
-    re.IGNORECASE,
-)
+_NEGATIVE = _PATTERNS["negative"]
 
 
 class Surroundings:

@@ -105,17 +105,12 @@ def abstract(text: str) -> str:
 def summary(text: str) -> str:
     """Return the two sentences that share most words with the whole, in their order."""
     found = [" ".join(each.split()) for each in dict.fromkeys(sentences(text))]
-    telling = [_telling(each) for each in found]
+    telling = [(set(words(each)) - STOP_WORDS) for each in found]
     counts = Counter(word for some in telling for word in some)
     # The mean, so that a long sentence does not win by its length; of equals the first one counts.
     worth = [sum(counts[word] for word in some) / max(len(some), 1) for some in telling]
     best = sorted(range(len(found)), key=lambda place: (-worth[place], place))[:SUMMARY]
     return _cut(" ".join(found[each] for each in sorted(best)), LONGEST)
-
-
-def _telling(sentence: str) -> set[str]:
-    """Return the words of a sentence that say something."""
-    return set(words(sentence)) - STOP_WORDS
 
 
 def _cut(text: str, most: int) -> str:
@@ -285,11 +280,10 @@ def _split(lines: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the lines of the head, and those behind it up to the end."""
     heads = [n for n, line in enumerate(lines) if _HEAD.fullmatch(line.strip())]
     if not heads:
-        message = (
+        raise BadInput(
             "cannot read the crumb: no line says FORWARD CRUMB (... PRIORITY - ...); give the text "
             "as it was left"
         )
-        raise BadInput(message)
     body = list(lines[heads[0] :])
     rule = next((n for n, line in enumerate(body) if line.rstrip() == RULE), len(body))
     return [line.strip() for line in body[:rule]], body[rule + 1 :]
@@ -397,12 +391,10 @@ def require_shown(agent: Agent) -> None:
     }
     for what, text in texts.items():
         if found := hidden(text):
-            message = f"the {what} of {agent.id} holds {told(found)}; write it without"
-            raise BadInput(message)
+            raise BadInput(f"the {what} of {agent.id} holds {told(found)}; write it without")
         if secrets := mask_secrets(text).secrets:
             kinds = ", ".join(sorted({each.kind for each in secrets}))
-            message = f"the {what} of {agent.id} holds a secret ({kinds}); write it without"
-            raise BadInput(message)
+            raise BadInput(f"the {what} of {agent.id} holds a secret ({kinds}); write it without")
 
 
 def _of(agent: Agent) -> str:
@@ -435,10 +427,7 @@ _INDENT = " " * 4
 
 
 def format_recalled(
-    hits: Iterable[Hit],
-    beside: Iterable[Hit] = (),
-    *,
-    absent: Iterable[tuple[str, str]] = (),
+    hits: Iterable[Hit], beside: Iterable[Hit] = (), *, absent: Iterable[tuple[str, str]] = ()
 ) -> str:
     """Return an answer as text, and what stands beside it; a sentence where nothing was found.
 

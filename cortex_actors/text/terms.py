@@ -97,7 +97,14 @@ def terms(question: str) -> list[Term]:
     At most `PHRASES_LIMIT` phrases, of a longer one the first `PHRASE_WORDS` words, and
     `WORDS_LIMIT` words. Raises `BadInput` for half of a surrogate pair, which has no UTF-8 form.
     """
-    _require_unicode(question)
+    # Raise `BadInput` for text that has no UTF-8 form.
+    try:
+        question.encode()
+    except UnicodeEncodeError as error:
+        raise BadInput(
+            f"cannot search: the question is not valid Unicode at character {error.start + 1}; "
+            "decode it again from its bytes, or take the character out"
+        ) from error
     quoted = [_first(match.groups()) for match in _PHRASE.finditer(question)]
     phrases = [Term(" ".join(split(each)[:PHRASE_WORDS]), phrase=True) for each in quoted]
     words = _without_stop_words(split(_PHRASE.sub(" ", question)), keep_one=not quoted)
@@ -163,17 +170,6 @@ def _is_unsegmented(letter: str) -> bool:
 def _first(groups: Sequence[str | None]) -> str:
     """Return the group that matched."""
     return next((each for each in groups if each is not None), "")
-
-
-def _require_unicode(text: str) -> None:
-    """Raise `BadInput` for text that has no UTF-8 form."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise BadInput(
-            f"cannot search: the question is not valid Unicode at character {error.start + 1}; "
-            "decode it again from its bytes, or take the character out"
-        ) from error
 
 
 #: Tags that one thing may have, and characters that each may have.

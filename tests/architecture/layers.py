@@ -97,18 +97,14 @@ DOORS: dict[str, tuple[str, ...]] = {
     "onnxruntime": ("cortex_actors/embedding/",),
     "tokenizers": ("cortex_actors/embedding/",),
     "pydantic": (
-        "cortex_actors/sections.py",
-        "cortex_actors/sections.py",
-        "cortex_actors/sections.py",
-        "cortex_actors/sections.py",
+        "cortex_actors/api/registry.py",
         "cortex_actors/sections.py",
         "cortex_actors/settings.py",
-        "cortex_actors/sections.py",
         "cortex_actors/judging/prompts.py",
         "cortex_actors/gateways/admission.py",
     ),
     "pydantic_settings": ("cortex_actors/settings.py",),
-    "typer": ("cortex_actors/cli/",),
+    "click": ("cortex_actors/cli/",),
     "rich": ("cortex_actors/cli/",),
 }
 

@@ -107,6 +107,23 @@ def names(module: Module) -> Iterator[str]:
             yield f"{module.path}: {part!r} is a module of the standard library"
 
 
+def twice(module: Module) -> Iterator[str]:
+    """Yield what a module of the product names a second time: whoever uses the first gets that."""
+    seen: set[str] = set()
+    for node in module.tree.body if module.is_product else ():
+        found: list[str] = []
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found = [node.name]
+        elif isinstance(node, ast.Assign) or (isinstance(node, ast.AnnAssign) and node.value):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            inner = [each for target in targets for each in ast.walk(target)]
+            found = [each.id for each in inner if isinstance(each, ast.Name)]
+        for name in found:
+            if name in seen:
+                yield f"{module.path}:{node.lineno} gives {name} a second meaning"
+            seen.add(name)
+
+
 def danger(module: Module) -> Iterator[str]:
     """Yield what would turn data into code."""
     for line, name in uses(module):

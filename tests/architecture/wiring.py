@@ -8,12 +8,13 @@ from functools import partial
 from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.api.cortex import FrontDesk
+from cortex_actors.api.desk import FrontDesk
 from cortex_actors.assembly.context import World
 from cortex_actors.assembly.wiring import Assembly
 from cortex_actors.bus.bus import Bus
 from cortex_actors.process.logs import LogStream
 from cortex_actors.runtime.names import NamedActor, Names
+from cortex_actors.runtime.tasks import TaskSupervisor
 from cortex_actors.tree import Watchers
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ def ways(thing: object, seen: set[int]) -> Iterator[str]:
         yield thing.name
     elif isinstance(thing, Watchers):
         yield "watchers"
+    elif isinstance(thing, TaskSupervisor):
+        yield "tasks"
     else:
         for part in _parts(thing):
             yield from ways(part, seen)

@@ -36,7 +36,7 @@ class Gated(MemoryJournal):
             raise self.error
         return await super().append(events)
 
-    async def settle(self, delivery: Delivery, outcome: Outcome) -> list[Event[Payload]]:
+    async def settle(self, delivery: Delivery, outcome: Outcome) -> list[Event[Payload]] | None:
         """Wait, then settle."""
         self.asked.set()
         await self.gate.wait()

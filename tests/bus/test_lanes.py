@@ -11,9 +11,10 @@ import pytest
 from cortex_actors import topics
 from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.consumer import Lanes
-from cortex_actors.bus.delivery import Delivery
+from cortex_actors.bus.delivery import Delivery, Outcome
 from cortex_actors.domain.event import Event, FileChanged, ScanRequested
 from cortex_actors.errors import LedgerDown
+from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.testing import ManualClock, MemoryJournal, eventually
 from tests.bus.support import Script, Stage, Wide
 
@@ -208,6 +209,24 @@ class TestGivenBack:
 
         assert [] == before
         assert ["/a", "/b", "/c"] == script.paths()
+
+    async def test_partly_settled(self) -> None:
+        """When an earlier life settles a part of a delivery late, the rest keeps its place."""
+        script = gated("/a")
+        async with stage(script) as play:
+            (first,) = await play.change("/a")
+            early = await play.journal.next("accumulator")
+            await eventually(lambda: ["/a"] == script.inside)
+            assert isinstance(early, Delivery)
+            assert (first.seq,) == early.seqs
+            await play.change("/a", "/b")
+            play.names.notice("accumulator", AsyncioActor.crash)()
+            await eventually(lambda: 3 == len(script.seen))
+            await play.journal.settle(early, Outcome(lambda _: script.effects.append(early.event)))
+            script.gates["/a"].set()
+            await eventually(lambda: 3 == len(script.effects))
+
+        assert ["/a", "/a", "/b"] == script.paths()
 
     async def test_looked_up_before(self) -> None:
         """What was looked up before an earlier one failed is not handed out past it."""

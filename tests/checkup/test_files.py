@@ -89,7 +89,8 @@ class TestComeAndGone:
         shutil.rmtree(case.projects / "harbor-web")
         (found,) = of_files(case)
 
-        assert (True, True) == ("is not there" in found.found, "cortex remove" in found.mend)
+        assert "is not there" in found.found
+        assert "cortex projects remove" in found.mend
 
     def test_unreadable(self, case: Case) -> None:
         """A file that could not be read is told with its reason."""

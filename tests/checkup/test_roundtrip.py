@@ -182,7 +182,7 @@ class TestFailed:
         desk.deaf = {"recall"}
         trip = await trial(desk)
 
-        assert "recall: no answer within 0.05 s; see cortex logs" == trip.reason
+        assert "recall: no answer within 0.05 s; see cortex daemon logs" == trip.reason
         assert {} == desk.kept
 
     async def test_own_fault(self, desk: Staged, trial: RoundTrip) -> None:
@@ -190,7 +190,7 @@ class TestFailed:
         desk.raising["forget"] = ValueError("a bug")
         trip = await trial(desk)
 
-        assert "forget: ValueError('a bug'); see cortex logs" == trip.reason
+        assert "forget: ValueError('a bug'); see cortex daemon logs" == trip.reason
 
 
 class TestTold:

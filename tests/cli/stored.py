@@ -1,24 +1,8 @@
-"""What a daemon answers to the verbs about stores, and their commands without all the others."""
+"""What a daemon answers to the verbs about stores."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-import typer
-
-from cortex_actors.cli import recall, stores
-
-if TYPE_CHECKING:
-    import pytest
-
-
-def alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the command line have these commands only: it is made anew for each, which takes long."""
-    app = typer.Typer(rich_markup_mode=None)
-    app.add_typer(stores.group(), name="stores")
-    recall.register(app)
-    monkeypatch.setattr("cortex_actors.cli.app.app", app)
-
+from typing import Any
 
 LOCAL: dict[str, Any] = {
     "name": "local",

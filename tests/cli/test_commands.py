@@ -178,7 +178,9 @@ class TestPrinting:
         """The words of a question are one question, and options are passed on."""
         entry.main(["recall", "which", "port", "--limit", "3", "--project", "atlas"])
 
-        assert [("recall", {"query": "which port", "limit": 3, "project": "atlas"})] == asked
+        flags = {"explain": False, "track": True}
+        given = {"query": "which port", "limit": 3, "project": "atlas"}
+        assert [("recall", {**given, **flags})] == asked
 
     def test_explain(self, asked: list[tuple[str, dict[str, Any]]]) -> None:
         """That answers are to be explained is passed on, where it is asked for."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.cli import entry
+from cortex_actors.errors import NotFound
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,6 +52,20 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
     monkeypatch.setattr("cortex_actors.client.connection.Client.call", call)
     return calls
+
+
+def test_patience(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model has longer to answer than the daemon has otherwise."""
+    seconds: list[float] = []
+
+    def connect(_: object, given: float) -> None:
+        seconds.append(given)
+        raise NotFound("nobody")
+
+    monkeypatch.setattr("cortex_actors.client.connection.Client._connect", connect)
+    entry.main(["judge", "a", "b", "--home", str(tmp_path)])
+
+    assert [120.0] == seconds
 
 
 class TestShown:

@@ -120,7 +120,7 @@ class TestAsking:
         entry.main(words.split())
 
         wanted = {"search": "tabs or", "category": "moral", "least": 0.5, "tag": "a"}
-        page = {"limit": 20, "skip": 2, "sort": PrincipleSort.SEEN}
+        page = {"limit": 20, "skip": 2, "sort": PrincipleSort.SEEN, "status": "live"}
         assert [("principles", {**wanted, **page})] == asked
 
     def test_line(
@@ -142,7 +142,7 @@ class TestAsking:
             ("principles pri_a --tag x", "leave out the filters"),
             ("principles --status live2", "is not one of live, all, active, decaying, pruned"),
             ("principles --category rule", "'rule' is not one of 'learning'"),
-            ("principles --min-rank 2", "less than or equal to 1"),
+            ("principles --min-rank 2", "not in the range 0<=x<=1"),
             ("promotion ins_a --reason age", "leave out --project and --reason"),
             ("promotion --reason luck", "'luck' is not one of ready, not_promoted"),
             ("history", "Missing argument"),

@@ -74,7 +74,7 @@ class TestOptions:
         """What is not said is the federation's to know."""
         assert 0 == entry.main(["recall", "deploy"])
 
-        assert {"query": "deploy", "project": None} == asked[0]
+        assert {"query": "deploy", "explain": False, "track": True} == asked[0]
 
     def test_all(self, asked: list[dict[str, Any]]) -> None:
         """Stores, a budget and how often to ask are passed on."""

@@ -219,7 +219,7 @@ class TestApproval:
             return yes
 
         monkeypatch.setattr("cortex_actors.cli.resolve._is_watched", lambda: True)
-        monkeypatch.setattr("typer.confirm", confirm)
+        monkeypatch.setattr("click.confirm", confirm)
         return asked
 
     def test_marked(self, daemon: Daemon, capsys: pytest.CaptureFixture[str]) -> None:

@@ -49,7 +49,7 @@ NOTHING = {**FOUND, "hits": [], "text": "No memories found.", "skipped": []}
 Asked = list[tuple[str, dict[str, Any]]]
 
 #: What is asked without any option.
-PLAIN = {"query": "deploy", "limit": 10}
+PLAIN = {"query": "deploy", "limit": 10, "explain": False, "track": True, "original_only": False}
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ class TestAsked:
 
         ((verb, params),) = asked
         assert command == verb
-        params.pop("project", None)
+        params.pop("original_only", None)
         assert params == {
             "query": "deploy",
             "limit": 3,

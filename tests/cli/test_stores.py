@@ -10,7 +10,7 @@ import pytest
 
 from cortex_actors.cli import entry
 from tests.cli.answering import answering, for_people, for_programs
-from tests.cli.stored import ANSWERS, alone
+from tests.cli.stored import ANSWERS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,7 +57,6 @@ _SHOWN = {
 @pytest.fixture(autouse=True)
 def asked(monkeypatch: pytest.MonkeyPatch, tmp_home: Path) -> list[tuple[str, dict[str, Any]]]:
     """Answer every call from the table; give what was asked."""
-    alone(monkeypatch)
     monkeypatch.setenv("CORTEX_HOME", str(tmp_home))
     return answering(monkeypatch, ANSWERS)
 

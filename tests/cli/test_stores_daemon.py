@@ -15,7 +15,6 @@ import pytest
 
 from cortex_actors.cli import entry
 from cortex_actors.client.connection import Client
-from tests.cli.stored import alone
 from tests.federation import filering
 from tests.process.commands import Commands
 
@@ -94,7 +93,6 @@ def run(
     home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Run]:
     """Give the commands, and leave no store behind."""
-    alone(monkeypatch)
     monkeypatch.setenv("CORTEX_HOME", str(home))
     run = Run(home, capsys, monkeypatch)
     yield run

@@ -6,14 +6,14 @@ import io
 import json
 from typing import TYPE_CHECKING, Any
 
+import click
 import pytest
-import typer
 
-from cortex_actors.cli import entry, store_options
+from cortex_actors.cli import entry, stores
 from cortex_actors.errors import DaemonDown
 from cortex_actors.federation.schema import LONGEST
 from tests.cli.answering import answering
-from tests.cli.stored import ANSWERS, NOTES, alone
+from tests.cli.stored import ANSWERS, NOTES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +36,6 @@ stores:
 @pytest.fixture(autouse=True)
 def asked(monkeypatch: pytest.MonkeyPatch, tmp_home: Path) -> list[tuple[str, dict[str, Any]]]:
     """Answer every call from the table; give what was asked."""
-    alone(monkeypatch)
     monkeypatch.setenv("CORTEX_HOME", str(tmp_home))
     monkeypatch.setattr("sys.stdin", io.StringIO())
     return answering(monkeypatch, ANSWERS)
@@ -141,7 +140,7 @@ class TestDryRun:
 
         for text in (
             "its token stands in the file · in place of the one there is",
-            f"include_short: {store_options.shown(value=False)}",
+            f"include_short: {stores.shown(value=False)}",
             "would leave out team",
         ):
             assert text in shown
@@ -183,7 +182,7 @@ class TestLending:
     ) -> None:
         """Somebody at a terminal is asked."""
         monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-        monkeypatch.setattr("typer.confirm", lambda _, err: err and answer == "y")
+        monkeypatch.setattr("click.confirm", lambda _, err: err and answer == "y")
 
         assert code == entry.main(["stores", "import", lending])
         assert (code == 0) == bool(asked)
@@ -198,10 +197,10 @@ class TestLending:
         """Ctrl-C instead of an answer ends it as it ends any other program."""
 
         def interrupt(_: str, **__: object) -> bool:
-            raise typer.Abort
+            raise click.Abort
 
         monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-        monkeypatch.setattr("typer.confirm", interrupt)
+        monkeypatch.setattr("click.confirm", interrupt)
 
         assert 130 == entry.main(["stores", "import", lending])
         assert "failed inside" not in capsys.readouterr().err

@@ -97,7 +97,21 @@ class TestAsking:
         entry.main("insights tabs or --category warning --min-confidence 0 --limit 3".split())
 
         wanted = {"search": "tabs or", "category": "warning", "least": 0.0}
-        assert [("insights", {**wanted, "limit": 3, "skip": 0, "sort": "sure"})] == asked
+        usual = {"status": "live", "skip": 0, "sort": "sure"}
+        assert [("insights", {**wanted, **usual, "limit": 3})] == asked
+
+    def test_project(
+        self,
+        asked: list[tuple[str, dict[str, Any]]],
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """A folder of the caller's is asked for by its whole path, a name as it is."""
+        monkeypatch.chdir(tmp_path)
+        for project in (".", "atlas"):
+            entry.main(["contradictions", "--project", project])
+
+        assert [str(tmp_path), "atlas"] == [params["project"] for _, params in asked]
 
     @pytest.mark.parametrize(
         ("words", "text"),
@@ -106,11 +120,15 @@ class TestAsking:
             ("insights --category rule", "'--category': 'rule' is not one of 'convention'"),
             ("insights --status alive", "'alive' is not one of live, all, active"),
             ("contradictions --status closed", "is not one of unresolved, resolved"),
-            ("insights --min-confidence 2", "less than or equal to 1"),
+            ("insights --min-confidence 2", "not in the range 0<=x<=1"),
             ("contradictions resolve con_1", "--keep a"),
             ("contradictions --type odd", "contextual"),
             ("eligible ins_a --project atlas", "leave out --project"),
+            ("eligible ins_a --limit 3", "an insight's id says all"),
             ("clusters tabs --show clu_1", "no words"),
+            ("insights --explain a --project atlas", "nothing else"),
+            ("clusters --show clu_1 --limit 3", "no words or filters"),
+            ("schedule --run digest check", "Got unexpected extra argument"),
         ],
     )
     def test_usage(self, words: str, text: str, capsys: pytest.CaptureFixture[str]) -> None:

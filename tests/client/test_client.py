@@ -13,8 +13,8 @@ import pytest
 
 from cortex_actors import errors
 from cortex_actors.client import connection as module
-from cortex_actors.client.async_connection import AsyncClient
 from cortex_actors.client.connection import Client
+from cortex_actors.client.doors import AsyncClient
 from cortex_actors.home import Home
 from cortex_actors.process.lock import Peer
 
@@ -103,6 +103,21 @@ class TestCall:
             Client(serve(_error(kind, code))).call("publish")
 
         assert expected is type(caught.value) or expected.exit_code == caught.value.exit_code
+
+    @pytest.mark.parametrize(
+        ("code", "text"),
+        [
+            (-32601, "no method is called 'status'; the methods are: tree"),
+            (-32602, "cannot call status: got an unexpected keyword argument 'soon'"),
+        ],
+    )
+    def test_older_daemon(self, serve: Serve, code: int, text: str) -> None:
+        """An older daemon, which does not know what is asked, is met with the way to replace it."""
+        error = {"code": code, "message": text, "data": {"type": "BadInput", "exit_code": 65}}
+        line = json.dumps({"jsonrpc": "2.0", "id": 1, "error": error}).encode()
+
+        with pytest.raises(errors.BadInput, match="is replaced with: cortex daemon restart$"):
+            Client(serve(line + b"\n")).call("status")
 
     def test_full_queue(self, tmp_home: Path) -> None:
         """A daemon that lets nobody in is not one that is down; nothing was sent to it."""

@@ -135,7 +135,7 @@ class TestDimension:
     ) -> None:
         """Vectors of another length are another model's: nothing is mixed until it is mended."""
         endpoint.rule = partial(good, dimension=8)
-        with pytest.raises(ModelMissing, match=r"8 numbers now where 4 .*embeddings migrate --to"):
+        with pytest.raises(ModelMissing, match=r"8 numbers now where 4 .*model migrate --to"):
             await provider.embed(["a"])
         assert State.MISSING is provider.state
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
+from cortex_actors.api.desk import FrontDesk
 from cortex_actors.api.registry import Actors
-from cortex_actors.api.stores import StoreVerbs
 from cortex_actors.bus.bus import Bus
 from cortex_actors.domain.event import Ids
 from cortex_actors.domain.hit import Hit
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from cortex_actors.api.registry import Parts
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.hit import Recall
     from cortex_actors.endpoint.connection import Line
@@ -114,9 +115,9 @@ class House:
         self.said: list[Event[Payload]] = []
         self.bus.subscribe("store:*", self.said.append)
         self.shelf = Shelf(LOCAL, ("a", 0.9), kind=LOCAL)
-        self.verbs = StoreVerbs()
-        self.verbs._actors = Actors.of(self.names)
-        self.port = self.verbs._actors.roster
+        actors = Actors.of(self.names)
+        self.verbs = FrontDesk(actors, cast("Parts", None))
+        self.port = actors.roster
         self._ask = self.names.method("federation", Federation.recall, timeout=10)
         self._handle: ActorHandle | None = None
 
@@ -156,7 +157,9 @@ class House:
 
     async def add(self, name: str = "mem", **more: Any) -> dict[str, Any]:
         """Add a store as a client does."""
-        return await self.verbs.add_store(name, more.pop("type", "peer"), URL, **more)
+        kind = more.pop("type", "peer")
+        added: dict[str, Any] = await self.verbs.add_store(name, kind, URL, **more)
+        return added
 
     async def row(self, name: str) -> dict[str, Any]:
         """Return what is told of a store."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from cortex_actors.api.stores import StoreVerbs
+from cortex_actors.api.desk import FrontDesk
+from cortex_actors.api.registry import OPERATIONS
 from cortex_actors.domain.agent import Caller
 from cortex_actors.errors import NotYours
 from cortex_actors.gateways.rpc import Request, bound
@@ -18,6 +19,7 @@ from tests.flow.support import grown
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from cortex_actors.api.registry import Actors, Parts
     from cortex_actors.tree import Tree
 
 #: Where nothing listens.
@@ -104,8 +106,10 @@ class TestTree:
 class TestAgents:
     def test_refused(self) -> None:
         """No agent may ask for any of it: which stores there are is the owner's."""
-        names = [name for name in vars(StoreVerbs) if not name.startswith("_")]
-        verbs: Any = {name: getattr(StoreVerbs(), name) for name in names}
+        mine = [each for name, each in OPERATIONS.items() if name.startswith("stores.")]
+        names = [each.method for each in mine]
+        desk = FrontDesk(cast("Actors", None), cast("Parts", None))
+        verbs: Any = {name: getattr(desk, name) for name in names}
 
         assert 11 == len(names)
         for name in names:

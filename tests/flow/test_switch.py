@@ -148,11 +148,15 @@ class TestNextStart:
         await tree.stop(8)
         unread = Outside(chosen=lambda _: None)
         async with grown(tmp_home, outside=unread) as again:
-            await eventually(lambda: "hashing-v1-256" == again.parts.model, within=40)
+
+            async def answers() -> bool:
+                return "hashing-v1-256" == (await again.cortex.status())["model"]["id"]
+
+            await eventually(answers, within=40)
             await settled(again)
 
+            assert "hashing-v1-256" == again.parts.model
             assert {"hashing-v1-256"} <= (await vectors_of(again)).keys()
-            assert "hashing-v1-256" == (await again.cortex.status())["model"]["id"]
 
 
 class TestSettings:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors import AsyncCortex, Cortex, CortexError
-from cortex_actors.client.async_connection import AsyncClient
 from cortex_actors.client.connection import Client
+from cortex_actors.client.doors import AsyncClient
+from cortex_actors.client.operations import called, snapshot
 from cortex_actors.errors import (
     AlreadyRunning,
     BadInput,
@@ -29,6 +30,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.process.commands import Commands
+
+#: Methods that ask and need no parameters.
+QUESTIONS = sorted(
+    name
+    for name, verb in called().items()
+    if snapshot()[verb]["http"].startswith("GET ")
+    and verb != "blame"
+    and not any(each["required"] for each in snapshot()[verb]["parameters"])
+)
 
 
 class TestOperations:
@@ -141,6 +151,30 @@ class TestOperations:
         """How the daemon is can be asked either way."""
         async with AsyncCortex(commands.home) as cortex:
             assert str(cortex.home.root) == (await cortex.status())["home"]
+
+
+class TestEvery:
+    def test_archived(self, cortex: Cortex) -> None:
+        """What has no result of its own is asked as the rest is, and gives JSON."""
+        saved = cortex.remember("The fountain is dry.", layer="working")
+        assert "long_term" == cortex.promote(saved.id, "long_term")["layer"]
+        cortex.archive([saved.id], "it rains")
+
+        assert [saved.id] == [
+            each["id"] for each in cortex.memories(status="archived")["memories"][:1]
+        ]
+        assert "it rains" in str(cortex.memory_changes(memory=saved.id, kind="archive"))
+
+    @pytest.mark.parametrize("name", QUESTIONS)
+    async def test_questions(self, commands: Commands, name: str) -> None:
+        """A question without parameters is answered alike, waited for or awaited."""
+        with Cortex(commands.home) as cortex:
+            found = getattr(cortex, name)()
+        async with AsyncCortex(commands.home) as other:
+            awaited = await getattr(other, name)()
+
+        assert found or isinstance(found, tuple)
+        assert type(found) is type(awaited)
 
 
 class TestDown:

@@ -2,16 +2,161 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
-from typing import Any
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, assert_type
 
 import pytest
 
 from cortex_actors import AsyncCortex, Cortex
-from cortex_actors.client import results
-from cortex_actors.client.cortex import finished
+from cortex_actors.api import desk
+from cortex_actors.api.registry import OPERATIONS
+from cortex_actors.client import cortex as module
+from cortex_actors.client import operations, results
+from cortex_actors.client.doors import finished
 from cortex_actors.client.results import Crumb, Found, Saved
+from cortex_actors.client.transfer import Carrying
 from cortex_actors.errors import BadInput, InternalError
+from tests.process.commands import ROOT
+
+#: Loads the library and prints what of the daemon's it loaded.
+LOADED = """
+import sys
+from cortex_actors import AsyncCortex, Cortex
+print(sorted({"numpy", "pydantic", "sqlalchemy", "cortex_actors.api.registry"} & set(sys.modules)))
+"""
+
+#: Operations -> by which parameter they are told who speaks; others are not told.
+TOLD = dict.fromkeys(
+    (
+        *("remember", "post", "leave_crumb", "import_crumb"),
+        *("crumbs", "latest_crumb", "unfinished"),
+    ),
+    "agent",
+)
+
+
+class Asked:
+    """A door that keeps what it is asked, and answers with little."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, dict[str, Any], float | None]] = []
+
+    async def ask(self, verb: str, said: Any, timeout: float | None = None) -> dict[str, Any]:
+        self.asked.append((verb, dict(said), timeout))
+        return {}
+
+    async def on_thread(self, call: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return call(*args, **kwargs)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Cortex, Asked]:
+    """Give a library that asks nobody, opened for an agent, and what it was asked."""
+    door, cortex = Asked(), Cortex(tmp_path, agent="KETHER")
+    monkeypatch.setattr(cortex, "_operations", Carrying(door, "KETHER"))
+    return cortex, door
+
+
+class TestEvery:
+    def test_there(self) -> None:
+        """Every operation has its method, in both; where a name was taken it has another."""
+        asks = operations.called()
+        reached = {*asks.values(), *operations.BY_HAND}
+
+        assert desk.FrontDesk
+        assert {each.method for each in OPERATIONS.values()} <= reached
+        assert "topics" == asks["event_topics"]
+        for name in asks:
+            assert callable(getattr(Cortex, name))
+            assert inspect.iscoroutinefunction(getattr(AsyncCortex, name))
+
+    def test_in_order(self, asked: tuple[Cortex, Asked]) -> None:
+        """Parameters are given as the operation declares them, by position or by name."""
+        cortex, door = asked
+        cortex.promote("mem_1", "cortex")
+        cortex.publish("custom:x", {"a": 1}, transient=True)
+        cortex.blame("CLAUDE.md", 3)
+
+        assert [
+            ("promote", {"id": "mem_1", "to": "cortex", "as_agent": "KETHER"}, None),
+            ("publish", {"topic": "custom:x", "payload": {"a": 1}, "transient": True}, None),
+            ("blame", {"path": "CLAUDE.md", "line": 3}, None),
+        ] == door.asked
+
+    def test_speaks(self) -> None:
+        """Who speaks is told to all that agents may ask and that has a word for it."""
+        for each in OPERATIONS.values():
+            words = each.signature.parameters
+            other = "as_agent" if each.agents and "as_agent" in words else None
+
+            assert TOLD.get(each.method, other) == operations.speaks_as(each.method), each.name
+
+    def test_names_kept(self, asked: tuple[Cortex, Asked]) -> None:
+        """Names and words from before the registry ask what they asked."""
+        cortex, door = asked
+        assert_type(cortex.get_crumbs("NOURI", lookback_hours=2), tuple[Crumb, ...])
+        assert_type(cortex.search("x", n_results=3), Found)
+        cortex.thread(id="ci")
+        cortex.topics()
+        cortex.event_topics()
+        cortex.forget("mem_1", "mem_2")
+
+        assert [
+            ("crumbs", {"agent": "NOURI", "lookback_hours": 2}),
+            ("search", {"query": "x", "limit": 3, "as_agent": "KETHER"}),
+            ("thread", {"thread": "ci", "as_agent": "KETHER"}),
+            ("knowledge_topics", {}),
+            ("topics", {}),
+            ("forget", {"ids": ["mem_1", "mem_2"], "as_agent": "KETHER"}),
+        ] == [(verb, said) for verb, said, _ in door.asked]
+
+    def test_long(self, asked: tuple[Cortex, Asked]) -> None:
+        """What takes long may take long."""
+        cortex, door = asked
+        cortex.backup()
+
+        assert operations.PATIENCE["backup"] == door.asked[0][2]
+        assert {each.method for each in OPERATIONS.values()} >= set(operations.PATIENCE)
+
+    def test_unknown_word(self, asked: tuple[Cortex, Asked]) -> None:
+        """A keyword that a method does not have is Python's own error, with the method's name."""
+        with pytest.raises(TypeError, match=r"archive\(\) got an unexpected keyword argument 'id'"):
+            asked[0].archive(["a"], id="b")  # type: ignore[call-arg]
+        assert [] == asked[1].asked
+
+    def test_quick(self) -> None:
+        """The library is imported without the daemon's parts."""
+        done = subprocess.run(
+            [sys.executable, "-c", LOADED], cwd=ROOT, capture_output=True, text=True, check=True
+        )
+        assert "[]\n" == done.stdout
+
+    @pytest.mark.parametrize("kind", [Cortex, AsyncCortex])
+    def test_stub(self, kind: type) -> None:
+        """The stub declares the methods there are, with their parameters."""
+        tree = ast.parse(Path(module.__file__).with_suffix(".pyi").read_text("utf-8"))
+        (stub,) = (
+            each
+            for each in tree.body
+            if isinstance(each, ast.ClassDef) and each.name == kind.__name__
+        )
+        declared = {
+            each.name: [arg.arg for arg in (*each.args.args, *each.args.kwonlyargs)]
+            for each in stub.body
+            if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)
+        }
+        there = {name: value for name, value in inspect.getmembers(kind) if name[:1] != "_"}
+
+        assert set(there) == {name for name in declared if name[:1] != "_"}
+        for name, method in there.items():
+            if name != "home":
+                takes = inspect.signature(method).parameters.values()
+                plain = [each.name for each in takes if each.kind is not each.VAR_POSITIONAL]
+                assert plain == declared[name], name
 
 
 class TestPlain:

@@ -23,7 +23,18 @@ REDIS, AGAIN, THIRD = (
 )
 OPPOSITE = "Redis does not listen on port 6379 by default"
 
-AT = {REDIS: (1, 0.1), AGAIN: (1, 0), THIRD: (1, 0.05), OPPOSITE: (1, 0.3)}
+#: Longer than a summary that a model writes.
+PORTS = " ".join(f"The service number {each} listens on port {6_000 + each}." for each in range(20))
+MORE = f"{PORTS} All of them speak TLS."
+
+AT = {
+    REDIS: (1, 0.1),
+    AGAIN: (1, 0),
+    THIRD: (1, 0.05),
+    OPPOSITE: (1, 0.3),
+    PORTS: (1, 0),
+    MORE: (1, 0.05),
+}
 
 
 @asynccontextmanager
@@ -60,6 +71,16 @@ class TestMost:
             found = await there.say(AGAIN)
 
             assert ("merged", [opposite]) == (found.state, [each for each, _ in found.conflicts])
+
+
+class TestLong:
+    async def test_merged(self, tmp_path: Path) -> None:
+        """A text of many sentences becomes one with another that says all of it."""
+        async with archivist(tmp_path) as there:
+            await there.say(PORTS)
+            found = await there.say(MORE)
+
+            assert ("merged", {found.id: MORE}) == (found.state, await there.active())
 
 
 class TestPrefer:

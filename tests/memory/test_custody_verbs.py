@@ -20,7 +20,7 @@ from tests.memory.custody import memory
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from cortex_actors.api.cortex import FrontDesk
+    from cortex_actors.api.desk import FrontDesk
     from cortex_actors.domain.memory import Memory
     from cortex_actors.tree import Tree
 
@@ -40,7 +40,7 @@ class House:
 
     async def save(self, *some: Memory) -> list[str]:
         """Save memories with their vectors; return their ids."""
-        rows = await self.desk._embed([each.text for each in some])
+        rows = await self.desk.begin(OWNER).embed([each.text for each in some])
         found = {
             sha256(each.text.encode()).digest(): row for each, row in zip(some, rows, strict=True)
         }

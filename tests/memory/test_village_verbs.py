@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from cortex_actors.api.cortex import FrontDesk
+    from cortex_actors.api.desk import FrontDesk
 
 pytestmark = pytest.mark.slow
 
@@ -60,6 +60,14 @@ class TestVillage:
             await desk.thread(" ")
         with pytest.raises(NotYours):
             await desk.threads(as_agent="VAJRA", caller=AZOTH)
+
+    async def test_asked_at_once(self, desk: FrontDesk) -> None:
+        """What was said just now counts, although its vector is still to come."""
+        await desk.post(PIN, agent="AZOTH")
+        await desk.post(PIN + " Always.", agent="VAJRA")
+        found = await desk.convergence("pin every dependency version")
+
+        assert (True, 2) == (found["has_convergence"], found["agent_count"])
 
     async def test_convergence(self, desk: FrontDesk) -> None:
         """Agents that post or remember alike are noticed, and found by the document's keys."""

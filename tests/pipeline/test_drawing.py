@@ -11,7 +11,8 @@ import pytest
 from cortex_actors.domain.insight import Claim
 from cortex_actors.domain.principle import LinkType
 from cortex_actors.pipeline.links import Survey, affected, drawn
-from cortex_actors.rules.linking import Subject, Thresholds
+from cortex_actors.rules.clustering import Subject
+from cortex_actors.rules.linking import Thresholds
 from cortex_actors.storage.principle_lists import Node, Shelf
 from cortex_actors.text.lexicon import standard
 

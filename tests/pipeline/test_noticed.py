@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.event import AccumulationComplete, Ids, ReconciliationRequested
-from cortex_actors.pipeline.reconciler import LOOK, NAMED, Reconciler, _parts
+from cortex_actors.domain.event import AccumulationComplete, Ids, ReconciliationRequested, parts
+from cortex_actors.pipeline.reconciler import LOOK, NAMED, Reconciler
 from cortex_actors.sections import ReconciliationSettings
 from cortex_actors.storage import contradictions
 from cortex_actors.storage.search.matrix import Neighbours, VectorMatrix
@@ -155,7 +155,7 @@ class TestTold:
         """What one event cannot name is told of in several."""
         some = [f"con_{n:04}" for n in range(NAMED + 1)]
 
-        assert [NAMED, 1] == [len(each) for each in _parts(some)]
+        assert [NAMED, 1] == [len(each) for each in parts(some, NAMED)]
 
     async def test_full(self, world: World, project: Project) -> None:
         """Who asks for everything gets everything compared."""

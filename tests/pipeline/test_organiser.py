@@ -46,7 +46,7 @@ class TestOffice:
         office = guild.office
         gate, settle = asyncio.Event(), office.journal.settle
 
-        async def slowly(delivery: Delivery, outcome: Outcome) -> list[Event[Payload]]:
+        async def slowly(delivery: Delivery, outcome: Outcome) -> list[Event[Payload]] | None:
             found = await settle(delivery, outcome)
             await gate.wait()
             return found
@@ -264,7 +264,7 @@ class TestTrust:
         await guild.world.reconcile()
         settle = guild.office.journal.settle
 
-        async def late(delivery: Delivery, outcome: Outcome) -> list[Event[Payload]]:
+        async def late(delivery: Delivery, outcome: Outcome) -> list[Event[Payload]] | None:
             await guild.say(by=[0, 1])
             return await settle(delivery, outcome)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.api.cortex import FrontDesk
+from cortex_actors.api.desk import FrontDesk
 from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.errors import NotYours
 from cortex_actors.gateways import control, rpc

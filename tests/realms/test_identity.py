@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.api.cortex import FrontDesk
+from cortex_actors.api.desk import FrontDesk
 from cortex_actors.errors import BadInput
 from tests.realms import operations
 from tests.realms.world import SHARED, Kept, World, lasting, say

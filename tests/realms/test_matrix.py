@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.api.cortex import FrontDesk
+from cortex_actors.api.desk import FrontDesk
 from cortex_actors.errors import BadInput, CortexError, NotFound, NotYours
 from tests.realms import operations
 from tests.realms.world import AGENTS, REALMS, Kept, World, lasting, say

@@ -6,8 +6,8 @@ import pytest
 
 from cortex_actors.domain.insight import Claim, Conflict, Decider, Judgement, Relation
 from cortex_actors.domain.principle import Link, LinkType
-from cortex_actors.rules.clustering import needs
-from cortex_actors.rules.linking import Subject, Thresholds, link, may_link
+from cortex_actors.rules.clustering import Subject, needs
+from cortex_actors.rules.linking import Thresholds, link, may_link
 from cortex_actors.text.lexicon import standard
 
 

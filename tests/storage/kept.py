@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from cortex_actors.api.memories import KeepLookVerbs
-from cortex_actors.api.memory_changes import KeepStateVerbs, KeepVerbs
+from cortex_actors.api.desk import FrontDesk
+from cortex_actors.api.registry import Call
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import ChangeKind, Layer, Memory, Realm
 from cortex_actors.sections import MemorySettings
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from cortex_actors.api.registry import Actors, Parts
+    from cortex_actors.domain.agent import Caller
     from tests.storage.things import Tables
 
 T = TypeVar("T")
@@ -30,7 +31,17 @@ T = TypeVar("T")
 W = mem("w")
 
 
-class Desk(KeepLookVerbs, KeepVerbs, KeepStateVerbs):
+class NotedCall(Call):
+    """A call that publishes nothing: what it would publish is noted by the desk."""
+
+    async def change_and_publish(self, work: Callable[[Connection], tuple[T, Any]]) -> T:
+        desk = cast("Desk", self.parts.records)
+        given, said = await desk.write(work)
+        desk.said += said
+        return given
+
+
+class Desk(FrontDesk):
     """The verbs over the ledger's tables in memory, and no actor around them."""
 
     def __init__(self, tables: Tables) -> None:
@@ -41,9 +52,8 @@ class Desk(KeepLookVerbs, KeepVerbs, KeepStateVerbs):
         bus = SimpleNamespace(event=lambda topic, payload, source: (topic, payload.ids))
         settings = SimpleNamespace(memory=MemorySettings())
         parts = SimpleNamespace(records=self, clock=self.clock, settings=lambda: settings, bus=bus)
-        self._parts = cast("Parts", parts)
         nobody = FakeActor(SimpleNamespace(look=lambda: None))
-        self._actors = cast("Actors", SimpleNamespace(archivist=nobody))
+        super().__init__(cast("Actors", SimpleNamespace(archivist=nobody)), cast("Parts", parts))
 
     async def read(self, query: Callable[[Connection], T]) -> T:
         """Run a query."""
@@ -54,11 +64,9 @@ class Desk(KeepLookVerbs, KeepVerbs, KeepStateVerbs):
         with self.tables.connection.begin_nested():
             return unit(self.tables.connection)
 
-    async def _change_and_say(self, work: Callable[[Connection], tuple[T, Any]]) -> T:
-        """Change something, and take down what is said."""
-        given, said = await self.write(work)
-        self.said += said
-        return given
+    def begin(self, caller: Caller) -> Call:
+        """Return a call that notes what it publishes."""
+        return NotedCall(caller, self._actors, self._parts)
 
 
 @contextmanager

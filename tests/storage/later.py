@@ -10,7 +10,6 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cortex_actors.storage import schema
 from cortex_actors.storage.health import file
 from cortex_actors.storage.ledger import faults, files, migrate, offline, recovery
 from tests.storage.ledgers import template
@@ -32,6 +31,6 @@ def become_later(folder: Path, put: Callable[[object, str, object], None] = seta
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(migrate._SCRIPTS, scripts, ignore=ignored)
         shutil.copy(_REVISION, scripts / "versions")
-    for each in (schema, file, faults, files, migrate, offline, recovery):
+    for each in (file, faults, files, migrate, offline, recovery):
         put(each, "SCHEMA_VERSION", NEW)
     put(migrate, "_SCRIPTS", scripts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import re
 import sqlite3
 import tempfile
 from contextlib import closing
@@ -43,7 +44,14 @@ def statements(engine: Engine) -> dict[str, str]:
         rows = connection.exec_driver_sql(query).all()
     # A table that was renamed has its name, and those it refers to, in quotation marks.
     plain = str.maketrans({'"': " ", "(": " ( ", ")": " ) ", ",": " , "})
-    return {name: " ".join(sql.translate(plain).split()) for name, sql in rows}
+    return {name: _in_order(" ".join(sql.translate(plain).split())) for name, sql in rows}
+
+
+def _in_order(sql: str) -> str:
+    """Return a statement with a table's constraints sorted: their order means nothing."""
+    body, end, options = sql.rpartition(" )")
+    columns, *constraints = re.split(r" , (?=CONSTRAINT |UNIQUE |(?:PRIMARY|FOREIGN) KEY )", body)
+    return " , ".join([columns, *sorted(constraints)]) + end + options
 
 
 class Filed:

@@ -178,7 +178,7 @@ class TestCopy:
     def test_full(self, filed: Filed, monkeypatch: pytest.MonkeyPatch) -> None:
         """Where there is no room nothing is begun: the ledger needs the rest for itself."""
         monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(1, 1, backups.MARGIN))
-        with pytest.raises(StorageFull, match=r"cortex backup --to PATH"):
+        with pytest.raises(StorageFull, match=r"cortex daemon backup --to PATH"):
             backups.take(filed.path, filed.home.backups, at=EPOCH)
 
         assert [] == list(filed.home.backups.iterdir())

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from cortex_actors import topics
-from cortex_actors.api.events import Letters
+from cortex_actors.api.events import replay
+from cortex_actors.api.registry import Call
 from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.delivery import Delivery, Failure, Outcome
+from cortex_actors.domain.agent import OWNER
 from cortex_actors.domain.event import Custom, FileChanged, ScanRequested
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.storage import events
@@ -18,6 +21,7 @@ from cortex_actors.storage.events import LedgerJournal, Wanted
 from cortex_actors.storage.ledger.actor import Records
 
 if TYPE_CHECKING:
+    from cortex_actors.api.registry import Actors
     from cortex_actors.domain.event import Event, Payload
     from tests.storage.support import Store
 
@@ -222,8 +226,9 @@ class TestReplay:
                     await desk.die()
                 return done
 
-        letters = Letters(Dying(desk.store.names), lambda _consumer: None)
-        put_back = (await letters.replay(["all"]))["replayed"]
+        parts: Any = SimpleNamespace(records=Dying(desk.store.names), wake=lambda _consumer: None)
+        call = Call(OWNER, cast("Actors", None), parts)
+        put_back = (await replay(call, ["all"]))["replayed"]
 
         assert [1, 2, 3] == [each["seq"] for each in put_back]
 

@@ -64,7 +64,7 @@ class TestUnreadDisk:
 
         monkeypatch.setattr(faults, "reader", failing(9))
         monkeypatch.setattr(faults, "_read_through", unread)
-        with pytest.raises(DiskFault, match="nothing was moved.*cortex restore"):
+        with pytest.raises(DiskFault, match="nothing was moved.*cortex daemon restore"):
             recovery.ready(filed.home, filed.clock)
 
         assert [] == filed.names("*corrupt*")

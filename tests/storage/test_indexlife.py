@@ -41,3 +41,25 @@ class TestClose:
             await life.gone()
 
         assert not shelf.children[0].lives
+
+    async def test_killed(self) -> None:
+        """A process whose close is broken off is ended, and nobody waits for it."""
+        shelf, begun = Shelf(cast("Weather", Calm()), SystemClock()), asyncio.Event()
+
+        async def never(*_args: Any, **_how: Any) -> Any:
+            begun.set()
+            await asyncio.Event().wait()
+
+        life = IndexLife(Place(1, Path("gen-1-aa"), "", None, ()), deadline=1)
+        await life.open(shelf.spawn, print)
+        (child,) = shelf.children
+        child.request = never  # type: ignore[method-assign]
+        closing = asyncio.create_task(life.close())
+        await begun.wait()
+        closing.cancel()
+        async with asyncio.timeout(10):
+            await asyncio.wait({closing})
+            await life.gone()
+
+        assert closing.cancelled()
+        assert not child.lives

@@ -13,8 +13,8 @@ from cortex_actors.storage import contradictions, insight_evidence, insight_reco
 from cortex_actors.storage import insights as facing
 from cortex_actors.storage import insights as merging
 from cortex_actors.storage import insights as sources
-from cortex_actors.storage.schema import insights
 from cortex_actors.storage.search import matrix
+from cortex_actors.storage.tables.knowledge import insights
 
 if TYPE_CHECKING:
     from tests.storage.things import Tables

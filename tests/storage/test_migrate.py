@@ -9,9 +9,9 @@ from alembic.migration import MigrationContext
 from cortex_actors.errors import StoreTooNew, StoreTooOld
 from cortex_actors.storage.ledger import connection as opening
 from cortex_actors.storage.ledger import migrate as module
-from cortex_actors.storage.ledger.files import OLDEST_SCHEMA
+from cortex_actors.storage.ledger.files import OLDEST_SCHEMA, SCHEMA_VERSION
 from cortex_actors.storage.ledger.migrate import migrate
-from cortex_actors.storage.schema import SCHEMA_VERSION, metadata
+from cortex_actors.storage.tables.schema import metadata
 from tests.storage.later import OLD, become_later
 from tests.storage.ledgers import statements
 

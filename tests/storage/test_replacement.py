@@ -151,7 +151,7 @@ class TestChoose:
         (tmp_path / "notes.db").write_bytes(b"notes")
         newer = Filed(tmp_path / "newer")
         newer.run("PRAGMA user_version = 99")
-        with pytest.raises(NotFound, match="cortex backup --list"):
+        with pytest.raises(NotFound, match="cortex daemon backup --list"):
             offline.choose(filed.home, "yesterday")
         with pytest.raises(BadInput, match="choose another one"):
             offline.choose(filed.home, str(tmp_path / "notes.db"))

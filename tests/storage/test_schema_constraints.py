@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import CheckConstraint, Integer, Table, UniqueConstraint, create_engine
 from sqlalchemy.pool import StaticPool
 
-from cortex_actors.storage.schema import metadata
+from cortex_actors.storage.tables.schema import metadata
 from tests.storage.schema_cases import ALLOWED, REFUSED
 from tests.storage.schema_rows import ROWS
 

@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from cortex_actors.storage.ledger import connection as opening
 from cortex_actors.storage.ledger.migrate import migrate
-from cortex_actors.storage.schema import metadata
+from cortex_actors.storage.tables.schema import metadata
 from tests.storage.later import NEW, OLD, become_later
 from tests.storage.ledgers import statements, template
 from tests.storage.schema_rows import ROWS

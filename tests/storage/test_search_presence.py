@@ -12,9 +12,9 @@ from cortex_actors.domain.memory import Layer, Memory
 from cortex_actors.rules import decay
 from cortex_actors.rules.decay import DECAYS, HOUR, Decay
 from cortex_actors.storage import memory_records
-from cortex_actors.storage.schema import memories as rows
 from cortex_actors.storage.search.query import Where
 from cortex_actors.storage.search.scope import present
+from cortex_actors.storage.tables.memory import memories as rows
 from cortex_actors.testing import EPOCH
 from tests.storage.room import Room
 from tests.storage.things import mem, memory

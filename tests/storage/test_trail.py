@@ -238,12 +238,12 @@ class TestHistory:
             ("nobody", "cortex principles list them"),
             ("", "cortex insights"),
             ("pri_zz", "cortex principles --status all"),
-            ("clu_zz", "cortex clusters"),
+            ("clu_zz", "cortex insights clusters"),
             ("con_zz", "FILE:LINE"),
         ):
             with pytest.raises(NotFound, match=text):
                 await _history(store, name)
         with pytest.raises(BadInput, match="give more of the id"):
             await _history(store, shared)
-        with pytest.raises(NotFound, match="cortex blame"):
+        with pytest.raises(NotFound, match="cortex insights blame"):
             await store.read(lambda c: history.standing_at(c, CLAUDE, 999))

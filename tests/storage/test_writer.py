@@ -61,6 +61,17 @@ def note(text: str) -> Callable[[Connection], int]:
     return lambda connection: connection.exec_driver_sql(sql, (text,)).rowcount
 
 
+#: Does not fit into a ledger of 60 pages.
+BIG = run(
+    "INSERT INTO index_ops (collection, item_id, op) VALUES ('c', hex(zeroblob(4000000)), 'put')"
+)
+
+
+def count_noted(connection: Connection) -> int:
+    """Return how many rows there are, as a unit of work sees them."""
+    return int(connection.exec_driver_sql("SELECT count(*) FROM index_ops").scalar_one())
+
+
 def noted(path: Path) -> list[str]:
     """Return the rows that are in the file, as another connection sees them."""
     engine = opening.reading(path)
@@ -148,15 +159,11 @@ class TestFailure:
 
     def test_disk_full(self, writer: Writer, path: Path) -> None:
         """A full disk fails the whole group as LedgerDown; with room again writing goes on."""
-        big = run(
-            "INSERT INTO index_ops (collection, item_id, op) "
-            "VALUES ('c', hex(zeroblob(4000000)), 'put')"
-        )
         held = Held(writer)
         full: list[Future[Any]] = [
             writer.submit(run("PRAGMA max_page_count = 60")),
             writer.submit(note("a")),
-            writer.submit(big),
+            writer.submit(BIG),
             writer.submit(note("b")),
         ]
         held.gate.set()
@@ -168,6 +175,29 @@ class TestFailure:
         assert [StorageFull] * 4 == errors
         assert [] == kept
         assert 1 == after
+
+    def test_alone_in_vain(self, writer: Writer, path: Path) -> None:
+        """What a unit failed over may be undone with its group: its caller hears of the disk."""
+
+        def once(connection: Connection) -> int:
+            if count_noted(connection):
+                raise KeyError("it is there already")
+            return note("a")(connection)
+
+        held = Held(writer)
+        group: list[Future[Any]] = [
+            writer.submit(run("PRAGMA max_page_count = 60")),
+            writer.submit(once),
+            writer.submit(once),
+            writer.submit(BIG),
+        ]
+        held.gate.set()
+        errors = [type(each.exception(SOON)) for each in group]
+        writer.submit(run("PRAGMA max_page_count = 1000000")).exception(SOON)
+
+        assert [StorageFull] * 4 == errors
+        assert [] == noted(path)
+        assert 1 == writer.submit(once).result(SOON)
 
     def test_cancelled(self, writer: Writer, path: Path) -> None:
         """A unit whose caller gave up before it began is not run, and harms nobody."""

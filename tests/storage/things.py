@@ -11,7 +11,7 @@ from sqlalchemy import StaticPool, create_engine
 from cortex_actors.domain.memory import Memory, Realm
 from cortex_actors.domain.project import Chunk, chunk_id
 from cortex_actors.storage.ledger.connection import PLACES
-from cortex_actors.storage.schema import metadata
+from cortex_actors.storage.tables.schema import metadata
 from cortex_actors.testing import EPOCH
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from cortex_actors.files.writer import FileWriter, WriteTarget
 from cortex_actors.render import fence
 from cortex_actors.storage.ledger.connection import driver_of, writing
 from cortex_actors.storage.projects import Writes
-from cortex_actors.storage.schema import metadata
+from cortex_actors.storage.tables.schema import metadata
 from cortex_actors.testing import EPOCH, eventually
 
 if TYPE_CHECKING:

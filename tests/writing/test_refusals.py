@@ -182,7 +182,7 @@ class TestRefusing:
     async def test_torn(self, desk: Desk) -> None:
         """A file that has lost most of what it had may be half saved."""
         desk.path.write_bytes(_TEXT)
-        with pytest.raises(errors.LooksTorn, match="cortex scan"):
+        with pytest.raises(errors.LooksTorn, match="cortex projects scan"):
             await desk.write(known=1_000)
 
         desk.path.write_bytes(b"")

@@ -225,7 +225,7 @@ class Link:
             return self._login.sslrootcert
         if self._line.trust_system_store:
             return "system"
-        return os.environ.get("SSL_CERT_FILE") or _certifi()
+        return os.environ.get("SSL_CERT_FILE") or str(import_module("certifi").where())
 
 
 def _driver() -> Any:  # noqa: ANN401 - a module
@@ -236,11 +236,6 @@ def _driver() -> Any:  # noqa: ANN401 - a module
         raise StoreUnusable(
             "psycopg is not installed; install it with: pip install 'cortex-actors[postgres]'"
         ) from error
-
-
-def _certifi() -> str:
-    """Return the file of the certificates that Python brings."""
-    return str(import_module("certifi").where())
 
 
 #: What the distances are called, and pgvector's operators for them; the first is the default.

@@ -42,27 +42,19 @@ def version(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
     if found == SCHEMA_VERSION:
         yield Diagnosis("ledger", f"schema version {found}")
     elif found > SCHEMA_VERSION:
+        text = f"schema version {found}, this program knows {SCHEMA_VERSION}"
         yield Diagnosis(
-            "ledger",
-            f"schema version {found}, this program knows {SCHEMA_VERSION}",
-            Severity.ERROR,
-            "install the newer cortex-actors, or use another home",
+            "ledger", text, Severity.ERROR, "install the newer cortex-actors, or use another home"
         )
     elif is_too_old(found):
-        yield Diagnosis(
-            "ledger",
-            f"schema version {found}, this program reads {OLDEST_SCHEMA} and newer",
-            Severity.ERROR,
-            UPGRADE,
-        )
+        text = f"schema version {found}, this program reads {OLDEST_SCHEMA} and newer"
+        yield Diagnosis("ledger", text, Severity.ERROR, UPGRADE)
     else:
-        yield Diagnosis(
-            "ledger",
+        text = (
             f"schema version {found}, this program writes {SCHEMA_VERSION}; nothing else of it "
-            "is checked",
-            Severity.NOTE,
-            "a start brings it up to date: cortex start",
+            "is checked"
         )
+        yield Diagnosis("ledger", text, Severity.NOTE, "a start brings it up to date: cortex start")
 
 
 def pages(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
@@ -76,7 +68,7 @@ def pages(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
         "pages",
         " ".join(str(found[0]).split()),
         Severity.ERROR,
-        "the next start recovers it (docs/recovery.md): cortex restart",
+        "the next start recovers it (docs/recovery.md): cortex daemon restart",
         damaged=True,
     )
 
@@ -88,11 +80,9 @@ def relations(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
         yield Diagnosis("relations", "every row belongs to one that is there")
         return
     shown = ", ".join(f"{row[0]} row {row[1]} (no {row[2]})" for row in found[:_NAMED])
+    text = f"{len(found)} rows belong to rows that are not there: {shown}"
     yield Diagnosis(
-        "relations",
-        f"{len(found)} rows belong to rows that are not there: {shown}",
-        Severity.WARNING,
-        "a backup from before has them: cortex restore",
+        "relations", text, Severity.WARNING, "a backup from before has them: cortex daemon restore"
     )
 
 

@@ -105,22 +105,14 @@ def passages(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
     total = opened.exec_driver_sql("SELECT count(*) FROM passages").scalar_one()
     without, stale = lacking(opened), stray(opened)
     if without:
-        yield Diagnosis(
-            "passages",
+        text = (
             f"{len(without)} {_of(without)} cannot be found: their passages are missing or are "
-            "those of another text",
-            Severity.ERROR,
-            "cortex doctor --repair",
-            Repair.PASSAGES,
+            "those of another text"
         )
+        yield Diagnosis("passages", text, Severity.ERROR, "cortex doctor --repair", Repair.PASSAGES)
     if stale:
-        yield Diagnosis(
-            "passages",
-            f"{len(stale)} {_of(stale)} have passages and may not be found any more",
-            Severity.ERROR,
-            "cortex doctor --repair",
-            Repair.PASSAGES,
-        )
+        text = f"{len(stale)} {_of(stale)} have passages and may not be found any more"
+        yield Diagnosis("passages", text, Severity.ERROR, "cortex doctor --repair", Repair.PASSAGES)
     if not (without or stale):
         yield Diagnosis("passages", f"{total:,} of everything that may be found")
 
@@ -283,12 +275,9 @@ def waiting(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
         "cortex status says how the model is" if scope.online else "a daemon embeds: cortex start",
     )
     if lost := forgotten(opened, scope.model):
+        text = f"{len(lost):,} of them are in no list, so that nobody would embed them"
         yield Diagnosis(
-            "embedding",
-            f"{len(lost):,} of them are in no list, so that nobody would embed them",
-            Severity.ERROR,
-            "cortex doctor --repair",
-            Repair.FORGOTTEN,
+            "embedding", text, Severity.ERROR, "cortex doctor --repair", Repair.FORGOTTEN
         )
 
 
@@ -312,13 +301,9 @@ def sound(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
     if not unsound.found:
         yield Diagnosis("vectors", f"{unsound.looked:,} of {scope.model or 'no model'}, all sound")
     for why, hashes in unsound.found.items():
-        yield Diagnosis(
-            "vectors",
-            f"{len(hashes):,} of {unsound.looked:,} {why}",
-            Severity.ERROR,
-            "cortex doctor --repair drops them, and they are embedded again",
-            Repair.DAMAGED,
-        )
+        text = f"{len(hashes):,} of {unsound.looked:,} {why}"
+        remedy = "cortex doctor --repair drops them, and they are embedded again"
+        yield Diagnosis("vectors", text, Severity.ERROR, remedy, Repair.DAMAGED)
 
 
 def examine(opened: Connection, model: str, among: Sequence[bytes] | None = None) -> Unsound:
@@ -349,14 +334,12 @@ def orphaned(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
     if not number:
         yield Diagnosis("orphans", "no vector is without use")
         return
-    yield Diagnosis(
-        "orphans",
+    text = (
         f"{number:,} vectors ({size / 1_000_000:.1f} MB) are of texts that are gone, or of models "
-        "that the ledger does not know",
-        Severity.NOTE,
-        "they do no harm; cortex doctor --repair drops them",
-        Repair.ORPHANS,
+        "that the ledger does not know"
     )
+    remedy = "they do no harm; cortex doctor --repair drops them"
+    yield Diagnosis("orphans", text, Severity.NOTE, remedy, Repair.ORPHANS)
 
 
 def orphans(opened: Connection, model: str) -> list[int]:
@@ -410,7 +393,7 @@ def _add(unsound: Unsound, why: str, hashes: list[bytes]) -> None:
 #: Rows that are named; of more only the number is told.
 _NAMED = 3
 
-_MEND = "a backup from before may have it: cortex backup --list, cortex restore NAME"
+_MEND = "a backup from before may have it: cortex daemon backup --list, cortex daemon restore NAME"
 
 
 def texts(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:

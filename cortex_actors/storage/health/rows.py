@@ -24,7 +24,8 @@ from cortex_actors.domain.hit import Diagnosis, Repair, Severity
 from cortex_actors.storage import projects, reviews
 from cortex_actors.storage.index import pending as indexing
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.schema import deliveries, events, insight_sources, leases, owner
+from cortex_actors.storage.tables.knowledge import insight_sources
+from cortex_actors.storage.tables.system import deliveries, events, leases, owner
 from cortex_actors.topics import FILE_CHANGED, SCAN_REQUESTED
 
 if TYPE_CHECKING:
@@ -68,13 +69,8 @@ def beliefs(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
     """Compare since when until when memories were believed with the states they are in."""
     wrong = disagreeing(opened)
     if wrong:
-        yield Diagnosis(
-            "beliefs",
-            f"{len(wrong):,} memories are believed and not active, or the other way round",
-            Severity.ERROR,
-            "cortex doctor --repair",
-            Repair.BELIEFS,
-        )
+        text = f"{len(wrong):,} memories are believed and not active, or the other way round"
+        yield Diagnosis("beliefs", text, Severity.ERROR, "cortex doctor --repair", Repair.BELIEFS)
         return
     total = opened.exec_driver_sql("SELECT count(*) FROM beliefs").scalar_one()
     yield Diagnosis("beliefs", f"{total:,} stretches of time, as the memories are")
@@ -86,11 +82,9 @@ def lineages(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
     total = opened.exec_driver_sql(merged).scalar_one()
     rings = _rings(opened)
     if rings:
+        text = f"{rings:,} memories are part of themselves: nobody finds them"
         yield Diagnosis(
-            "lineage",
-            f"{rings:,} memories are part of themselves: nobody finds them",
-            Severity.ERROR,
-            "take one of them apart: cortex memory split",
+            "lineage", text, Severity.ERROR, "take one of them apart: cortex memory split"
         )
         return
     yield Diagnosis("lineage", f"{total:,} memories are part of others")
@@ -186,18 +180,16 @@ def owned(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
     """Look whether the owner that the ledger names is whoever has it open."""
     row = opened.execute(select(owner.c.epoch, owner.c.pid, owner.c.started_at)).one_or_none()
     if row is None:
-        yield Diagnosis(
-            "owner",
-            "the ledger names no owner",
-            Severity.WARNING if scope.online else Severity.NOTE,
-            "a start writes one: cortex restart",
-        )
+        text = "the ledger names no owner"
+        remedy = "a start writes one: cortex daemon restart"
+        yield Diagnosis("owner", text, Severity.WARNING if scope.online else Severity.NOTE, remedy)
     elif scope.online and row.pid != os.getpid():
+        text = f"the ledger names pid {row.pid}, and pid {os.getpid()} has it open"
         yield Diagnosis(
             "owner",
-            f"the ledger names pid {row.pid}, and pid {os.getpid()} has it open",
+            text,
             Severity.ERROR,
-            "two daemons cannot share a ledger: cortex restart",
+            "two daemons cannot share a ledger: cortex daemon restart",
         )
     else:
         since = f"pid {row.pid} since {iso(row.started_at)}"
@@ -214,38 +206,26 @@ def leased(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
         yield Diagnosis("leases", f"{held} held" if held else "none")
         return
     shown = ", ".join(f"{row.name} of {row.holder}, until {iso(row.until)}" for row in over)
-    yield Diagnosis(
-        "leases",
-        f"{len(over)} of {held} ran out: {shown}",
-        Severity.NOTE,
-        "whoever needs one takes it over",
-    )
+    text = f"{len(over)} of {held} ran out: {shown}"
+    yield Diagnosis("leases", text, Severity.NOTE, "whoever needs one takes it over")
 
 
 def ordered(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
     """Look which generation is in use, whose vectors it holds, and what it has still to be told."""
     state, pending = indexing.state(opened), indexing.pending(opened)
     if state is None:
-        yield Diagnosis(
-            "index",
-            "there is no generation of it yet",
-            Severity.WARNING if scope.online else Severity.NOTE,
-            "the daemon begins one: cortex start",
-        )
+        text = "there is no generation of it yet"
+        remedy = "the daemon begins one: cortex start"
+        yield Diagnosis("index", text, Severity.WARNING if scope.online else Severity.NOTE, remedy)
         return
     if scope.model and state.model != scope.model:
-        yield Diagnosis(
-            "index",
+        text = (
             f"generation {state.generation} holds vectors of {state.model}, and {scope.model} "
-            "answers",
-            Severity.ERROR,
-            "cortex doctor --repair begins another from the stored vectors",
-            Repair.INDEX,
+            "answers"
         )
+        remedy = "cortex doctor --repair begins another from the stored vectors"
+        yield Diagnosis("index", text, Severity.ERROR, remedy, Repair.INDEX)
         return
     waits = f", {pending:,} changes wait to be told to it" if pending else ""
-    yield Diagnosis(
-        "index",
-        f"generation {state.generation} of {state.model}{waits}",
-        Severity.NOTE if pending else Severity.OK,
-    )
+    text = f"generation {state.generation} of {state.model}{waits}"
+    yield Diagnosis("index", text, Severity.NOTE if pending else Severity.OK)

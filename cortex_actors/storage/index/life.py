@@ -303,12 +303,16 @@ class IndexLife:
         self._closing = True
         if self._process is None:
             return
-        if self.phase in (Phase.CHECKING, Phase.READY):
-            try:
-                await self._process.request("close", {}, deadline=CLOSE_TIMEOUT)
-            except (ChildProcessDown, ChildError, DeadlineExceeded):
-                self._process.kill()
-        await self._process.stop(CLOSE_TIMEOUT)
+        try:
+            if self.phase in (Phase.CHECKING, Phase.READY):
+                try:
+                    await self._process.request("close", {}, deadline=CLOSE_TIMEOUT)
+                except (ChildProcessDown, ChildError, DeadlineExceeded):
+                    self._process.kill()
+            await self._process.stop(CLOSE_TIMEOUT)
+        except asyncio.CancelledError:  # a kill: `gone` leaves the end of the process to us
+            self._process.kill()
+            raise
 
     def kill(self) -> None:
         """End the process now."""

@@ -33,14 +33,10 @@ from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.domain.memory import Place
 from cortex_actors.storage import embeddings
-from cortex_actors.storage.embeddings import (
-    INDEX,
-    Matrix,
-    remake,
-)
+from cortex_actors.storage.embeddings import INDEX, Matrix, remake
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.schema import index_ops, index_state, passages, vectors
-from cortex_actors.storage.tables.columns import chunks
+from cortex_actors.storage.tables.columns import rows_in
+from cortex_actors.storage.tables.system import index_ops, index_state, passages, vectors
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -116,13 +112,7 @@ def rebuild(connection: Connection, model: str) -> State:
     columns = ["collection", "item_id", "op"]
     connection.execute(insert(index_ops).from_select(columns, everything))
     token = secrets.token_hex(4)
-    row = {
-        "one": 1,
-        "generation": generation,
-        "token": token,
-        "model": model,
-        "applied_seq": 0,
-    }
+    row = {"one": 1, "generation": generation, "token": token, "model": model, "applied_seq": 0}
     statement = insert(index_state).values(row)
     connection.execute(statement.on_conflict_do_update(index_elements=["one"], set_=row))
     return State(generation, model, 0, token)
@@ -277,10 +267,8 @@ def rows_of(
         .join(vectors, of_text)
         .where(literal(collection) == INDEX)
     )
-    found: dict[str, bytes] = {}
-    for some in chunks(list(ids)):
-        rows = connection.execute(query.where(passages.c.item_id.in_(some)))
-        found.update((item_id, blob) for item_id, blob in rows)
+    rows = rows_in(connection, query, passages.c.item_id, ids)
+    found: dict[str, bytes] = {row.item_id: row.vector for row in rows}
     usual = embeddings.usual_length(found.values())
     return {
         item_id: np.frombuffer(blob, np.float32)

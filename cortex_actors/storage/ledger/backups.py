@@ -59,7 +59,8 @@ from cortex_actors.storage.ledger.files import (
     stamped,
     wrong,
 )
-from cortex_actors.storage.schema import dead_letters, deliveries, events, jobs, runs
+from cortex_actors.storage.tables.knowledge import runs
+from cortex_actors.storage.tables.system import dead_letters, deliveries, events, jobs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -101,7 +102,7 @@ def copy(
         if found := problem(part, quick=quick):
             message = (
                 f"cannot keep the copy {target}: {found}; the ledger or the disk is damaged: "
-                "copy to another disk with: cortex backup --to PATH"
+                "copy to another disk with: cortex daemon backup --to PATH"
             )
             raise LedgerDown(message)
         part.replace(target)
@@ -146,7 +147,7 @@ def refuse_without_room(source: Path, folder: Path) -> None:
     if free < need:
         message = (
             f"cannot copy the ledger {source} into {folder}: that needs {need:,} bytes and "
-            f"{free:,} are free; make room, or copy elsewhere with: cortex backup --to PATH"
+            f"{free:,} are free; make room, or copy elsewhere with: cortex daemon backup --to PATH"
         )
         raise StorageFull(message)
 
@@ -414,15 +415,11 @@ def renew(made: Path, old: Path) -> None:
         opened.execute(
             "INSERT INTO owner (one, epoch, pid, started_at) VALUES (1, ?, 0, 0)", (above,)
         )
-        _learn_words(opened)
+        # Make the words of the passages anew, where the ledger's version has any.
+        names = "SELECT name FROM sqlite_schema WHERE name IN ('words_alone', 'words_paired')"
+        for (words,) in opened.execute(names).fetchall():
+            opened.execute(f"INSERT INTO {words} ({words}) VALUES ('rebuild')")  # noqa: S608 - ours
         opened.execute("COMMIT")
-
-
-def _learn_words(opened: sqlite3.Connection) -> None:
-    """Make the words of the passages anew, where the ledger's version has any."""
-    names = "SELECT name FROM sqlite_schema WHERE name IN ('words_alone', 'words_paired')"
-    for (words,) in opened.execute(names).fetchall():
-        opened.execute(f"INSERT INTO {words} ({words}) VALUES ('rebuild')")  # noqa: S608 - ours
 
 
 def commit(path: Path, made: Path, *, kind: str, at: int) -> Path:
@@ -482,7 +479,13 @@ def finish(path: Path) -> None:
         for waiting in sorted(path.parent.glob(f"{path.name}.next-*-*Z")):
             old = path.with_name(waiting.name.replace(".next-", ".", 1))
             if old.name.startswith(f"{path.name}.{REPLACED}-"):
-                _drop_empty(path)
+                # Remove an empty WAL and the shared memory beside a ledger: they say nothing.
+                # Opening a ledger to count what it holds leaves them behind. A journal is never
+                # removed.
+                wal = path.with_name(f"{path.name}-wal")
+                if wal.exists() and not size(wal):
+                    wal.unlink()
+                    path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
             for end in ("", *BESIDE):
                 _put_aside(path.with_name(path.name + end), old.with_name(old.name + end))
             settle(path.parent)
@@ -490,17 +493,6 @@ def finish(path: Path) -> None:
             settle(path.parent)
     except OSError as error:
         raise failure(f"exchange the ledger {path}", error) from error
-
-
-def _drop_empty(path: Path) -> None:
-    """Remove an empty WAL and the shared memory beside a ledger: they say nothing.
-
-    Opening a ledger to count what it holds leaves them behind. A journal is never removed.
-    """
-    wal = path.with_name(f"{path.name}-wal")
-    if wal.exists() and not size(wal):
-        wal.unlink()
-        path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
 
 
 def _put_aside(path: Path, target: Path) -> None:

@@ -408,7 +408,7 @@ def _require_readable(path: Path) -> None:
         message = (
             f"cannot read the ledger {path}: {error}; nothing was moved, because nobody knows "
             "whether it is damaged: look at the disk (dmesg) and start again; if it stays "
-            "unreadable, put a backup in its place with: cortex restore"
+            "unreadable, put a backup in its place with: cortex daemon restore"
         )
         raise DiskFault(message) from error
 

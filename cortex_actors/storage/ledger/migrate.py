@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.storage.ledger import backups
-from cortex_actors.storage.ledger.files import refuse_schema
-from cortex_actors.storage.schema import SCHEMA_VERSION, metadata
+from cortex_actors.storage.ledger.files import SCHEMA_VERSION, refuse_schema
+from cortex_actors.storage.tables.schema import metadata
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine

@@ -13,10 +13,10 @@ it.
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy.exc import DBAPIError
 
@@ -25,17 +25,20 @@ from cortex_actors.errors import (
     ConfigurationError,
     DaemonDown,
     DiskFault,
+    LedgerDown,
     NotFound,
 )
+from cortex_actors.process import lock
 from cortex_actors.storage.ledger import backups, connection, faults
 from cortex_actors.storage.ledger.backups import copy, problem, version
 from cortex_actors.storage.ledger.files import SCHEMA_VERSION, beside, reader, refuse_schema, size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from sqlalchemy import Connection, Engine
 
+    from cortex_actors.clock import Clock
     from cortex_actors.home import Home
 
 
@@ -54,7 +57,11 @@ def commit(path: Path, unit: Callable[[Connection], T]) -> T:
     """
     try:
         backups.finish(path)
-        _refuse_unfit(path)
+        # It has to be there, and whole.
+        refuse_damaged(path, doing="write")
+        if not path.exists():
+            message = f'there is no ledger {path} yet: start a daemon once with "cortex start"'
+            raise DaemonDown(message)
         engine = connection.writing(path)
     except _FAILURES as error:
         raise faults.of(error, path, doing="open") or error from error
@@ -86,14 +93,6 @@ def refuse_damaged(path: Path, *, doing: str) -> None:
         raise DiskFault(message)
 
 
-def _refuse_unfit(path: Path) -> None:
-    """Raise for a ledger that is not there, or not whole."""
-    refuse_damaged(path, doing="write")
-    if not path.exists():
-        message = f'there is no ledger {path} yet: start a daemon once with "cortex start"'
-        raise DaemonDown(message)
-
-
 def _refuse_version(opened: Connection, path: Path) -> None:
     """Raise for a ledger of another version than this program's."""
     found = int(opened.exec_driver_sql("PRAGMA user_version").scalar_one())
@@ -117,6 +116,39 @@ def _closed(engine: Engine, path: Path, error: Exception) -> Exception:
     else:
         engine.dispose()
     return found or error
+
+
+@contextmanager
+def alone(home: Home) -> Iterator[None]:
+    """Hold the home's lock, so that no daemon starts meanwhile.
+
+    Raises `AlreadyRunning`, and `NotFound` where there is no home.
+    """
+    if not home.root.is_dir():
+        raise NotFound(f"there is no home at {home.root}; give one with --home or CORTEX_HOME")
+    with closing(lock.acquire(home)):
+        backups.finish(home.ledger)
+        yield
+
+
+def copied(home: Home, to: str | None, *, clock: Clock) -> dict[str, Any]:
+    """Copy the ledger of a daemon that is down, as `daemon.backup` tells it.
+
+    Raises as `alone`, and `DiskFault` for a ledger that the next start recovers.
+    """
+    begun, at = clock.monotonic(), clock.now()
+    with alone(home):
+        try:
+            if to is None:
+                made = backups.take_now(home.ledger, home.backups, at=at)
+            else:
+                made = backups.take_to(home.ledger, Path(to), at=at)
+        except LedgerDown as error:
+            if faults.is_damage(error):
+                refuse_damaged(home.ledger, doing="copy")
+            raise
+    took = round(clock.monotonic() - begun, 3)
+    return {"path": str(made.path), "size": made.size, "at": made.at, "took_s": took}
 
 
 #: The newest backup, whatever it is called.
@@ -162,13 +194,13 @@ def find(home: Home, wanted: str) -> Path:
     if wanted == LATEST:
         for each in backups.listed(home.backups):
             return each.path
-        raise NotFound(f"there is no backup in {home.backups}; make one with: cortex backup")
+        raise NotFound(f"there is no backup in {home.backups}; make one with: cortex daemon backup")
     places = [home.backups / wanted, home.backups / f"{wanted}.db", Path(wanted).absolute()]
     for place in places:
         if place.is_file():
             return place
     message = f"there is no backup {wanted}, neither in {home.backups} nor as a path"
-    raise NotFound(f"{message}; list them with: cortex backup --list")
+    raise NotFound(f"{message}; list them with: cortex daemon backup --list")
 
 
 def choose(home: Home, wanted: str) -> Choice:
@@ -179,12 +211,14 @@ def choose(home: Home, wanted: str) -> Choice:
     path = find(home, wanted)
     if any(size(each) for each in beside(path)):
         message = f"cannot restore {path}: it is open, or was not closed in order"
-        raise BadInput(f"{message}; copy it with: cortex backup --to PATH --home ITS_HOME")
+        raise BadInput(f"{message}; copy it with: cortex daemon backup --to PATH --home ITS_HOME")
     if wrong := problem(path):
         message = f"cannot restore {path}: it is damaged: {wrong}"
-        raise BadInput(f"{message}; choose another one: cortex backup --list")
+        raise BadInput(f"{message}; choose another one: cortex daemon backup --list")
     found = version(path)
-    refuse_schema(found, path, doing="restore", instead="choose another one: cortex backup --list")
+    refuse_schema(
+        found, path, doing="restore", instead="choose another one: cortex daemon backup --list"
+    )
     present = contents(home.ledger) if home.ledger.exists() else Contents({}, 0)
     return Choice(path, found, contents(path, still=True), present)
 

@@ -353,8 +353,8 @@ def _relisted(path: Path, made: Path, chosen: Backup) -> Salvaged | None:
 def _since(path: Path, chosen: Backup | None) -> int:
     """Return from when on the log's events ought to be there.
 
-    Those from before the last `cortex restore` its user has given up. The second before the backup
-    counts, too: what its last moment holds may be in the log a little earlier.
+    Those from before the last `cortex daemon restore` its user has given up. The second before the
+    backup counts, too: what its last moment holds may be in the log a little earlier.
     """
     backed_up = 0 if chosen is None else chosen.at - SECOND
     return max(backed_up, backups.restored_at(path) or 0)

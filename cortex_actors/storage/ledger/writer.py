@@ -42,10 +42,11 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, update
 
 from cortex_actors.errors import DiskFault, LedgerDown, StorageFull, Superseded
-from cortex_actors.storage import passages, schema
+from cortex_actors.storage import passages
 from cortex_actors.storage.ledger import faults
 from cortex_actors.storage.ledger.connection import abandon, driver_of, raw
 from cortex_actors.storage.ledger.files import size
+from cortex_actors.storage.tables import system
 
 if TYPE_CHECKING:
     import sqlite3
@@ -156,6 +157,17 @@ class _Job:
     vital: bool = False
     done: Future[Any] = field(default_factory=Future)
     result: Any = None
+    #: Why it failed by itself. Its caller hears of it after the commit: it may have failed over
+    #: what an earlier unit of its group did, and that is undone when the commit fails.
+    error: Exception | None = None
+
+    def answer(self, lost: Exception | None = None) -> None:
+        """Tell the caller what became of the unit: `lost` is why its group was not committed."""
+        error = lost or self.error
+        if not self.done.done() and error is None:
+            self.done.set_result(self.result)
+        elif not self.done.done():
+            self.done.set_exception(error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,8 +308,7 @@ class Writer:
                 self._commit([_Job(passages.rebuild, vital=True)], mend=False)
         else:
             for job in group:
-                if not job.done.done():
-                    job.done.set_result(job.result)
+                job.answer()
             self._tidy(self._ground.after_commit)
             if self.gauge.error is not None and self._ground.is_well():
                 self.gauge.works()
@@ -335,7 +346,7 @@ class Writer:
 
     def _nudge(self) -> None:
         """Try to write something: it is how `status` hears that the disk is well again."""
-        probe = update(schema.owner).values(pid=schema.owner.c.pid)
+        probe = update(system.owner).values(pid=system.owner.c.pid)
         self._commit([_Job(lambda connection: connection.execute(probe))])
 
     def _verdict(self, error: Exception) -> LedgerDown:
@@ -358,7 +369,7 @@ class Writer:
             self.poison(found)
 
     def _attempt(self, connection: Connection, driver: sqlite3.Connection, job: _Job) -> None:
-        """Run one unit inside its savepoint; its own failure is undone and goes to its caller.
+        """Run one unit inside its savepoint; its own failure is undone and kept for its caller.
 
         After a failure of the disk SQLite may have undone the whole transaction: then nobody's
         unit was kept.
@@ -370,7 +381,7 @@ class Writer:
             if faults.is_the_disk(error) or not driver.in_transaction:
                 raise
             driver.execute("ROLLBACK TO unit")
-            job.done.set_exception(error)
+            job.error = error
         driver.execute("RELEASE unit")
 
     def _fence(self, driver: sqlite3.Connection) -> None:
@@ -387,8 +398,7 @@ class Writer:
     def _fail(self, group: list[_Job], error: LedgerDown) -> None:
         """Tell everybody of a group that nothing was committed."""
         for job in group:
-            if not job.done.done():
-                job.done.set_exception(error)
+            job.answer(error)
 
 
 def _wanted(job: _Job) -> list[_Job]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import context
 
-from cortex_actors.storage.schema import metadata
+from cortex_actors.storage.tables.schema import metadata
 
 context.configure(
     connection=context.config.attributes["connection"],

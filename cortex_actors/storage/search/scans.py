@@ -23,11 +23,13 @@ from cortex_actors.domain.memory import ChangeKind
 from cortex_actors.domain.project import SourceKind
 from cortex_actors.storage import memory_records, principle_decay, principle_lists, principles
 from cortex_actors.storage.principles import COLLECTION
-from cortex_actors.storage.schema import memories as memory_table
-from cortex_actors.storage.schema import memory_changes, revocations, vectors
-from cortex_actors.storage.schema import principles as principle_table
 from cortex_actors.storage.search.scope import listed, memory_conditions
 from cortex_actors.storage.search.words import READ, Kept, Looked
+from cortex_actors.storage.tables.knowledge import principles as principle_table
+from cortex_actors.storage.tables.knowledge import revocations
+from cortex_actors.storage.tables.memory import memories as memory_table
+from cortex_actors.storage.tables.memory import memory_changes
+from cortex_actors.storage.tables.system import vectors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -97,7 +99,7 @@ def search_principles(
     Unicode.
     """
     kept = Kept()
-    if not _is_unmet(query.where):
+    if not (query.where.of_insights or query.where.of_memories or query.where.of_knowledge):
         for some in connection.execute(_selected_principles(query)).partitions(READ):
             mine = _met(connection, some, query.where)
             kept.add(mine, [(COLLECTION, row.id) for row in mine], vector)
@@ -138,11 +140,6 @@ def answers(
         for each in ids
         if each in known
     ]
-
-
-def _is_unmet(where: Where) -> bool:
-    """Return whether something is asked that no principle has: it is no single project's."""
-    return where.of_insights or where.of_memories or where.of_knowledge
 
 
 def _selected_principles(query: Query) -> Any:

@@ -44,18 +44,18 @@ from cortex_actors.storage import (
     principles,
     realms,
 )
-from cortex_actors.storage.schema import crumbs as crumb_rows
-from cortex_actors.storage.schema import (
-    insight_sources,
+from cortex_actors.storage.search.query import Where
+from cortex_actors.storage.tables.knowledge import insight_sources
+from cortex_actors.storage.tables.knowledge import insights as insight_rows
+from cortex_actors.storage.tables.memory import crumbs as crumb_rows
+from cortex_actors.storage.tables.memory import (
     knowledge_chunks,
     memories,
     memory_attention,
     memory_tags,
-    passages,
 )
-from cortex_actors.storage.schema import insights as insight_rows
-from cortex_actors.storage.schema import memories as memory_rows
-from cortex_actors.storage.search.query import Where
+from cortex_actors.storage.tables.memory import memories as memory_rows
+from cortex_actors.storage.tables.system import passages
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -66,7 +66,8 @@ class Search:
 
         In a daemon the matrix of its vectors is shared with whoever else compares them.
         """
-        self._records = records
+        #: The ledger that is searched.
+        self.records = records
         self._model = model
         self._profile = profile_of(settings)
         self._most = settings.words_most
@@ -76,11 +77,6 @@ class Search:
         self._lengths = words.Lengths()
         #: Whether a search has the words made anew: it takes the writer, so only one at a time.
         self._is_mending = False
-
-    @property
-    def records(self) -> Records:
-        """The ledger that is searched."""
-        return self._records
 
     async def find(self, query: Query) -> Found:
         """Return what is found, best first; equal scores go by id.
@@ -99,7 +95,7 @@ class Search:
             return Found(())
         run = _Run(query, seen, max(DEPTH, 2 * query.limit))
         asked = await self._ask(run)
-        found = await self._records.read(partial(self._answer, run=run, asked=asked))
+        found = await self.records.read(partial(self._answer, run=run, asked=asked))
         await self._mend(run)
         return found
 
@@ -236,13 +232,7 @@ class Search:
             run.skipped.append((WORDS, sameness.NOT_KNOWN))
 
     def _told(
-        self,
-        hit: Hit,
-        item: Fused,
-        lists: Lists,
-        *,
-        run: _Run,
-        how: tuple[Plan | None, list[Term]],
+        self, hit: Hit, item: Fused, lists: Lists, *, run: _Run, how: tuple[Plan | None, list[Term]]
     ) -> Hit:
         """Return a hit that says which lists found it, and where in them when that was asked."""
         cosine = lists.measured(DENSE_ALONE, item)
@@ -267,7 +257,7 @@ class Search:
         model, damaged = self._model, self._dense.damaged()
         try:
             if damaged:
-                await self._records.write(lambda c: embeddings.remake(c, model, damaged))
+                await self.records.write(lambda c: embeddings.remake(c, model, damaged))
             if run.is_damaged and not self._is_mending:
                 await self._mend_words()
         except CortexError as error:
@@ -278,7 +268,7 @@ class Search:
         log.warning("the ledger's words are damaged and are made again")
         self._is_mending = True
         try:
-            await self._records.write(passages.rebuild)
+            await self.records.write(passages.rebuild)
             self._lengths.forget()
         finally:
             self._is_mending = False

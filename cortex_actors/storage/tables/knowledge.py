@@ -27,23 +27,10 @@ from sqlalchemy import (
     UniqueConstraint,
     text,
 )
-from sqlalchemy.types import REAL
 
 from cortex_actors.domain.insight import Category, InsightStatus
 from cortex_actors.domain.principle import PrincipleCategory
-from cortex_actors.storage.tables.columns import (
-    Text,
-    at_least,
-    cosine,
-    digest,
-    filled,
-    hex_digest,
-    id_of_content,
-    metadata,
-    one_of,
-    share,
-    yes_or_no,
-)
+from cortex_actors.storage.tables import columns
 
 #: How two statements disagree, and how far that is settled.
 CONTRADICTION_TYPES = ("direct", "partial", "contextual")
@@ -61,75 +48,61 @@ TRUSTS = ("file", "agent", "import", "remote")
 
 insights = Table(
     "insights",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("content", Text, nullable=False),
-    Column("content_hash", Text, nullable=False, unique=True),
-    Column("heading", Text),
-    Column("category", Text, nullable=False),
+    columns.metadata,
+    *columns.id_of_content("ins_", primary_key=True),
+    Column("content", columns.Text, nullable=False),
+    *columns.hex_digest("content_hash", nullable=False, unique=True),
+    Column("heading", columns.Text),
+    *columns.one_of("category", Category, nullable=False),
     Column("tags", JSON, nullable=False),
-    Column("domain", Text),
-    Column("confidence", REAL, nullable=False),
-    Column("status", Text, nullable=False),
+    Column("domain", columns.Text),
+    *columns.share("confidence", nullable=False),
+    *columns.one_of("status", InsightStatus, nullable=False),
     Column("first_seen_at", Integer, nullable=False),
     Column("last_seen_at", Integer, nullable=False),
     # What was embedded: SHA-256 of heading and content. With the model's id it finds the vector.
-    Column("text_hash", LargeBinary, nullable=False),
+    *columns.digest("text_hash", nullable=False),
     # The insight that says the same and for which its sources count.
-    Column("superseded_by", Text, ForeignKey("insights.id")),
+    Column("superseded_by", columns.Text, ForeignKey("insights.id")),
     # What it is: a whole section, or one statement, and then of which kind.
-    Column("granularity", Text, nullable=False, server_default=text("'section'")),
-    Column("kind", Text),
+    *columns.one_of("granularity", GRANULARITIES, nullable=False, server_default=text("'section'")),
+    *columns.one_of("kind", STATEMENT_KINDS),
     # How sure the classifier is of the category.
-    Column("verdict", REAL),
+    *columns.share("verdict"),
     # Why a person has to look at it first.
-    Column("review", Text),
-    id_of_content("ins_"),
-    hex_digest("content_hash"),
-    one_of("category", Category),
-    share("confidence"),
-    one_of("status", InsightStatus),
+    *columns.filled("review"),
     CheckConstraint("first_seen_at <= last_seen_at", name="first_is_not_after_last"),
-    digest("text_hash"),
     CheckConstraint(
         "(status = 'superseded') = (superseded_by IS NOT NULL)", name="superseded_has_a_successor"
     ),
     CheckConstraint("superseded_by <> id", name="superseded_by_another"),
-    one_of("granularity", GRANULARITIES),
-    one_of("kind", STATEMENT_KINDS),
-    share("verdict"),
-    filled("review"),
 )
 Index("insights_by_status", insights.c.status, insights.c.confidence)
 Index("insights_by_superseding", insights.c.superseded_by)
 
 insight_sources = Table(
     "insight_sources",
-    metadata,
+    columns.metadata,
     Column("id", Integer, primary_key=True),
     # For which insight it counts, and whose text stands there: another one's after a merge.
-    Column("insight_id", Text, ForeignKey("insights.id"), nullable=False),
-    Column("said_id", Text, ForeignKey("insights.id"), nullable=False),
-    Column("fragment_id", Text, nullable=False),
-    Column("ordinal", Integer, nullable=False, server_default=text("0")),
-    Column("project_id", Text, ForeignKey("projects.id"), nullable=False),
-    Column("path", Text, nullable=False),
-    Column("heading", Text),
+    Column("insight_id", columns.Text, ForeignKey("insights.id"), nullable=False),
+    Column("said_id", columns.Text, ForeignKey("insights.id"), nullable=False),
+    Column("fragment_id", columns.Text, nullable=False),
+    *columns.at_least("ordinal", 0, nullable=False, server_default=text("0")),
+    Column("project_id", columns.Text, ForeignKey("projects.id"), nullable=False),
+    Column("path", columns.Text, nullable=False),
+    Column("heading", columns.Text),
     # Of which kind the statement is there.
-    Column("kind", Text),
+    *columns.one_of("kind", STATEMENT_KINDS),
     # Where in the project it holds: the folder of a nested file or the globs of its front matter.
-    Column("scope", Text, nullable=False, server_default=text("''")),
-    Column("line_start", Integer, nullable=False),
+    Column("scope", columns.Text, nullable=False, server_default=text("''")),
+    *columns.at_least("line_start", 1, nullable=False),
     Column("line_end", Integer, nullable=False),
     Column("seen_at", Integer, nullable=False),
     Column("withdrawn_at", Integer),
-    Column("trust", Text, nullable=False, server_default=text("'file'")),
+    *columns.one_of("trust", TRUSTS, nullable=False, server_default=text("'file'")),
     UniqueConstraint("fragment_id", "ordinal"),
-    at_least("ordinal", 0),
-    at_least("line_start", 1),
-    one_of("kind", STATEMENT_KINDS),
     CheckConstraint("line_start <= line_end", name="start_is_not_behind_end"),
-    one_of("trust", TRUSTS),
 )
 Index("insight_sources_by_insight", insight_sources.c.insight_id)
 Index("insight_sources_by_said", insight_sources.c.said_id)
@@ -139,9 +112,9 @@ Index("insight_sources_by_project", insight_sources.c.project_id)
 #: One row for each revision of a file that said it; an insight is observed as often.
 observations = Table(
     "observations",
-    metadata,
+    columns.metadata,
     Column("source_id", Integer, ForeignKey("insight_sources.id"), primary_key=True),
-    Column("file_hash", Text, primary_key=True),
+    Column("file_hash", columns.Text, primary_key=True),
     Column("at", Integer, nullable=False),
     sqlite_with_rowid=False,
 )
@@ -149,30 +122,27 @@ observations = Table(
 #: A pair that cannot both hold. The lesser id comes first, so that a pair is there once.
 contradictions = Table(
     "contradictions",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("insight_a", Text, ForeignKey("insights.id"), nullable=False),
-    Column("insight_b", Text, ForeignKey("insights.id"), nullable=False),
-    Column("type", Text, nullable=False),
+    columns.metadata,
+    Column("id", columns.Text, primary_key=True),
+    Column("insight_a", columns.Text, ForeignKey("insights.id"), nullable=False),
+    Column("insight_b", columns.Text, ForeignKey("insights.id"), nullable=False),
+    *columns.one_of("type", CONTRADICTION_TYPES, nullable=False),
     # NULL where it was found without vectors.
-    Column("similarity", REAL),
+    *columns.cosine("similarity"),
     # The actor that came upon it, the layer that decided, and why.
-    Column("detected_by", Text, nullable=False),
-    Column("decided_by", Text, nullable=False),
-    Column("reason", Text, nullable=False),
+    Column("detected_by", columns.Text, nullable=False),
+    *columns.one_of("decided_by", DECIDERS, nullable=False),
+    *columns.filled("reason", nullable=False),
     Column("detected_at", Integer, nullable=False),
-    Column("status", Text, nullable=False, server_default=text("'unresolved'")),
+    *columns.one_of(
+        "status", CONTRADICTION_STATES, nullable=False, server_default=text("'unresolved'")
+    ),
     Column("resolved_at", Integer),
     # Which of the two holds, where one does; who said so, and why.
-    Column("kept_id", Text, ForeignKey("insights.id")),
-    Column("resolution", Text),
+    Column("kept_id", columns.Text, ForeignKey("insights.id")),
+    Column("resolution", columns.Text),
     UniqueConstraint("insight_a", "insight_b"),
     CheckConstraint("insight_a < insight_b", name="lesser_comes_first"),
-    one_of("type", CONTRADICTION_TYPES),
-    cosine("similarity"),
-    one_of("decided_by", DECIDERS),
-    filled("reason"),
-    one_of("status", CONTRADICTION_STATES),
     CheckConstraint("(status = 'unresolved') = (resolved_at IS NULL)", name="settled_at_some_time"),
     CheckConstraint(
         "kept_id IS NULL OR (status = 'resolved' AND kept_id IN (insight_a, insight_b))",
@@ -186,23 +156,22 @@ Index("contradictions_by_status", contradictions.c.status)
 #: What says nearly the same. Centre and coherence are of one model's vectors.
 clusters = Table(
     "clusters",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("medoid_id", Text, ForeignKey("insights.id"), nullable=False),
-    Column("model", Text, nullable=False),
+    columns.metadata,
+    Column("id", columns.Text, primary_key=True),
+    Column("medoid_id", columns.Text, ForeignKey("insights.id"), nullable=False),
+    Column("model", columns.Text, nullable=False),
     Column("centroid", LargeBinary, nullable=False),
-    Column("coherence", REAL, nullable=False),
+    *columns.cosine("coherence", nullable=False),
     Column("made_at", Integer, nullable=False),
-    cosine("coherence"),
 )
 Index("clusters_by_medoid", clusters.c.medoid_id)
 
 #: A partition: an insight is in one cluster at most.
 cluster_insights = Table(
     "cluster_insights",
-    metadata,
-    Column("insight_id", Text, ForeignKey("insights.id"), primary_key=True),
-    Column("cluster_id", Text, ForeignKey("clusters.id"), nullable=False),
+    columns.metadata,
+    Column("insight_id", columns.Text, ForeignKey("insights.id"), primary_key=True),
+    Column("cluster_id", columns.Text, ForeignKey("clusters.id"), nullable=False),
     sqlite_with_rowid=False,
 )
 Index("cluster_insights_by_cluster", cluster_insights.c.cluster_id)
@@ -210,10 +179,9 @@ Index("cluster_insights_by_cluster", cluster_insights.c.cluster_id)
 #: What live insights speak of: two of one slot may contradict however far apart their vectors are.
 insight_slots = Table(
     "insight_slots",
-    metadata,
-    Column("slot", Text, primary_key=True),
-    Column("insight_id", Text, ForeignKey("insights.id"), primary_key=True),
-    filled("slot"),
+    columns.metadata,
+    *columns.filled("slot", primary_key=True),
+    Column("insight_id", columns.Text, ForeignKey("insights.id"), primary_key=True),
     sqlite_with_rowid=False,
 )
 Index("insight_slots_by_insight", insight_slots.c.insight_id)
@@ -231,49 +199,37 @@ LINK_TYPES = ("reinforces", "generalizes", "specializes", "contradicts", "depend
 #: Frequency, recency and links are counted from derivations, observations and links.
 principles = Table(
     "principles",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("content", Text, nullable=False),
-    Column("content_hash", Text, nullable=False, unique=True),
+    columns.metadata,
+    *columns.id_of_content("pri_", primary_key=True),
+    Column("content", columns.Text, nullable=False),
+    *columns.hex_digest("content_hash", nullable=False, unique=True),
     # What a longer explanation says, where one was written.
-    Column("elaboration", Text),
-    Column("category", Text, nullable=False),
+    Column("elaboration", columns.Text),
+    *columns.one_of("category", PrincipleCategory, nullable=False),
     Column("tags", JSON, nullable=False),
     Column("domains", JSON, nullable=False),
-    Column("confidence", REAL, nullable=False),
+    *columns.share("confidence", nullable=False),
     # How good the sources are (Cerno: 0.5 until somebody says otherwise).
-    Column("quality", REAL, nullable=False, server_default=text("0.5")),
-    Column("rank", REAL, nullable=False),
-    Column("status", Text, nullable=False),
+    *columns.share("quality", nullable=False, server_default=text("0.5")),
+    *columns.share("rank", nullable=False),
+    *columns.one_of("status", PRINCIPLE_STATES, nullable=False),
     Column("created_at", Integer, nullable=False),
     # What was embedded; with the model's id it finds the vector.
-    Column("text_hash", LargeBinary, nullable=False),
-    Column("origin", Text, nullable=False, server_default=text("'single'")),
+    *columns.digest("text_hash", nullable=False),
+    *columns.one_of("origin", PRINCIPLE_ORIGINS, nullable=False, server_default=text("'single'")),
     # Runs of decay in a row that found that it should be pruned.
-    Column("strikes", Integer, nullable=False, server_default=text("0")),
+    *columns.at_least("strikes", 0, nullable=False, server_default=text("0")),
     # Digest of all that its links were drawn from; NULL where they are to be drawn anew.
-    Column("linked", LargeBinary),
-    id_of_content("pri_"),
-    hex_digest("content_hash"),
-    one_of("category", PrincipleCategory),
-    share("confidence"),
-    share("quality"),
-    share("rank"),
-    one_of("status", PRINCIPLE_STATES),
-    digest("text_hash"),
-    one_of("origin", PRINCIPLE_ORIGINS),
-    at_least("strikes", 0),
-    digest("linked"),
+    *columns.digest("linked"),
 )
 Index("principles_by_rank", principles.c.status, principles.c.rank)
 
 derivations = Table(
     "derivations",
-    metadata,
-    Column("principle_id", Text, ForeignKey("principles.id"), primary_key=True),
-    Column("insight_id", Text, ForeignKey("insights.id"), primary_key=True),
-    Column("weight", REAL, nullable=False),
-    share("weight"),
+    columns.metadata,
+    Column("principle_id", columns.Text, ForeignKey("principles.id"), primary_key=True),
+    Column("insight_id", columns.Text, ForeignKey("insights.id"), primary_key=True),
+    *columns.share("weight", nullable=False),
     sqlite_with_rowid=False,
 )
 Index("derivations_by_insight", derivations.c.insight_id)
@@ -282,22 +238,18 @@ Index("derivations_by_insight", derivations.c.insight_id)
 #: for "b generalizes a". Only what depends on another has no such opposite, and keeps its order.
 principle_links = Table(
     "principle_links",
-    metadata,
-    Column("source_id", Text, ForeignKey("principles.id"), primary_key=True),
-    Column("target_id", Text, ForeignKey("principles.id"), primary_key=True),
-    Column("type", Text, primary_key=True),
-    Column("strength", REAL, nullable=False),
-    Column("decided_by", Text, nullable=False),
-    Column("reason", Text, nullable=False),
+    columns.metadata,
+    Column("source_id", columns.Text, ForeignKey("principles.id"), primary_key=True),
+    Column("target_id", columns.Text, ForeignKey("principles.id"), primary_key=True),
+    *columns.one_of("type", LINK_TYPES, primary_key=True),
+    *columns.share("strength", nullable=False),
+    *columns.one_of("decided_by", DECIDERS, nullable=False),
+    *columns.filled("reason", nullable=False),
     Column("linked_at", Integer, nullable=False),
-    one_of("type", LINK_TYPES),
     CheckConstraint(
         "source_id < target_id OR (type = 'depends_on' AND source_id <> target_id)",
         name="lesser_is_the_source",
     ),
-    share("strength"),
-    one_of("decided_by", DECIDERS),
-    filled("reason"),
     sqlite_with_rowid=False,
 )
 Index("principle_links_by_target", principle_links.c.target_id)
@@ -309,39 +261,35 @@ RUN_STATES = ("completed", "unchanged", "failed")
 #: Watched projects.
 projects = Table(
     "projects",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("root", Text, nullable=False, unique=True),
+    columns.metadata,
+    Column("id", columns.Text, primary_key=True),
+    Column("name", columns.Text, nullable=False),
+    Column("root", columns.Text, nullable=False, unique=True),
     Column("added_at", Integer, nullable=False),
-    Column("active", Integer, nullable=False, server_default=text("1")),
+    *columns.yes_or_no("active", nullable=False, server_default=text("1")),
     # Whether the resolver writes into its files by itself; somebody has said so.
-    Column("resolves", Integer, nullable=False, server_default=text("0")),
+    *columns.yes_or_no("resolves", nullable=False, server_default=text("0")),
     # Which repository it is a checkout of, where that is known: two checkouts of one are one voice.
-    Column("origin", Text),
-    yes_or_no("active"),
-    yes_or_no("resolves"),
+    Column("origin", columns.Text),
 )
 
 #: The audit: one row for each run of an actor of the pipeline, its name as `kind`.
 runs = Table(
     "runs",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("kind", Text, nullable=False),
+    columns.metadata,
+    Column("id", columns.Text, primary_key=True),
+    Column("kind", columns.Text, nullable=False),
     # No foreign key: a run fails because its project is not known, and says so.
-    Column("project_id", Text),
-    Column("path", Text),
+    Column("project_id", columns.Text),
+    Column("path", columns.Text),
     # Of a resolution: for whom it was written, and whether only to be looked at.
-    Column("agent", Text),
-    Column("dry_run", Integer, nullable=False, server_default=text("0")),
-    Column("state", Text, nullable=False),
+    Column("agent", columns.Text),
+    *columns.yes_or_no("dry_run", nullable=False, server_default=text("0")),
+    *columns.one_of("state", RUN_STATES, nullable=False),
     Column("started_at", Integer, nullable=False),
     Column("finished_at", Integer, nullable=False),
     Column("counts", JSON, nullable=False),
-    Column("error", Text),
-    one_of("state", RUN_STATES),
-    yes_or_no("dry_run"),
+    Column("error", columns.Text),
 )
 Index("runs_by_time", runs.c.kind, runs.c.finished_at)
 # For pruning, which keeps the last run of each path.
@@ -354,21 +302,19 @@ WRITE_STATES = ("pending", "done", "abandoned", "undone")
 
 file_states = Table(
     "file_states",
-    metadata,
-    Column("path", Text, primary_key=True),
-    Column("project_id", Text, ForeignKey("projects.id"), nullable=False),
-    Column("size", Integer, nullable=False),
+    columns.metadata,
+    Column("path", columns.Text, primary_key=True),
+    Column("project_id", columns.Text, ForeignKey("projects.id"), nullable=False),
+    *columns.at_least("size", 0, nullable=False),
     Column("mtime_ns", Integer, nullable=False),
     Column("ctime_ns", Integer, nullable=False),
     Column("inode", Integer, nullable=False),
-    Column("sha256", Text, nullable=False),
+    Column("sha256", columns.Text, nullable=False),
     Column("seen_at", Integer, nullable=False),
     # Why the file could not be read this time; what it said before still stands.
-    Column("error", Text),
+    Column("error", columns.Text),
     # Granularity and version of the reader: another one reads the same bytes again.
-    Column("read_as", Text, nullable=False, server_default=text("'section/1'")),
-    at_least("size", 0),
-    filled("read_as"),
+    *columns.filled("read_as", nullable=False, server_default=text("'section/1'")),
 )
 Index("file_states_by_project", file_states.c.project_id)
 
@@ -376,25 +322,24 @@ Index("file_states_by_project", file_states.c.project_id)
 #: cut off is finished or taken back at the next start, and each can be undone.
 file_writes = Table(
     "file_writes",
-    metadata,
+    columns.metadata,
     Column("seq", Integer, primary_key=True),
     # The run's audit row comes with its end, after this one.
-    Column("run_id", Text, nullable=False),
-    Column("project_id", Text, ForeignKey("projects.id"), nullable=False),
-    Column("path", Text, nullable=False),
-    Column("agent", Text, nullable=False),
+    Column("run_id", columns.Text, nullable=False),
+    Column("project_id", columns.Text, ForeignKey("projects.id"), nullable=False),
+    Column("path", columns.Text, nullable=False),
+    Column("agent", columns.Text, nullable=False),
     # The file as a human left it; NULL when there was none.
-    Column("before_sha256", Text),
+    Column("before_sha256", columns.Text),
     Column("before_bytes", LargeBinary),
-    Column("after_sha256", Text, nullable=False),
+    Column("after_sha256", columns.Text, nullable=False),
     # The name beside the file under which the new bytes wait, and then the displaced ones.
-    Column("aside", Text, nullable=False),
+    Column("aside", columns.Text, nullable=False),
     # What the exchange really displaced, when that was not `before_bytes`: a human's text, kept.
     Column("displaced", LargeBinary),
-    Column("state", Text, nullable=False, server_default=text("'pending'")),
+    *columns.one_of("state", WRITE_STATES, nullable=False, server_default=text("'pending'")),
     Column("began_at", Integer, nullable=False),
     Column("ended_at", Integer),
-    one_of("state", WRITE_STATES),
     CheckConstraint("(before_bytes IS NULL) = (before_sha256 IS NULL)", name="before_has_its_hash"),
     CheckConstraint("(state = 'pending') = (ended_at IS NULL)", name="what_ended_is_not_pending"),
     sqlite_autoincrement=True,
@@ -416,24 +361,21 @@ ALERT_KINDS = ("hidden_unicode", "secret", "injection")
 #: One row for each thing found in a fragment; it ends when the fragment no longer says it.
 alerts = Table(
     "alerts",
-    metadata,
+    columns.metadata,
     Column("id", Integer, primary_key=True),
-    Column("kind", Text, nullable=False),
-    Column("project_id", Text, ForeignKey("projects.id"), nullable=False),
-    Column("path", Text, nullable=False),
-    Column("fragment_id", Text, nullable=False),
-    Column("line_start", Integer, nullable=False),
+    *columns.one_of("kind", ALERT_KINDS, nullable=False),
+    Column("project_id", columns.Text, ForeignKey("projects.id"), nullable=False),
+    Column("path", columns.Text, nullable=False),
+    Column("fragment_id", columns.Text, nullable=False),
+    *columns.at_least("line_start", 1, nullable=False),
     Column("line_end", Integer, nullable=False),
-    Column("detail", Text, nullable=False),
+    *columns.filled("detail", nullable=False),
     # Of a secret, never the secret: tells whether two places hold the same one.
-    Column("fingerprint", Text),
+    Column("fingerprint", columns.Text),
     Column("found_at", Integer, nullable=False),
     Column("ended_at", Integer),
     UniqueConstraint("path", "fragment_id", "kind", "detail"),
-    one_of("kind", ALERT_KINDS),
-    at_least("line_start", 1),
     CheckConstraint("line_start <= line_end", name="start_is_not_behind_end"),
-    filled("detail"),
     sqlite_autoincrement=True,
 )
 Index("alerts_by_project", alerts.c.project_id)
@@ -452,49 +394,40 @@ REVOCATION_KINDS = ("project", "path", "insight", "principle")
 
 reviews = Table(
     "reviews",
-    metadata,
-    Column("insight_id", Text, ForeignKey("insights.id"), primary_key=True),
-    Column("decision", Text, nullable=False),
+    columns.metadata,
+    Column("insight_id", columns.Text, ForeignKey("insights.id"), primary_key=True),
+    *columns.one_of("decision", REVIEW_DECISIONS, nullable=False),
     Column("at", Integer, nullable=False),
-    Column("note", Text),
-    one_of("decision", REVIEW_DECISIONS),
-    filled("note"),
+    *columns.filled("note"),
 )
 
 #: Whether a principle may be written into files of other projects. A principle's id is made of its
 #: text's hash: other words are another id, about which nobody has decided.
 approvals = Table(
     "approvals",
-    metadata,
+    columns.metadata,
     # No foreign key: a decision outlasts the principle.
-    Column("principle_id", Text, primary_key=True),
-    Column("decision", Text, nullable=False),
-    Column("decided_by", Text, nullable=False),
-    Column("way", Text, nullable=False),
+    Column("principle_id", columns.Text, primary_key=True),
+    *columns.one_of("decision", REVIEW_DECISIONS, nullable=False),
+    *columns.filled("decided_by", nullable=False),
+    *columns.one_of("way", APPROVAL_WAYS, nullable=False),
     Column("at", Integer, nullable=False),
-    Column("note", Text),
+    *columns.filled("note"),
     # When what it is about was revoked; lifting that revocation makes it count again.
     Column("ended_at", Integer),
-    one_of("decision", REVIEW_DECISIONS),
-    filled("decided_by"),
-    one_of("way", APPROVAL_WAYS),
-    filled("note"),
 )
 
 #: What a person took back; it counts until that is lifted.
 revocations = Table(
     "revocations",
-    metadata,
+    columns.metadata,
     Column("id", Integer, primary_key=True),
-    Column("kind", Text, nullable=False),
+    *columns.one_of("kind", REVOCATION_KINDS, nullable=False),
     # An id, or a file's path. No foreign key: what it names may be gone because of it.
-    Column("key", Text, nullable=False),
-    Column("note", Text),
+    *columns.filled("key", nullable=False),
+    *columns.filled("note"),
     Column("at", Integer, nullable=False),
     Column("ended_at", Integer),
-    one_of("kind", REVOCATION_KINDS),
-    filled("key"),
-    filled("note"),
     sqlite_autoincrement=True,
 )
 Index(
@@ -512,22 +445,20 @@ RESOLUTION_STATES = ("written", "unchanged", "edited", "refused")
 #: One row for each file and the agent it is written for; the runs are the history.
 resolutions = Table(
     "resolutions",
-    metadata,
-    Column("path", Text, primary_key=True),
-    Column("agent", Text, primary_key=True),
-    Column("project_id", Text, ForeignKey("projects.id"), nullable=False),
+    columns.metadata,
+    Column("path", columns.Text, primary_key=True),
+    Column("agent", columns.Text, primary_key=True),
+    Column("project_id", columns.Text, ForeignKey("projects.id"), nullable=False),
     # The run's audit row comes with its end; it is pruned before this one.
-    Column("run_id", Text, nullable=False),
+    Column("run_id", columns.Text, nullable=False),
     # The human's part of the file, and all that went into the section, as hashes.
-    Column("revision", Text, nullable=False),
-    Column("inputs", Text, nullable=False),
+    Column("revision", columns.Text, nullable=False),
+    Column("inputs", columns.Text, nullable=False),
     # What we wrote between the marks, to show what a human changed there.
-    Column("section", Text, nullable=False),
-    Column("state", Text, nullable=False),
-    Column("reason", Text),
+    Column("section", columns.Text, nullable=False),
+    *columns.one_of("state", RESOLUTION_STATES, nullable=False),
+    *columns.filled("reason"),
     Column("resolved_at", Integer, nullable=False),
-    one_of("state", RESOLUTION_STATES),
-    filled("reason"),
 )
 Index("resolutions_by_project", resolutions.c.project_id)
 
@@ -535,17 +466,14 @@ Index("resolutions_by_project", resolutions.c.project_id)
 #: together with the row above, and go with it.
 resolved_bullets = Table(
     "resolved_bullets",
-    metadata,
-    Column("path", Text, primary_key=True),
-    Column("agent", Text, primary_key=True),
-    Column("ordinal", Integer, primary_key=True),
+    columns.metadata,
+    Column("path", columns.Text, primary_key=True),
+    Column("agent", columns.Text, primary_key=True),
+    *columns.at_least("ordinal", 0, primary_key=True),
     # No foreign key: a principle may be revoked before the file is written anew.
-    Column("principle_id", Text, nullable=False),
-    Column("text", Text, nullable=False),
-    Column("conflict", Integer, nullable=False, server_default=text("0")),
-    at_least("ordinal", 0),
-    filled("text"),
-    yes_or_no("conflict"),
+    Column("principle_id", columns.Text, nullable=False),
+    *columns.filled("text", nullable=False),
+    *columns.yes_or_no("conflict", nullable=False, server_default=text("0")),
     sqlite_with_rowid=False,
 )
 Index("resolved_bullets_by_principle", resolved_bullets.c.principle_id)

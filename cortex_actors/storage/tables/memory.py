@@ -18,7 +18,6 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
-    LargeBinary,
     Table,
     UniqueConstraint,
     and_,
@@ -26,65 +25,48 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import REAL
 
-from cortex_actors.domain.memory import (
-    ChangeKind,
-    Convergence,
-    Layer,
-    MemoryStatus,
-    MemoryType,
-    Realm,
-)
+from cortex_actors.domain import memory
 from cortex_actors.domain.project import Trust
-from cortex_actors.storage.tables.columns import (
-    Text,
-    at_least,
-    cosine,
-    digest,
-    filled,
-    id_of_moment,
-    metadata,
-    one_of,
-    yes_or_no,
-)
+from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables.knowledge import DECIDERS
 
 #: What is said once: the same dialogue may be said again.
-MERGEABLE = (MemoryType.FACT, MemoryType.OBSERVATION)
+MERGEABLE = (memory.MemoryType.FACT, memory.MemoryType.OBSERVATION)
 
 #: Attention that the most generous formula gives.
 _MOST_ATTENTION = 2
 
 memories = Table(
     "memories",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("realm", Text, nullable=False),
-    Column("agent_id", Text, ForeignKey("agents.id"), nullable=False),
+    columns.metadata,
+    *columns.id_of_moment("mem_", primary_key=True),
+    *columns.one_of("realm", memory.Realm, nullable=False),
+    Column("agent_id", columns.Text, ForeignKey("agents.id"), nullable=False),
     # Empty for none, so that what must be unique within a thread is unique without one, too.
-    Column("thread", Text, nullable=False, server_default=text("''")),
-    Column("layer", Text, nullable=False),
-    Column("type", Text, nullable=False),
-    Column("text", Text, nullable=False),
-    Column("abstract", Text, nullable=False),
-    Column("summary", Text, nullable=False),
+    Column("thread", columns.Text, nullable=False, server_default=text("''")),
+    *columns.one_of("layer", memory.Layer, nullable=False),
+    *columns.one_of("type", memory.MemoryType, nullable=False),
+    *columns.filled("text", nullable=False),
+    Column("abstract", columns.Text, nullable=False),
+    Column("summary", columns.Text, nullable=False),
     # SHA-256 of what is embedded; equal texts have equal ones.
-    Column("text_hash", LargeBinary, nullable=False),
-    Column("status", Text, nullable=False, server_default=text("'active'")),
+    *columns.digest("text_hash", nullable=False),
+    *columns.one_of("status", memory.MemoryStatus, nullable=False, server_default=text("'active'")),
     # The memory it is part of now, in which place (0 is what the merge began with), since when,
     # which layer decided and why. Following this leads to the active memory, for ever.
-    Column("merged_into", Text, ForeignKey("memories.id")),
-    Column("merged_as", Integer),
+    Column("merged_into", columns.Text, ForeignKey("memories.id")),
+    *columns.at_least("merged_as", 0),
     Column("merged_at", Integer),
-    Column("merged_by", Text),
-    Column("merged_why", Text),
+    *columns.one_of("merged_by", DECIDERS),
+    Column("merged_why", columns.Text),
     Column("created_at", Integer, nullable=False),
     # When it came to its layer.
     Column("layer_since", Integer, nullable=False),
     # Who spoke; `text` begins with it then.
-    Column("role", Text, nullable=False, server_default=text("''")),
+    Column("role", columns.Text, nullable=False, server_default=text("''")),
     # Who had it saved: the owner, or the agent whose token it was.
-    Column("saved_by", Text, nullable=False, server_default=text("'owner'")),
-    Column("trust", Text, nullable=False, server_default=text("'agent'")),
+    *columns.filled("saved_by", nullable=False, server_default=text("'owner'")),
+    *columns.one_of("trust", Trust, nullable=False, server_default=text("'agent'")),
     # When what it tells of began and ended.
     Column("said_from", Integer),
     Column("said_until", Integer),
@@ -92,19 +74,12 @@ memories = Table(
     # Since when it is kept as it is: never merged, never faded.
     Column("pinned_at", Integer),
     # What holds instead, and since when.
-    Column("replaced_by", Text, ForeignKey("memories.id")),
+    Column("replaced_by", columns.Text, ForeignKey("memories.id")),
     Column("replaced_at", Integer),
     Column("archived_at", Integer),
     # 1 while it has still to be compared with the others: it was saved without a vector.
-    Column("merge_due", Integer, nullable=False, server_default=text("0")),
+    *columns.yes_or_no("merge_due", nullable=False, server_default=text("0")),
     UniqueConstraint("merged_into", "merged_as"),
-    id_of_moment("mem_"),
-    one_of("realm", Realm),
-    one_of("layer", Layer),
-    one_of("type", MemoryType),
-    filled("text"),
-    digest("text_hash"),
-    one_of("status", MemoryStatus),
     CheckConstraint("(status = 'merged') = (merged_into IS NOT NULL)", name="merged_has_a_whole"),
     CheckConstraint(
         "(merged_into IS NULL) = (merged_as IS NULL) AND "
@@ -113,10 +88,6 @@ memories = Table(
         name="merge_says_how",
     ),
     CheckConstraint("merged_into <> id", name="merged_into_another"),
-    at_least("merged_as", 0),
-    one_of("merged_by", DECIDERS),
-    filled("saved_by"),
-    one_of("trust", Trust),
     CheckConstraint(
         "(said_from IS NULL) = (said_until IS NULL) AND (said_from IS NULL OR "
         "said_from <= said_until)",
@@ -129,7 +100,6 @@ memories = Table(
     ),
     CheckConstraint("replaced_by <> id", name="replaced_by_another"),
     CheckConstraint("(status = 'archived') = (archived_at IS NOT NULL)", name="archived_says_when"),
-    yes_or_no("merge_due"),
 )
 Index("memories_by_agent", memories.c.agent_id, memories.c.realm, memories.c.created_at)
 Index("memories_by_thread", memories.c.thread, memories.c.created_at)
@@ -148,16 +118,15 @@ Index(
     sqlite_where=and_(
         memories.c.status == "active",
         memories.c.type.in_(MERGEABLE),
-        memories.c.realm != Realm.BRIDGE,
+        memories.c.realm != memory.Realm.BRIDGE,
     ),
 )
 
 memory_tags = Table(
     "memory_tags",
-    metadata,
-    Column("memory_id", Text, ForeignKey("memories.id"), primary_key=True),
-    Column("tag", Text, primary_key=True),
-    filled("tag"),
+    columns.metadata,
+    Column("memory_id", columns.Text, ForeignKey("memories.id"), primary_key=True),
+    *columns.filled("tag", primary_key=True),
     sqlite_with_rowid=False,
 )
 Index("memory_tags_by_tag", memory_tags.c.tag)
@@ -165,9 +134,9 @@ Index("memory_tags_by_tag", memory_tags.c.tag)
 #: Whom a memory is about or for; of a bridge, who may read it beside its author.
 memory_agents = Table(
     "memory_agents",
-    metadata,
-    Column("memory_id", Text, ForeignKey("memories.id"), primary_key=True),
-    Column("agent_id", Text, ForeignKey("agents.id"), primary_key=True),
+    columns.metadata,
+    Column("memory_id", columns.Text, ForeignKey("memories.id"), primary_key=True),
+    Column("agent_id", columns.Text, ForeignKey("agents.id"), primary_key=True),
     sqlite_with_rowid=False,
 )
 Index("memory_agents_by_agent", memory_agents.c.agent_id)
@@ -175,9 +144,9 @@ Index("memory_agents_by_agent", memory_agents.c.agent_id)
 #: Which memories a post answers.
 memory_replies = Table(
     "memory_replies",
-    metadata,
-    Column("memory_id", Text, ForeignKey("memories.id"), primary_key=True),
-    Column("replied_id", Text, ForeignKey("memories.id"), primary_key=True),
+    columns.metadata,
+    Column("memory_id", columns.Text, ForeignKey("memories.id"), primary_key=True),
+    Column("replied_id", columns.Text, ForeignKey("memories.id"), primary_key=True),
     CheckConstraint("memory_id <> replied_id", name="replies_to_another"),
     sqlite_with_rowid=False,
 )
@@ -187,16 +156,15 @@ Index("memory_replies_by_replied", memory_replies.c.replied_id)
 #: crash may lose the last of it. Attention is what the formula gave at `weighed_at`.
 memory_attention = Table(
     "memory_attention",
-    metadata,
-    Column("memory_id", Text, ForeignKey("memories.id"), primary_key=True),
-    Column("access_count", Integer, nullable=False, server_default=text("0")),
+    columns.metadata,
+    Column("memory_id", columns.Text, ForeignKey("memories.id"), primary_key=True),
+    *columns.at_least("access_count", 0, nullable=False, server_default=text("0")),
     # NULL until it is read for the first time.
     Column("accessed_at", Integer),
     Column("attention", REAL, nullable=False),
     Column("weighed_at", Integer, nullable=False),
     # When it will be old enough for the next layer; NULL while it does not wait for that.
     Column("due_at", Integer),
-    at_least("access_count", 0),
     CheckConstraint(f"attention BETWEEN 0 AND {_MOST_ATTENTION}", name="attention_is_in_range"),
     sqlite_with_rowid=False,
 )
@@ -210,8 +178,8 @@ Index(
 #: Since when until when a memory was active: what was believed on a date is asked here alone.
 beliefs = Table(
     "beliefs",
-    metadata,
-    Column("memory_id", Text, ForeignKey("memories.id"), primary_key=True),
+    columns.metadata,
+    Column("memory_id", columns.Text, ForeignKey("memories.id"), primary_key=True),
     Column("began_at", Integer, primary_key=True),
     # NULL while it is active.
     Column("ended_at", Integer),
@@ -225,23 +193,19 @@ Index("beliefs_open", beliefs.c.memory_id, unique=True, sqlite_where=beliefs.c.e
 #: that a memory was forgotten is kept after it has gone.
 memory_changes = Table(
     "memory_changes",
-    metadata,
+    columns.metadata,
     Column("id", Integer, primary_key=True),
-    Column("kind", Text, nullable=False),
-    Column("memory_id", Text, nullable=False),
+    *columns.one_of("kind", memory.ChangeKind, nullable=False),
+    *columns.filled("memory_id", nullable=False),
     # The other memories it was about.
     Column("others", JSON, nullable=False, server_default=text("'[]'")),
     Column("before", JSON, nullable=False, server_default=text("'{}'")),
     # The owner, an agent, or the actor that did it.
-    Column("by", Text, nullable=False),
-    Column("reason", Text),
+    *columns.filled("by", nullable=False),
+    *columns.filled("reason"),
     Column("at", Integer, nullable=False),
     Column("undone_at", Integer),
-    Column("undone_by", Text),
-    one_of("kind", ChangeKind),
-    filled("memory_id"),
-    filled("by"),
-    filled("reason"),
+    Column("undone_by", columns.Text),
     CheckConstraint("(undone_at IS NULL) = (undone_by IS NULL)", name="undone_says_by_whom"),
     sqlite_autoincrement=True,
 )
@@ -250,13 +214,12 @@ Index("memory_changes_by_memory", memory_changes.c.memory_id)
 #: Pairs that a split parted: they are not merged by themselves again.
 memory_apart = Table(
     "memory_apart",
-    metadata,
-    Column("left_id", Text, ForeignKey("memories.id"), primary_key=True),
-    Column("right_id", Text, ForeignKey("memories.id"), primary_key=True),
+    columns.metadata,
+    Column("left_id", columns.Text, ForeignKey("memories.id"), primary_key=True),
+    Column("right_id", columns.Text, ForeignKey("memories.id"), primary_key=True),
     Column("at", Integer, nullable=False),
-    Column("reason", Text),
+    *columns.filled("reason"),
     CheckConstraint("left_id < right_id", name="left_is_the_lesser"),
-    filled("reason"),
     sqlite_with_rowid=False,
 )
 Index("memory_apart_by_right", memory_apart.c.right_id)
@@ -264,16 +227,14 @@ Index("memory_apart_by_right", memory_apart.c.right_id)
 #: Pairs that cannot both hold; `ended_at` when somebody decided, or one of the two is gone.
 memory_conflicts = Table(
     "memory_conflicts",
-    metadata,
-    Column("left_id", Text, ForeignKey("memories.id"), primary_key=True),
-    Column("right_id", Text, ForeignKey("memories.id"), primary_key=True),
-    Column("decided_by", Text, nullable=False),
-    Column("reason", Text, nullable=False),
+    columns.metadata,
+    Column("left_id", columns.Text, ForeignKey("memories.id"), primary_key=True),
+    Column("right_id", columns.Text, ForeignKey("memories.id"), primary_key=True),
+    *columns.one_of("decided_by", DECIDERS, nullable=False),
+    *columns.filled("reason", nullable=False),
     Column("found_at", Integer, nullable=False),
     Column("ended_at", Integer),
     CheckConstraint("left_id < right_id", name="left_is_the_lesser"),
-    one_of("decided_by", DECIDERS),
-    filled("reason"),
     sqlite_with_rowid=False,
 )
 Index("memory_conflicts_by_right", memory_conflicts.c.right_id)
@@ -288,34 +249,32 @@ _COLOR = "#" + "[0-9A-Fa-f]" * 6
 #: Who remembers and posts: an id, and the profile that others see.
 agents = Table(
     "agents",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("display_name", Text, nullable=False),
-    Column("symbol", Text, nullable=False),
-    Column("color", Text, nullable=False, server_default=text("'#888888'")),
+    columns.metadata,
+    Column("id", columns.Text, primary_key=True),
+    *columns.filled("display_name", nullable=False),
+    *columns.filled("symbol", nullable=False),
+    Column("color", columns.Text, nullable=False, server_default=text("'#888888'")),
     Column("generation", Integer, nullable=False, server_default=text("0")),
-    Column("lineage", Text),
-    Column("specialization", Text),
-    Column("origin_story", Text),
+    Column("lineage", columns.Text),
+    Column("specialization", columns.Text),
+    Column("origin_story", columns.Text),
     Column("registered_at", Integer, nullable=False),
     CheckConstraint(
         "length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Z0-9_-]*'", name="id_is_a_name"
     ),
-    filled("display_name"),
-    filled("symbol"),
     CheckConstraint(f"color GLOB '{_COLOR}'", name="color_is_hexadecimal"),
 )
 
 #: Whether something is unfinished is asked of `unfinished`: an empty list is `[]`.
 crumbs = Table(
     "crumbs",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("agent_id", Text, ForeignKey("agents.id"), nullable=False),
-    Column("session_id", Text, nullable=False),
-    Column("type", Text, nullable=False, server_default=text("'orientation'")),
-    Column("priority", Text, nullable=False, server_default=text("'MEDIUM'")),
-    Column("summary", Text, nullable=False),
+    columns.metadata,
+    *columns.id_of_moment("crm_", primary_key=True),
+    Column("agent_id", columns.Text, ForeignKey("agents.id"), nullable=False),
+    *columns.filled("session_id", nullable=False),
+    *columns.one_of("type", CRUMB_TYPES, nullable=False, server_default=text("'orientation'")),
+    *columns.one_of("priority", PRIORITIES, nullable=False, server_default=text("'MEDIUM'")),
+    *columns.filled("summary", nullable=False),
     Column("discoveries", JSON, nullable=False, server_default=text("'[]'")),
     Column("emotional_state", JSON, nullable=False, server_default=text("'{}'")),
     Column("unfinished", JSON, nullable=False, server_default=text("'[]'")),
@@ -324,13 +283,7 @@ crumbs = Table(
     Column("if_disoriented", JSON, nullable=False, server_default=text("'[]'")),
     Column("left_at", Integer, nullable=False),
     # Who had it left: the owner, or the agent whose token it was; `import` for one from a file.
-    Column("saved_by", Text, nullable=False, server_default=text("'owner'")),
-    id_of_moment("crm_"),
-    filled("session_id"),
-    one_of("type", CRUMB_TYPES),
-    one_of("priority", PRIORITIES),
-    filled("summary"),
-    filled("saved_by"),
+    *columns.filled("saved_by", nullable=False, server_default=text("'owner'")),
 )
 Index("crumbs_by_agent", crumbs.c.agent_id, crumbs.c.left_at)
 Index("crumbs_by_session", crumbs.c.session_id)
@@ -340,29 +293,27 @@ Index("crumbs_by_session", crumbs.c.session_id)
 #: row goes when they were.
 posts_due = Table(
     "posts_due",
-    metadata,
-    Column("memory_id", Text, ForeignKey("memories.id"), primary_key=True),
+    columns.metadata,
+    Column("memory_id", columns.Text, ForeignKey("memories.id"), primary_key=True),
     sqlite_with_rowid=False,
 )
 
 #: What several agents were found to say alike; a group of posts is told of once, for ever.
 convergences = Table(
     "convergences",
-    metadata,
+    columns.metadata,
     Column("id", Integer, primary_key=True),
-    Column("kind", Text, nullable=False),
-    Column("likeness", REAL, nullable=False),
+    *columns.one_of("kind", memory.Convergence, nullable=False),
+    *columns.cosine("likeness", nullable=False),
     Column("found_at", Integer, nullable=False),
-    one_of("kind", Convergence),
-    cosine("likeness"),
     sqlite_autoincrement=True,
 )
 
 convergence_memories = Table(
     "convergence_memories",
-    metadata,
+    columns.metadata,
     Column("convergence_id", Integer, ForeignKey("convergences.id"), primary_key=True),
-    Column("memory_id", Text, ForeignKey("memories.id"), primary_key=True),
+    Column("memory_id", columns.Text, ForeignKey("memories.id"), primary_key=True),
     sqlite_with_rowid=False,
 )
 Index("convergence_memories_by_memory", convergence_memories.c.memory_id)
@@ -373,30 +324,25 @@ KNOWLEDGE_STATES = ("active", "withdrawn")
 #: One row for each piece of a document, in the order of the document.
 knowledge_chunks = Table(
     "knowledge_chunks",
-    metadata,
-    Column("id", Text, primary_key=True),
+    columns.metadata,
+    Column("id", columns.Text, primary_key=True),
     # A file's path or an address.
-    Column("source", Text, nullable=False),
-    Column("ordinal", Integer, nullable=False),
-    Column("topic", Text, nullable=False),
-    Column("title", Text, nullable=False),
+    Column("source", columns.Text, nullable=False),
+    *columns.at_least("ordinal", 0, nullable=False),
+    Column("topic", columns.Text, nullable=False),
+    Column("title", columns.Text, nullable=False),
     # The headings above it, outermost first.
     Column("headings", JSON, nullable=False, server_default=text("'[]'")),
-    Column("text", Text, nullable=False),
-    Column("is_code", Integer, nullable=False, server_default=text("0")),
-    Column("code_language", Text),
+    *columns.filled("text", nullable=False),
+    *columns.yes_or_no("is_code", nullable=False, server_default=text("0")),
+    Column("code_language", columns.Text),
     Column("tags", JSON, nullable=False, server_default=text("'[]'")),
     Column("cross_refs", JSON, nullable=False, server_default=text("'[]'")),
-    Column("text_hash", LargeBinary, nullable=False),
-    Column("status", Text, nullable=False, server_default=text("'active'")),
+    *columns.digest("text_hash", nullable=False),
+    *columns.one_of("status", KNOWLEDGE_STATES, nullable=False, server_default=text("'active'")),
     Column("read_at", Integer, nullable=False),
     CheckConstraint("id GLOB 'kb_*'", name="id_is_of_knowledge"),
-    at_least("ordinal", 0),
-    filled("text"),
-    yes_or_no("is_code"),
     CheckConstraint("code_language IS NULL OR is_code = 1", name="only_code_has_a_language"),
-    digest("text_hash"),
-    one_of("status", KNOWLEDGE_STATES),
 )
 # What a document no longer says keeps its row, and its place goes to another.
 Index(
@@ -412,30 +358,23 @@ Index("knowledge_chunks_by_text", knowledge_chunks.c.text_hash)
 #: One row for each document that was read: one that has not changed costs a hash.
 documents = Table(
     "documents",
-    metadata,
+    columns.metadata,
     # A file's path or an address.
-    Column("source", Text, primary_key=True),
+    *columns.filled("source", primary_key=True),
     # SHA-256 of its bytes.
-    Column("content_hash", LargeBinary, nullable=False),
+    *columns.digest("content_hash", nullable=False),
     # The version of what read it.
-    Column("read_as", Integer, nullable=False),
-    Column("topic", Text, nullable=False),
-    Column("title", Text, nullable=False),
+    *columns.at_least("read_as", 1, nullable=False),
+    Column("topic", columns.Text, nullable=False),
+    Column("title", columns.Text, nullable=False),
     Column("tags", JSON, nullable=False, server_default=text("'[]'")),
     # Bytes.
-    Column("size", Integer, nullable=False),
+    *columns.at_least("size", 0, nullable=False),
     # Secrets that were taken out.
-    Column("redacted", Integer, nullable=False, server_default=text("0")),
-    Column("saved_by", Text, nullable=False, server_default=text("'owner'")),
-    Column("trust", Text, nullable=False, server_default=text("'file'")),
+    *columns.at_least("redacted", 0, nullable=False, server_default=text("0")),
+    *columns.filled("saved_by", nullable=False, server_default=text("'owner'")),
+    *columns.one_of("trust", Trust, nullable=False, server_default=text("'file'")),
     Column("read_at", Integer, nullable=False),
     Column("withdrawn_at", Integer),
-    filled("source"),
-    digest("content_hash"),
-    at_least("read_as", 1),
-    at_least("size", 0),
-    at_least("redacted", 0),
-    filled("saved_by"),
-    one_of("trust", Trust),
 )
 Index("documents_by_topic", documents.c.topic)

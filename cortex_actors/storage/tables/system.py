@@ -28,30 +28,20 @@ from sqlalchemy import (
 from sqlalchemy.types import REAL
 
 from cortex_actors.domain.memory import Place
-from cortex_actors.storage.tables.columns import (
-    Text,
-    at_least,
-    digest,
-    filled,
-    id_of_moment,
-    metadata,
-    one_of,
-)
+from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables.knowledge import DECIDERS
 
 events = Table(
     "events",
-    metadata,
+    columns.metadata,
     Column("seq", Integer, primary_key=True),
-    Column("id", Text, nullable=False, unique=True),
-    Column("topic", Text, nullable=False),
+    *columns.id_of_moment("evt_", nullable=False, unique=True),
+    Column("topic", columns.Text, nullable=False),
     Column("payload", JSON, nullable=False),
     Column("at", Integer, nullable=False),
-    Column("source", Text, nullable=False),
+    Column("source", columns.Text, nullable=False),
     # What the publisher calls this event, so that saying it again is saying it once.
-    Column("idempotency_key", Text),
-    id_of_moment("evt_"),
-    filled("idempotency_key"),
+    *columns.filled("idempotency_key"),
     sqlite_autoincrement=True,
 )
 # Only of those that have one: most have none, and an entry for each would cost every publish.
@@ -64,16 +54,14 @@ Index(
 
 deliveries = Table(
     "deliveries",
-    metadata,
-    Column("consumer", Text, primary_key=True),
+    columns.metadata,
+    Column("consumer", columns.Text, primary_key=True),
     Column("seq", Integer, ForeignKey("events.seq"), primary_key=True),
-    Column("key", Text),
-    Column("attempts", Integer, nullable=False, server_default=text("0")),
+    Column("key", columns.Text),
+    *columns.at_least("attempts", 0, nullable=False, server_default=text("0")),
     # Not handed out before this time.
-    Column("due_at", Integer, nullable=False, server_default=text("0")),
-    Column("error", Text),
-    at_least("attempts", 0),
-    at_least("due_at", 0),
+    *columns.at_least("due_at", 0, nullable=False, server_default=text("0")),
+    Column("error", columns.Text),
     sqlite_with_rowid=False,
 )
 Index("deliveries_by_key", deliveries.c.consumer, deliveries.c.key)
@@ -88,13 +76,12 @@ Index("deliveries_by_seq", deliveries.c.seq)
 
 dead_letters = Table(
     "dead_letters",
-    metadata,
-    Column("consumer", Text, primary_key=True),
+    columns.metadata,
+    Column("consumer", columns.Text, primary_key=True),
     Column("seq", Integer, ForeignKey("events.seq"), primary_key=True),
-    Column("attempts", Integer, nullable=False),
-    Column("error", Text, nullable=False),
+    *columns.at_least("attempts", 1, nullable=False),
+    Column("error", columns.Text, nullable=False),
     Column("at", Integer, nullable=False),
-    at_least("attempts", 1),
     sqlite_with_rowid=False,
 )
 Index("dead_letters_by_seq", dead_letters.c.seq)
@@ -106,52 +93,47 @@ JOB_STATES = ("done", "failed")
 #: What is done by the clock, and when it was done last, by whichever life of the daemon.
 jobs = Table(
     "jobs",
-    metadata,
-    Column("name", Text, primary_key=True),
+    columns.metadata,
+    Column("name", columns.Text, primary_key=True),
     # Seconds between two runs, and by how many of them a run may come later.
     Column("every_s", REAL, nullable=False),
-    Column("jitter_s", REAL, nullable=False, server_default=text("(0)")),
+    *columns.at_least("jitter_s", 0, kind=REAL, nullable=False, server_default=text("(0)")),
     Column("started_at", Integer),
     Column("finished_at", Integer),
     Column("due_at", Integer),
-    Column("state", Text),
+    *columns.one_of("state", JOB_STATES),
     # What the last run said, or why it failed.
-    Column("said", Text),
+    Column("said", columns.Text),
     CheckConstraint("every_s > 0", name="every_s_is_above_0"),
-    at_least("jitter_s", 0),
-    one_of("state", JOB_STATES),
 )
 
 #: What a model answered about texts, so that it is asked once.
 verdicts = Table(
     "verdicts",
-    metadata,
+    columns.metadata,
     # SHA-256 of layer, model, question and texts.
-    Column("key", LargeBinary, primary_key=True),
-    Column("layer", Text, nullable=False),
-    Column("model", Text, nullable=False),
-    Column("question", Text, nullable=False),
+    *columns.digest("key", primary_key=True),
+    *columns.one_of("layer", DECIDERS, nullable=False),
+    Column("model", columns.Text, nullable=False),
+    Column("question", columns.Text, nullable=False),
     Column("answer", JSON, nullable=False),
     Column("at", Integer, nullable=False),
-    digest("key"),
-    one_of("layer", DECIDERS),
 )
 Index("verdicts_by_time", verdicts.c.at)
 
 #: Small facts of the home, by name.
 meta = Table(
     "meta",
-    metadata,
-    Column("name", Text, primary_key=True),
+    columns.metadata,
+    *columns.filled("name", primary_key=True),
     Column("value", LargeBinary, nullable=False),
-    filled("name"),
 )
 
 
 #: The one row that says who may write: a daemon that was paused and superseded has an old epoch.
 owner = Table(
     "owner",
-    metadata,
+    columns.metadata,
     Column("one", Integer, CheckConstraint("one = 1"), primary_key=True),
     Column("epoch", Integer, nullable=False),
     Column("pid", Integer, nullable=False),
@@ -161,14 +143,12 @@ owner = Table(
 #: Who holds what only one process may do at a time; with one machine nobody asks.
 leases = Table(
     "leases",
-    metadata,
-    Column("name", Text, primary_key=True),
-    Column("holder", Text, nullable=False),
+    columns.metadata,
+    Column("name", columns.Text, primary_key=True),
+    *columns.filled("holder", nullable=False),
     # Grows with each holder; a write under an older one is refused.
-    Column("epoch", Integer, nullable=False),
+    *columns.at_least("epoch", 1, nullable=False),
     Column("until", Integer, nullable=False),
-    filled("holder"),
-    at_least("epoch", 1),
 )
 
 
@@ -178,17 +158,15 @@ MODEL_STATES = ("coming", "active", "retired")
 #: Which models have made vectors; those of two are never compared.
 embedding_models = Table(
     "embedding_models",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("dimension", Integer, nullable=False),
-    Column("state", Text, nullable=False),
+    columns.metadata,
+    Column("id", columns.Text, primary_key=True),
+    *columns.at_least("dimension", 1, nullable=False),
+    *columns.one_of("state", MODEL_STATES, nullable=False),
     # When it came to that state.
     Column("since", Integer, nullable=False),
     # By which its provider is made again; NULL where a ledger's earlier version did not say.
-    Column("provider", Text),
-    Column("name", Text),
-    at_least("dimension", 1),
-    one_of("state", MODEL_STATES),
+    Column("provider", columns.Text),
+    Column("name", columns.Text),
 )
 # One answers, and one at most is on its way.
 Index(
@@ -200,12 +178,12 @@ Index(
 
 vectors = Table(
     "vectors",
-    metadata,
+    columns.metadata,
     # Grows for ever, so that whoever holds vectors in memory asks for those that came since. The
     # vectors do not lie in the tree of what is unique, on purpose: asking whether there is one
     # would read them all (18 times as slow at 100,000).
     Column("seq", Integer, primary_key=True),
-    Column("model", Text, nullable=False),
+    Column("model", columns.Text, nullable=False),
     Column("text_hash", LargeBinary, nullable=False),
     Column("vector", LargeBinary, nullable=False),
     UniqueConstraint("model", "text_hash"),
@@ -215,11 +193,11 @@ vectors = Table(
 #: What the vector index has still to be told, in order.
 index_ops = Table(
     "index_ops",
-    metadata,
+    columns.metadata,
     Column("seq", Integer, primary_key=True),
-    Column("collection", Text, nullable=False),
-    Column("item_id", Text, nullable=False),
-    Column("op", Text, CheckConstraint("op IN ('put', 'drop')"), nullable=False),
+    Column("collection", columns.Text, nullable=False),
+    Column("item_id", columns.Text, nullable=False),
+    Column("op", columns.Text, CheckConstraint("op IN ('put', 'drop')"), nullable=False),
     sqlite_autoincrement=True,
 )
 
@@ -228,12 +206,12 @@ Index("index_ops_by_item", index_ops.c.item_id)
 #: Which generation of the index is in use, and up to where it has been told.
 index_state = Table(
     "index_state",
-    metadata,
+    columns.metadata,
     Column("one", Integer, CheckConstraint("one = 1"), primary_key=True),
     Column("generation", Integer, nullable=False),
     # In the folder's name, too: a ledger that was replaced or restored knows no earlier folder.
-    Column("token", Text, nullable=False),
-    Column("model", Text, nullable=False),
+    Column("token", columns.Text, nullable=False),
+    Column("model", columns.Text, nullable=False),
     Column("applied_seq", Integer, nullable=False),
 )
 
@@ -242,19 +220,15 @@ index_state = Table(
 #: changed, and its number is never given again: a text that changes gets a new one.
 passages = Table(
     "passages",
-    metadata,
+    columns.metadata,
     Column("id", Integer, primary_key=True),
     # Of the item, as insights or memories of a realm; the index has `<collection>_paired` beside.
-    Column("collection", Text, nullable=False),
-    Column("item_id", Text, nullable=False),
-    Column("place", Text, nullable=False),
-    Column("text", Text, nullable=False),
-    Column("text_hash", LargeBinary, nullable=False),
+    *columns.filled("collection", nullable=False),
+    *columns.filled("item_id", nullable=False),
+    *columns.one_of("place", Place, nullable=False),
+    Column("text", columns.Text, nullable=False),
+    *columns.digest("text_hash", nullable=False),
     UniqueConstraint("item_id", "collection", "place"),
-    filled("collection"),
-    filled("item_id"),
-    one_of("place", Place),
-    digest("text_hash"),
     sqlite_autoincrement=True,
 )
 Index("passages_by_text", passages.c.text_hash)
@@ -289,4 +263,4 @@ def _statements() -> list[str]:
 
 
 for _each in _statements():
-    event.listen(metadata, "after_create", DDL(_each))  # type: ignore[no-untyped-call]
+    event.listen(columns.metadata, "after_create", DDL(_each))  # type: ignore[no-untyped-call]

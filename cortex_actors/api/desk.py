@@ -1,0 +1,94 @@
+"""The front desk of a tree: it has a method for each operation, made from the registry.
+
+Two clients that ask the same get the same answer, whichever door they came through.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from cortex_actors.api import (  # noqa: F401 - each adds its operations to the registry
+    agents,
+    contradictions,
+    daemon,
+    events,
+    insights,
+    knowledge,
+    memories,
+    memory_changes,
+    memory_health,
+    models,
+    peers,
+    principles,
+    remember,
+    resolve,
+    review,
+    stores,
+    transfer,
+    trust,
+    village,
+    work,
+)
+from cortex_actors.api.registry import OPERATIONS, Call
+from cortex_actors.domain.agent import OWNER, Caller
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from cortex_actors.api.registry import Actors, Operation, Parts
+
+
+class FrontDesk:
+    """Everything a client may ask of the daemon."""
+
+    def __init__(self, actors: Actors, parts: Parts) -> None:
+        """Remember what operations work with."""
+        self._actors = actors
+        self._parts = parts
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
+            """Return the operation called so, with `caller` as a further parameter."""
+
+    @property
+    def loop_lag(self) -> Callable[[], float]:
+        """Gives the milliseconds by which the loop is late; the daemon puts its gauge here."""
+        return self._parts.life.loop_lag
+
+    @loop_lag.setter
+    def loop_lag(self, gauge: Callable[[], float]) -> None:
+        self._parts.life.loop_lag = gauge
+
+    def begin(self, caller: Caller) -> Call:
+        """Return what an operation gets for one call."""
+        return Call(caller, self._actors, self._parts)
+
+    def publish_now(self, *given: object, **params: object) -> dict[str, Any] | None:
+        """Publish if nobody has to be waited for; else return None, and nothing was done."""
+        return events.publish_now(self.begin(OWNER), *given, **params)  # type: ignore[arg-type]
+
+
+def _method(operation: Operation) -> Callable[..., Coroutine[Any, Any, Any]]:
+    """Return an operation as a method of the desk; only one for agents takes a `caller`."""
+
+    async def method(
+        self: FrontDesk, *given: object, caller: Caller = OWNER, **params: object
+    ) -> object:
+        return await operation.run(self.begin(caller), *given, **params)
+
+    kind = inspect.Parameter
+    parameters = [
+        kind("self", kind.POSITIONAL_OR_KEYWORD),
+        *operation.signature.parameters.values(),
+    ]
+    if operation.agents:
+        parameters.append(kind("caller", kind.KEYWORD_ONLY, default=OWNER))
+    method.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    method.__name__, method.__doc__ = operation.method, operation.description
+    return method
+
+
+for _each in OPERATIONS.values():
+    setattr(FrontDesk, _each.method, _method(_each))

@@ -1,0 +1,537 @@
+"""Parameters of operations: their meaning in words, and what is checked of their values.
+
+What means nothing is refused: an unknown word is an error that names those there are.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from cortex_actors.clock import iso
+from cortex_actors.domain.agent import agent_id, shown
+from cortex_actors.domain.insight import (
+    ALL,
+    LIVE,
+    SHOWN,
+    Category,
+    ClusterSort,
+    ConflictChoice,
+    ContradictionSort,
+    FragmentSort,
+    InsightSort,
+    InsightStatus,
+    PrincipleSort,
+)
+from cortex_actors.domain.memory import CrumbType, Layer, MemoryType, Priority, Realm
+from cortex_actors.domain.principle import Edits, LinkType, PrincipleCategory
+from cortex_actors.domain.project import StatementKind
+from cortex_actors.errors import BadInput
+from cortex_actors.rules.admission import THREAD
+from cortex_actors.storage.search.query import Past, Where
+from cortex_actors.text.terms import moment
+from cortex_actors.text.terms import tags as normalised
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """What a parameter means, in every operation that has one of that name.
+
+    Attributes:
+        help: one sentence.
+        least, most: bounds of a number, or None.
+        words: the closed set that a text, or each text of a list, is of.
+        names: how a command spells it as an option, where that is not `--name`.
+        metavar: what stands for its value in a command's help.
+        complete: what a shell completes it with: a key of `command_line.SOURCES`.
+        is_path: whether it is a path, which a command makes absolute.
+
+    """
+
+    help: str
+    least: float | None = None
+    most: float | None = None
+    words: type[StrEnum] | None = None
+    names: tuple[str, ...] = ()
+    metavar: str | None = None
+    complete: str | None = None
+    is_path: bool = False
+
+    @property
+    def constraints(self) -> dict[str, Any]:
+        """What pydantic's `Field` is given."""
+        said = self.help if self.words is None else f"{self.help} One of: {', '.join(self.words)}."
+        found = {"description": said, "ge": self.least, "le": self.most}
+        return {name: value for name, value in found.items() if value is not None}
+
+
+def about(method: str, name: str) -> Parameter:
+    """Return what a parameter of an operation means; raises `KeyError` for one without a row."""
+    return PARAMETERS.get(f"{method}.{name}") or PARAMETERS[name]
+
+
+_MOMENT = "a date, a time (UTC), or how long ago: 2026-03-01, 7d, '2h ago'"
+
+#: A parameter that is an agent.
+_agent = partial(Parameter, metavar="AGENT", complete="agents")
+
+#: Name, or operation and name, -> what it means. A parameter's meaning is said here and only here.
+PARAMETERS = {
+    "abstract": Parameter("One sentence for lists (default: the first of the text)."),
+    "active": Parameter("Only active memories."),
+    "adopt": Parameter("Replace a resolved section that has no marks."),
+    "after": Parameter("Only records after this one: where the portion before ended."),
+    "agent": _agent("The agent that said it."),
+    "resolve.agent": Parameter("The agent whose files are written, such as claude."),
+    "remember.agent": _agent("Who remembers it (default: memory.agent)."),
+    "post.agent": _agent("Who says it (default: memory.agent)."),
+    "leave_crumb.agent": _agent("Whose session it is (default: memory.agent)."),
+    "latest_crumb.agent": _agent("Whose (default: memory.agent, as in leave)."),
+    **dict.fromkeys(
+        ("agent_id", "agent.agent", "agent_token.agent", "introduce.agent", "revoke_token.agent"),
+        _agent("Its id: letters A to Z, digits, _ and -."),
+    ),
+    **dict.fromkeys(
+        ("crumbs.agent", "unfinished.agent"), _agent("Whose (default: all you may read).")
+    ),
+    "approve": Parameter("Principles that a person accepted in the diff of a dry run."),
+    "as_agent": _agent("See what this agent sees.", names=("--as",)),
+    "as_of": Parameter("What was believed at that moment.", metavar="WHEN"),
+    "below": Parameter("Only those with less attention than this.", least=0, most=2),
+    "budget_tokens": Parameter(
+        "The most tokens that the answer may have.", least=1, metavar="TOKENS"
+    ),
+    "category": Parameter("What kind of thing it says."),
+    "principles.category": Parameter("What kind of lesson it is.", words=PrincipleCategory),
+    "insights.category": Parameter("What kind of thing it says.", words=Category),
+    "change": Parameter("The number of a change.", metavar="CHANGE"),
+    "changes": Parameter("What is to change, by name."),
+    "cluster": Parameter("The id of a cluster, or the beginning of it.", metavar="ID"),
+    "code": Parameter("Only code, or only text."),
+    "coherence": Parameter(
+        "The mean cosine of a cluster, at least.", least=0, most=1, names=("--min-coherence",)
+    ),
+    "color": Parameter("Its colour, such as #228B22."),
+    "conflicts": Parameter("Only memories that another one contradicts."),
+    "content": Parameter("What is said."),
+    "contradiction": Parameter("The id of a contradiction, or the beginning of it.", metavar="ID"),
+    "create": Parameter("Create the file where there is none."),
+    "crumb_type": Parameter("What it is for.", words=CrumbType, names=("--type",)),
+    "days": Parameter("Days without being read, at least.", least=0),
+    "dead": Parameter("Only dead letters."),
+    "display_name": Parameter("Its name as people read it.", names=("--name",)),
+    "domain": Parameter("A field such as python; none: of no known one."),
+    "calibrate.domain": Parameter("Only the pairs of this field."),
+    "dry_run": Parameter("Show what would change, and change nothing."),
+    "duplicates": Parameter("Count pairs that say nearly the same, too; this takes longer."),
+    "edited": Parameter(
+        "What becomes of edits inside our section: keep moves them above it, discard drops them.",
+        words=Edits,
+    ),
+    "emotional_state": Parameter(
+        "A feeling and how it was; may be repeated.", names=("--feeling",), metavar="NAME=HOW"
+    ),
+    "enabled": Parameter("Ask the store from now on."),
+    "event": Parameter("The id or the number of an event."),
+    "events": Parameter("Ids or numbers of dead letters, or `all`."),
+    "everything": Parameter("The files of every followed project.", names=("--all",)),
+    "exclude_ids": Parameter("Memories that are left out."),
+    "explain": Parameter("Show how each was found."),
+    "failed": Parameter("Only runs that failed."),
+    "first": Parameter("One of the two.", metavar="ID", complete="memories"),
+    "floor": Parameter("Base relevance that its hits need; 0 lets all of them.", least=0, most=1),
+    "folder": Parameter("The absolute path of a folder."),
+    "full": Parameter("Forget clusters and begin from nothing."),
+    "fundamentals": Parameter("Principles alone."),
+    "generation": Parameter("0 for ours, -1 for an ancestor's."),
+    "hops": Parameter("Rounds of search; from the second on with what was found.", least=1, most=4),
+    "id": Parameter(
+        "Its id, or 8 characters of its beginning or more.", metavar="ID", complete="memories"
+    ),
+    "idempotency_key": Parameter(
+        "Repeating the call under this key changes nothing.", names=("--key",)
+    ),
+    "ids": Parameter("Ids, or beginnings of ids.", metavar="ID...", complete="memories"),
+    "if_disoriented": Parameter("What to do first; repeated, in this order."),
+    "insight": Parameter(
+        "The id of an insight, or the beginning of it.", metavar="ID", complete="insights"
+    ),
+    "job": Parameter("The name of a scheduled job.", metavar="JOB"),
+    "keep": Parameter("Which of the two is kept."),
+    "consolidate.keep": Parameter("Which is kept: higher_access, higher_attention, or its id."),
+    "resolve_contradiction.keep": Parameter("Which holds: a, b, an insight's id, or both."),
+    "key_discoveries": Parameter(
+        "Something found out; may be repeated.", names=("--discovery", "--discoveries")
+    ),
+    "kind": Parameter("Only this kind."),
+    "contradictions.kind": Parameter(
+        "How far the two conflict (direct and partial).", words=ConflictChoice, names=("--type",)
+    ),
+    "links.kind": Parameter("Only links of this type.", words=LinkType, names=("--type",)),
+    "insights.kind": Parameter("What it does there.", words=StatementKind),
+    "runs.kind": Parameter("An actor's name, such as accumulator, or digest."),
+    "language": Parameter("The programming language of the code."),
+    "layer": Parameter("How deep it is stored: sensory (default), working, long_term or cortex."),
+    "layers": Parameter("How deep it is stored; may be repeated.", words=Layer, names=("--layer",)),
+    "least": Parameter("The least confidence.", least=0, most=1),
+    "principles.least": Parameter("The least rank.", least=0, most=1, names=("--min-rank",)),
+    "links.least": Parameter("The least strength.", least=0, most=1, names=("--min-strength",)),
+    "insights.least": Parameter(
+        "The least confidence.", least=0, most=1, names=("--min-confidence",)
+    ),
+    "left": Parameter("One of the two.", metavar="ID", complete="memories"),
+    "limit": Parameter("How many at most.", least=1, most=1_000),
+    "search.limit": Parameter("How many at most.", least=1, most=200),
+    "recall.limit": Parameter("How many at most; 10 unless told otherwise.", least=1, most=200),
+    "knowledge_search.limit": Parameter(
+        "How many at most.", least=1, most=200, names=("--limit", "-n")
+    ),
+    "line": Parameter("The number of a line.", least=1),
+    "lineage": Parameter("Where it comes from."),
+    "lookback_hours": Parameter(
+        "How many hours to look back.", least=0.001, most=876_000, names=("--hours",)
+    ),
+    "memory": Parameter("Only changes of this memory.", metavar="[ID]", complete="memories"),
+    "merge": Parameter("Merge it with a memory that says the same."),
+    "metadata": Parameter(
+        "Write the confidence and the rank of each note, too.", names=("--include-metadata",)
+    ),
+    "min_agents": Parameter("How many agents at least.", least=2, most=10),
+    "min_attention": Parameter("How present it still is, at least.", least=0, most=1.5),
+    "name": Parameter("The store's name: what answers call it.", metavar="NAME", complete="stores"),
+    "crash.name": Parameter("Its name, as the tree shows it."),
+    "inspect.name": Parameter("Its name, as the tree shows it."),
+    "new": Parameter("What holds now.", metavar="NEW", complete="memories"),
+    "note": Parameter("Why, in your own words."),
+    "old": Parameter("What holds no more.", metavar="OLD", complete="memories"),
+    "on": Parameter("Whether they are written automatically from now on."),
+    "one": Parameter("A statement.", metavar="ONE"),
+    "options": Parameter("Options of the adapter, by name."),
+    "origin_story": Parameter("How it came to be.", names=("--story",)),
+    "original_only": Parameter(
+        "What was said, not what was made of it; active or not.", names=("--original",)
+    ),
+    "other": Parameter("Another statement.", metavar="OTHER"),
+    "pairs": Parameter("Pairs of texts, each with what a person decided."),
+    "path": Parameter("The absolute path of a file or a folder."),
+    "ingest.path": Parameter("A document, or a folder of them (*.md, *.markdown, *.mdx)."),
+    "fragments.path": Parameter("An instruction file, or a folder.", is_path=True),
+    "insights.path": Parameter(
+        "Only what this file, or folder, says.", names=("--in",), is_path=True
+    ),
+    "remove_project.path": Parameter("The project's folder, name or id.", complete="projects"),
+    "payload": Parameter("The event's data, as the topic asks for."),
+    "pinned": Parameter("Only memories that are pinned."),
+    "prefer": Parameter("Whose words a merge keeps: a (these), b (known) or equal."),
+    "principle": Parameter(
+        "The id of a principle, or the beginning of it.", metavar="ID", complete="principles"
+    ),
+    "priority": Parameter("How urgent it is.", words=Priority),
+    "project": Parameter("A project's name, id or folder.", complete="projects"),
+    "provider": Parameter("The provider of the model."),
+    "query": Parameter("A question in plain words."),
+    "realm": Parameter("Who may read it.", words=Realm),
+    "post.realm": Parameter("Who may read it.", words=Realm, names=("--realm", "--visibility")),
+    "remember.realm": Parameter("Who may read it: private (default), village or bridge."),
+    "reason": Parameter("Why, in one's own words."),
+    "promotions.reason": Parameter("Only insights that this holds up."),
+    "redact": Parameter("Mask secrets instead of refusing the text."),
+    "references": Parameter(
+        "Something to look up, as message_ids=ID; may be repeated.",
+        names=("--reference",),
+        metavar="KIND=WHAT",
+    ),
+    "post.related_agents": _agent(
+        "An agent it is about; on a bridge, one that may read it; may be repeated.", names=("--to",)
+    ),
+    "remember.related_agents": _agent(
+        "An agent it is about; on a bridge, one that may read it; may be repeated.",
+        names=("--about",),
+    ),
+    "repair": Parameter("Repair what can be made again."),
+    "replace": Parameter("Replace stores of the same name."),
+    "responding_to": Parameter(
+        "What it answers; may be repeated.",
+        names=("--reply-to",),
+        metavar="ID",
+        complete="memories",
+    ),
+    "right": Parameter("The other one.", metavar="OTHER", complete="memories"),
+    "role": Parameter("Who spoke, in a conversation."),
+    "said_from": Parameter(
+        "When what it tells began: 2026-11-01, 2d ...", names=("--from",), metavar="WHEN"
+    ),
+    "said_until": Parameter("When that ended.", names=("--until",), metavar="WHEN"),
+    "same": Parameter("Revoke what says the same, too."),
+    "search": Parameter("Words that all occur."),
+    "second": Parameter("The other one.", metavar="OTHER", complete="memories"),
+    "session_id": Parameter("What the session is called.", names=("--session",)),
+    "session_summary": Parameter("What was done."),
+    "since": Parameter(f"Not before: {_MOMENT}.", metavar="WHEN"),
+    "events.since": Parameter("Only events with a higher number.", least=0),
+    "size": Parameter("Members of a cluster, at least.", least=1, names=("--min-size",)),
+    "skip": Parameter("How many to leave out first.", least=0),
+    "sort": Parameter("What comes first."),
+    "contradictions.sort": Parameter("What comes first.", words=ContradictionSort),
+    "principles.sort": Parameter("What comes first.", words=PrincipleSort),
+    "clusters.sort": Parameter("What comes first.", words=ClusterSort),
+    "fragments.sort": Parameter("What comes first.", words=FragmentSort),
+    "insights.sort": Parameter("What comes first.", words=InsightSort),
+    "source": Parameter("Who publishes it, or where it comes from."),
+    **dict.fromkeys(
+        ("knowledge_search.source", "remove_knowledge.source", "restore_knowledge.source"),
+        Parameter("One document, by path or name."),
+    ),
+    "specialization": Parameter("What it is known for."),
+    "stamp": Parameter("What `dry_run` answered: refuse a file that changed since."),
+    "status": Parameter("Only what is in this state."),
+    "contradictions.status": Parameter("One of unresolved, resolved, dismissed, all."),
+    "links.status": Parameter("In which state both ends are; live: active and decaying."),
+    "principles.status": Parameter("In which state; live: active and decaying."),
+    "insights.status": Parameter("In which state; live: active and contradicted."),
+    "reviews.status": Parameter("One of waiting, approved, rejected."),
+    "stores": Parameter(
+        "Ask this store and no other: local, a collection (cortex_principles ...), or one of "
+        "cortex stores; may be repeated.",
+        names=("--store",),
+        metavar="STORE",
+        complete="stores",
+    ),
+    "supersedes": Parameter("A memory that holds no more; may be repeated.", complete="memories"),
+    "surroundings": Parameter("The memories around each hit, too."),
+    "symbol": Parameter("One sign, for lists."),
+    "tag": Parameter("A tag such as testing."),
+    "tags": Parameter("A tag it has; repeated: all of them.", names=("--tag",)),
+    "remember.tags": Parameter("A tag; may be repeated.", names=("--tag",)),
+    "post.tags": Parameter("A tag; may be repeated.", names=("--tag", "--tags")),
+    "text": Parameter("The text."),
+    "text_only": Parameter("Return the section alone, and write nothing."),
+    "thing": Parameter(
+        "An insight, a cluster or a principle, or a line that says it.", metavar="ID | FILE:LINE"
+    ),
+    "thorough": Parameter("Read everything; this takes longer."),
+    "thread": Parameter("The conversation it belongs to.", complete="threads"),
+    "thread.thread": Parameter("What the thread is called.", metavar="THREAD", complete="threads"),
+    "threshold": Parameter(
+        "The least cosine similarity of two that say nearly the same.", least=0, most=1
+    ),
+    "convergence.threshold": Parameter(
+        "The least cosine similarity (default: memory.convergence, 0.7).", least=0.5, most=1
+    ),
+    "to": Parameter("The layer, file or model that it goes to."),
+    "token": Parameter("The token that the store asks for."),
+    "token_env": Parameter("The variable that holds the token."),
+    "token_keyring": Parameter("The keyring's entry that holds the token."),
+    "topic": Parameter("The topic."),
+    "ingest.topic": Parameter("Their topic (default: the first folder below)."),
+    **dict.fromkeys(
+        (
+            "knowledge_documents.topic",
+            "knowledge_search.topic",
+            "remove_knowledge.topic",
+            "restore_knowledge.topic",
+        ),
+        Parameter("Only documents of this topic."),
+    ),
+    "events.topic": Parameter("A shell pattern of topics."),
+    "topics": Parameter("Topics, as words."),
+    "track": Parameter(
+        "Count hits as read: what is read often is stored deeper and fades more slowly."
+    ),
+    "transient": Parameter("Do not store it: who listens now hears it, nobody else."),
+    **dict.fromkeys(
+        ("memories.type", "post.type", "recall.type", "search.type"),
+        Parameter("What kind of thing it is.", words=MemoryType),
+    ),
+    "remember.type": Parameter("observation, fact, dialogue, question, cultural or agent_profile."),
+    "crumbs.type": Parameter("What it is for.", words=CrumbType),
+    "type": Parameter("What kind of thing it is."),
+    "add_store.type": Parameter("The store's adapter."),
+    "unfinished_business": Parameter(
+        "Something left to do; may be repeated.", names=("--unfinished",)
+    ),
+    "until": Parameter("Only from before that moment (as --since).", metavar="WHEN"),
+    "url": Parameter("Where the store answers."),
+    "waiting": Parameter("Only events that a consumer has still to handle."),
+    "weight": Parameter("How much its places count; 1 is usual.", least=0, most=1_000),
+    "withdrawn": Parameter("Withdrawn documents, too."),
+    "write": Parameter("Write down the thresholds that are better, and follow them at once."),
+}
+
+
+E = TypeVar("E", bound=StrEnum)
+
+#: SQLite's largest number.
+_MOST = 2**63 - 1
+
+
+def chosen(kind: type[E], value: str | None, *, what: str) -> E | None:
+    """Return the member of that name, None for None; raises `BadInput` naming those there are."""
+    if value is None:
+        return None
+    try:
+        return kind(value)
+    except ValueError:
+        known = ", ".join(each.value for each in kind)
+        message = f"there is no {what} {value!r}; there are {known}"
+        raise BadInput(message) from None
+
+
+def statuses(value: str) -> frozenset[InsightStatus]:
+    """Return the statuses of insights that a word means; raises `BadInput`."""
+    return among(InsightStatus, value, shown=LIVE)
+
+
+def among(kind: type[E], value: str, *, shown: Collection[E]) -> frozenset[E]:
+    """Return the statuses that a word means: all, those that are shown, or the one called so.
+
+    Raises `BadInput`.
+    """
+    if value == ALL:
+        return frozenset(kind)
+    if value == SHOWN:
+        return frozenset(shown)
+    try:
+        return frozenset([kind(value)])
+    except ValueError:
+        known = ", ".join([SHOWN, ALL, *kind])
+        message = f"there is no status {value!r}; there are {known}"
+        raise BadInput(message) from None
+
+
+def share(value: float | None, *, what: str) -> float | None:
+    """Return a number from 0 to 1, None for None; raises `BadInput`."""
+    # Asked by its very class: a client may send anything, and true would pass for 1.
+    if value is None or (type(value) in {int, float} and 0 <= value <= 1):
+        return value
+    message = f"{what} must be a number from 0 to 1, not {value!r}"
+    raise BadInput(message)
+
+
+def page(limit: int, skip: int, *, of: str) -> None:
+    """Raise `BadInput` for a page that cannot be."""
+    if not 1 <= limit <= _MOST:
+        message = f"cannot list {limit} {of}; ask for 1 or more"
+        raise BadInput(message)
+    if not 0 <= skip <= _MOST:
+        message = f"cannot skip {skip} {of}; skip 0 or more"
+        raise BadInput(message)
+
+
+Word = TypeVar("Word", bound="StrEnum")
+
+#: Most attention that a memory can have: whole, and what being read adds at most.
+MOST_ATTENTION = 1.5
+
+
+def where(
+    *,
+    now: int,
+    reader: str | None = None,
+    project_id: str | None = None,
+    layers: Sequence[str] = (),
+    realm: str | None = None,
+    agent: str | None = None,
+    type: str | None = None,
+    tags: Sequence[str] = (),
+    thread: str | None = None,
+    since: int | str | None = None,
+    until: int | str | None = None,
+    min_attention: float | None = None,
+) -> Where:
+    """Return the conditions; `now` (UTC microseconds) is the moment from which spans count back.
+
+    Raises `BadInput` for what is none: an unknown realm, layer or type, a moment that is not
+    understood, an attention no memory can have, an end that is not after its beginning.
+    """
+    begun = None if since is None else moment(since, now, name="since")
+    ended = None if until is None else moment(until, now, name="until")
+    if begun is not None and ended is not None and begun >= ended:
+        raise BadInput(
+            f"nothing lies between since ({iso(begun)}) and until ({iso(ended)}): until is the "
+            "first moment that counts no more, and must be later"
+        )
+    return Where(
+        reader=reader,
+        project_id=project_id,
+        realm=None if realm is None else word(Realm, realm, name="realm"),
+        agent_id=None if agent is None else agent_id(agent),
+        layers=tuple(dict.fromkeys(word(Layer, each, name="layer") for each in _list(layers))),
+        types=() if type is None else (word(MemoryType, type, name="type"),),
+        tags=normalised(list(tags) if isinstance(tags, tuple) else tags),
+        thread=None if thread is None else thread_of(thread),
+        since=begun,
+        until=ended,
+        attention=None if min_attention is None else _attention(min_attention),
+    )
+
+
+def past(as_of: int | str | None, *, now: int, original: bool = False) -> Past | None:
+    """Return which memories of another time are looked for; None for what is known now.
+
+    Raises `BadInput` for a moment that is not understood, or that has not come yet.
+    """
+    if as_of is None:
+        return Past(original=True) if original else None
+    moment_ = moment(as_of, now, name="as_of")
+    if moment_ > now:
+        raise BadInput(f"nobody knows what will be believed: as_of ({iso(moment_)}) lies ahead")
+    return Past(as_of=moment_, original=original)
+
+
+def word(kind: type[Word], given: object, *, name: str) -> Word:
+    """Return a word of a closed set, in any case; raises `BadInput` naming those there are."""
+    try:
+        return kind(given.lower() if isinstance(given, str) else "")
+    except ValueError:
+        known = ", ".join(kind)
+        raise BadInput(f"there is no {name} {shown(given)}; there are {known}") from None
+
+
+def thread_of(given: object) -> str:
+    """Return a thread's name in the form in which it is kept; raises `BadInput`."""
+    name = " ".join(given.split()) if isinstance(given, str) else ""
+    if not name or len(name) > THREAD:
+        raise BadInput(f"{shown(given)} names no thread: it has 1 to {THREAD} characters")
+    return name
+
+
+def words(given: object, *, name: str) -> tuple[str, ...]:
+    """Return a list of words, each once; raises `BadInput` for anything else."""
+    if isinstance(given, str) or not isinstance(given, list | tuple):
+        raise BadInput(f"{name} must be a list of words, not {shown(given)}")
+    for each in given:
+        if not isinstance(each, str):
+            raise BadInput(f"{name} must be words, and {shown(each)} is none")
+    return tuple(dict.fromkeys(given))
+
+
+def whole(given: object, *, name: str) -> int | None:
+    """Return a whole number, if one was given; raises `BadInput` for what is none."""
+    if given is None or (isinstance(given, int) and not isinstance(given, bool)):
+        return given
+    raise BadInput(f"{name} must be a whole number, not {shown(given)}")
+
+
+def _list(given: object) -> list[object] | tuple[object, ...]:
+    """Return a list of words; raises `BadInput` for anything else."""
+    if isinstance(given, str) or not isinstance(given, list | tuple):
+        raise BadInput(f"layers must be a list of words, not {shown(given)}")
+    return given
+
+
+def _attention(given: object) -> float:
+    """Return a least attention."""
+    found = math.nan if isinstance(given, bool) or not isinstance(given, int | float) else given
+    if not 0 <= found <= MOST_ATTENTION:
+        raise BadInput(
+            f"min_attention {shown(given)} is none that a memory could have: give 0 to "
+            f"{MOST_ATTENTION:g}"
+        )
+    return float(found)

@@ -1,0 +1,409 @@
+"""The command line: builds the command that is called, and no other, from `commands.json`.
+
+`make docs` writes that table out of the declarations. A row is a group or a command: its help,
+examples and parameters, and what runs it, in `run`:
+
+- `{"call": "module:function"}`: the function gets the parameters by name.
+- `{"ask": "operation", "show": "module:function"}`: the daemon is asked, with the parameters that
+  were given; `--json` prints its answer, else the function shows it: `show(found)`, or
+  `show(found, given)` where it takes two. It may take `timeout` seconds; where no daemon runs,
+  `offline` answers, if that is there; where an id is given, `one` says which operation is asked for
+  that one thing.
+- `{"quick": "name"}`: `fast` reads the words itself.
+
+Help needs the table alone: the module of a command is imported when the command runs.
+"""
+
+from __future__ import annotations
+
+import json
+import select
+import sys
+from functools import cache, partial
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from cortex_actors.cli.declare import MOVED
+from cortex_actors.client.connection import TIMEOUT, Client
+from cortex_actors.errors import CortexError, DaemonDown, UsageError
+from cortex_actors.home import Home
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable
+
+#: What `make docs` writes.
+TABLE = Path(__file__).with_name("commands.json")
+
+#: How help is asked for.
+_HELP = {"help_option_names": ["-h", "--help"], "show_default": True}
+
+#: Seconds after which a terminal is told what the command waits for.
+SLOW = 2.0
+
+#: Seconds the daemon has to name values to a shell: nobody waits longer for the tab key.
+COMPLETE_TIMEOUT = 1.0
+
+#: What a parameter is completed with -> the operation that lists it, the list in its answer, and
+#: the field of an entry.
+SOURCES = {
+    "agents": ("agents", "agents", "id"),
+    "insights": ("insights", "insights", "id"),
+    "memories": ("memories", "memories", "id"),
+    "principles": ("principles", "principles", "id"),
+    "projects": ("projects", "projects", "name"),
+    "stores": ("stores", "stores", "name"),
+    "threads": ("threads", "threads", "thread"),
+}
+
+Row = dict[str, Any]
+
+
+@cache
+def table() -> dict[str, Row]:
+    """Return every row by its path; the command line itself is at ""."""
+    found: dict[str, Row] = json.loads(TABLE.read_bytes())
+    return found
+
+
+def run(words: list[str]) -> int:
+    """Run one command; raises click's exceptions for wrong usage."""
+    if sys.stderr.isatty():
+        Client.when_slow = staticmethod(show_waiting)
+    try:
+        result = front().main(words, prog_name="cortex", standalone_mode=False)
+    finally:
+        Client.when_slow = None
+    return result if isinstance(result, int) else 0
+
+
+def front() -> CommandGroup:
+    """Return the command line itself."""
+    return CommandGroup("cortex", table()[""], path="", context_settings=_HELP)
+
+
+def complete(instruction: str) -> int:
+    """Answer a shell: `bash_source` prints its script, `bash_complete` what fits its words."""
+    from click.shell_completion import shell_complete  # noqa: PLC0415 - for a shell only
+
+    return shell_complete(front(), {}, "cortex", "_CORTEX_COMPLETE", instruction)
+
+
+class TableCommand(click.Command):
+    """One command of the table."""
+
+    def __init__(self, name: str, row: Row, *, hidden: bool = False) -> None:
+        self.row = row
+        super().__init__(
+            name,
+            params=[_parameter(each) for each in row.get("params", ())],
+            callback=partial(_perform, row),
+            help=row["help"],
+            epilog=_epilog(row),
+            hidden=hidden,
+        )
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words, unless `fast` does that."""
+        if "quick" in self.row["run"] and not ctx.resilient_parsing:
+            ctx.params = {"words": args}
+            return []
+        return super().parse_args(ctx, args)
+
+
+class CommandGroup(click.Group):
+    """A group of commands; without one of them it does what its own options and words ask.
+
+    Its help shows whole sentences, under the titles that its row's `panels` give to names.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        row: Row,
+        *,
+        path: str,
+        hidden: bool = False,
+        context_settings: dict[str, Any] | None = None,
+    ) -> None:
+        self.row, self._path = row, path
+        super().__init__(
+            name,
+            params=[_parameter(each) for each in row.get("params", ())],
+            callback=partial(_perform, row) if "run" in row else None,
+            invoke_without_command="run" in row,
+            no_args_is_help=False,
+            help=row["help"],
+            epilog=_epilog(row),
+            hidden=hidden,
+            context_settings=context_settings,
+        )
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names that help shows, in its order."""
+        return [*self.row["commands"]]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command below this group, by a spelling of today or of the version before."""
+        path = f"{self._path} {cmd_name}".strip()
+        found = _find(path)
+        if found is None:
+            return None
+        target, row = found
+        if "commands" in row:
+            return CommandGroup(
+                cmd_name, row, path=target, hidden=target != path or "run" not in row
+            )
+        return TableCommand(cmd_name, row, hidden=target != path)
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters; a command below does not show the words of its group in usage."""
+        found = super().get_params(ctx)
+        return [p for p in found if ctx.command is self or p.param_type_name != "argument"]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the group's own words, unless a command's name comes first."""
+        if args and self.get_command(ctx, args[0]):
+            # Its options are not read: a command below has its own.
+            ctx._protected_args, ctx.args = args[:1], args[1:]  # noqa: SLF001 - where groups have them
+            return args
+        if any(each.param_type_name == "argument" for each in self.params):
+            ctx.allow_interspersed_args, ctx.allow_extra_args = True, False
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - what the command returns
+        """Run the command that was named, else the group's own."""
+        words = [*ctx._protected_args, *ctx.args]  # noqa: SLF001 - as above
+        if not words:
+            return super().invoke(ctx)
+        name, command, rest = self.resolve_command(ctx, words)
+        if name is None or command is None:
+            return None
+        ctx.args, ctx.invoked_subcommand = [], name
+        with ctx, command.make_context(name, rest, parent=ctx) as inner:
+            return command.invoke(inner)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands under their titles, each with its whole first paragraph."""
+        panels = self.row.get("panels") or {"Commands": self.list_commands(ctx)}
+        for title, names in panels.items():
+            rows = [(name, _first_paragraph(f"{self._path} {name}".strip())) for name in names]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+
+class Values(click.Choice[Any]):
+    """One of the words of a row."""
+
+    def __init__(self, row: Row) -> None:
+        super().__init__(row["values"], case_sensitive=not row.get("ignore_case"))
+        self.enum: str | None = row.get("enum")
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:  # noqa: ANN401
+        """Return what is wrong with a word; those of no enumeration are named without quotes."""
+        if self.enum is None:
+            return f"{value!r} is not one of {', '.join(self.choices)}"
+        return super().get_invalid_choice_message(value, ctx)
+
+
+def load(name: str) -> Any:  # noqa: ANN401 - whatever has that name
+    """Return what `module:name` is."""
+    module, _, inside = name.partition(":")
+    return getattr(import_module(module), inside)
+
+
+def show_waiting(sock: socket.socket, *, method: str, seconds: float) -> None:
+    """Say in the terminal that an answer is late, until it comes or its time is over."""
+    if select.select([sock], [], [], min(SLOW, seconds))[0]:
+        return
+    sys.stderr.write(f"cortex: still waiting for the daemon ({method})...")
+    sys.stderr.flush()
+    try:
+        ready = select.select([sock], [], [], max(seconds - SLOW, 0.0))[0]
+    finally:
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()
+    if not ready:
+        # The caller's own wait is over, too.
+        sock.settimeout(1e-6)
+
+
+def _find(path: str) -> tuple[str, Row] | None:
+    """Return where the row of a spelling is, and the row; None if there is no such command."""
+    rows = table()
+    if row := rows.get(path):
+        return path, row
+    if new := MOVED.get(path):
+        row = rows[new]
+        if " " not in path or "commands" not in row:
+            return new, row
+        # One command of an old group is now what a group does by itself.
+        alone = {key: value for key, value in row.items() if key not in {"commands", "panels"}}
+        return new, {**alone, "help": row["own"], "examples": [f"cortex {new}"]}
+    below = [old for old in MOVED if old.startswith(f"{path} ")]
+    if not path or not below:
+        return None
+    names = [old.removeprefix(f"{path} ") for old in below]
+    examples = [f"cortex {MOVED[below[0]]}"]
+    return path, {"help": "Moved; see cortex --help.", "examples": examples, "commands": names}
+
+
+def _first_paragraph(path: str) -> str:
+    """Return what a command does, on one line."""
+    found = _find(path)
+    return " ".join(found[1]["help"].split("\n\n")[0].split()) if found else ""
+
+
+def _epilog(row: Row) -> str | None:
+    r"""Return the end of a command's help; `\b` keeps its lines as they are."""
+    examples = row.get("examples", ())
+    return "\n".join(["\b", "Examples:", *(f"  {line}" for line in examples)]) if examples else None
+
+
+def _perform(row: Row, **words: Any) -> Any:  # noqa: ANN401 - what was given, and what comes of it
+    """Run a command with its parameters."""
+    how = row["run"]
+    if "quick" in how:
+        from cortex_actors.cli import fast  # noqa: PLC0415 - `entry` has answered nearly all of them
+
+        return fast.run([how["quick"], *words.get("words", ())])
+    given = {each["name"]: _value(each, words[each["name"]]) for each in row["params"]}
+    if "call" in how:
+        return load(how["call"])(**given)
+    return _ask(row, given)
+
+
+def _value(row: Row, found: Any) -> Any:  # noqa: ANN401 - whatever a parameter holds
+    """Return what a command gets for what was read: several values are a list, or one text.
+
+    The function that the row's `read` names makes of it what is meant. Raises `HomeUnwritable` for
+    a home that may not be entered.
+    """
+    if row["kind"] == "home":
+        Home.of(found).require_entry()
+    if row.get("many"):
+        several = " ".join(found) if row.get("joined") else [*found]
+        found = several if found or row.get("required") else None
+    return load(row["read"])(found) if "read" in row and found is not None else found
+
+
+def _ask(row: Row, given: dict[str, Any]) -> None:
+    """Ask the daemon for what was given, and show its answer.
+
+    Raises `UsageError` for a flag that sets what was given, too, or shows the answer another way
+    than `--json`, and for an option that is missing.
+    """
+    how, home, as_json = row["run"], given.pop("home", None), given.pop("as_json", False)
+    for each in row["params"]:
+        if "missing" in each and given[each["name"]] is None:
+            raise UsageError(each["missing"])
+        if "sets" not in each or not given[each["name"]]:
+            continue
+        if each["sets"] is None:
+            if as_json and each.get("not_json"):
+                raise UsageError(f"choose one of {each['names'][0]} and --json")
+            continue
+        name, value = each["sets"]
+        if given[name] is not None:
+            own = next(other["names"][0] for other in row["params"] if other["name"] == name)
+            path = click.get_current_context().command_path
+            both = f"{each['names'][0]} and {own}"
+            raise UsageError(f"{both} exclude each other; see: {path} --help")
+        given[name] = value
+    method, params = _asked(row, given)
+    client = Client(home, timeout=how.get("timeout", TIMEOUT))
+    try:
+        found = client.call(method, **params)
+    except DaemonDown:
+        if "offline" not in how:
+            raise
+        found = load(how["offline"])(client.home, **params)
+    if as_json:
+        print(json.dumps(found, indent=2))
+    else:
+        load(how["show"])(found, *([given] if how.get("given") else []))
+
+
+def _asked(row: Row, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return which operation is asked, and with what.
+
+    Raises `UsageError` for anything beside an id that says all.
+    """
+    params: dict[str, Any] = {}
+    for each in row["params"]:
+        value = given.get(each["name"])
+        if value is None or "sets" in each:
+            continue
+        if isinstance(value, Path):
+            value = str(value.absolute())
+        elif each.get("complete") == "projects":
+            value = load("cortex_actors.cli.projects:meant")(value)
+        params[each["name"]] = value
+    source = click.get_current_context().get_parameter_source
+    said = [name for name in params if source(name) is ParameterSource.COMMANDLINE]
+    for one in row["run"].get("one", ()):
+        word = params.get(one["by"])
+        if word is not None and word.lower().startswith(one["prefix"]):
+            if said != [one["by"]] or " " in word:
+                raise UsageError(one["alone"])
+            return one["ask"], {one["name"]: word}
+    return row["run"]["ask"], params
+
+
+def _parameter(row: Row) -> click.Parameter:
+    """Return a parameter of click's."""
+    about: dict[str, Any] = {
+        "type": _type(row),
+        "required": row.get("required", False),
+        "metavar": row.get("metavar"),
+        "help": row.get("help"),
+        "shell_complete": _completer(row["complete"]) if "complete" in row else None,
+    }
+    if "default" in row:
+        about["default"] = row["default"]
+    if "names" not in row:
+        return click.Argument([row["name"]], nargs=-1 if row.get("many") else 1, **about)
+    names = [*row["names"]]
+    if row["kind"] == "flag":
+        about |= {"is_flag": True, "type": None, "default": row.get("default", False)}
+        off = row.get("off")
+        names = [*names[:-1], f"{names[-1]}/{off}"] if off else names
+    return click.Option([row["name"], *names], multiple=row.get("many", False), **about)
+
+
+def _type(row: Row) -> click.ParamType[Any]:
+    """Return what click makes of a parameter's words."""
+    low, high, kind = row.get("min"), row.get("max"), row["kind"]
+    bounded = low is not None or high is not None
+    if kind == "choice":
+        return Values(row)
+    if kind == "int":
+        return click.IntRange(low, high) if bounded else click.INT
+    if kind == "float":
+        return click.FloatRange(low, high) if bounded else click.FLOAT
+    if kind in {"path", "home"}:
+        # A home that may not be entered is no wrong usage: it has its own error.
+        return click.Path(path_type=Path, readable=kind == "path")
+    return click.STRING
+
+
+def _completer(source: str) -> Callable[..., Any]:
+    """Return what names the values of a parameter to a shell; nothing where no daemon answers."""
+    operation, several, field = SOURCES[source]
+
+    def values(ctx: click.Context, *about: Any) -> list[str]:  # noqa: ANN401 - what click hands on
+        begun = about[-1].lower()
+        try:
+            client = Client(ctx.params.get("home"), timeout=COMPLETE_TIMEOUT)
+            entries = client.call(operation)[several]
+        except (CortexError, KeyError, OSError):
+            return []
+        names = [str(each[field]) for each in entries if each.get(field)]
+        return [name for name in names if name.lower().startswith(begun)]
+
+    return values

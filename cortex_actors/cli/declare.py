@@ -1,0 +1,281 @@
+"""How a command is declared: its spelling, its examples, its options; and spellings that moved.
+
+`make docs` reads the declarations and writes `commands.json`, from which the command line is built:
+a module of commands is loaded only when one of them is called. Standard library only.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import TypedDict, Unpack
+
+    class About(TypedDict, total=False):
+        """What may be said of an option or an argument; its kind is its annotation's."""
+
+        help: str
+        metavar: str
+        #: What it is, where its annotation does not say enough.
+        kind: str
+        min: float
+        max: float
+        #: What an option of a command that asks an operation is, where it is not the operation's.
+        default: object
+        #: What is said where an option is not given that its operation needs.
+        missing: str
+        #: Whether it must be given: as above.
+        required: bool
+        #: Makes of what was given what is asked, or called with.
+        read: Callable[..., object]
+        #: The values it may have, and the enumeration whose members are values, too:
+        #: `module.Name` of the domain. A command gets the word: the enumeration's module is large.
+        words: Sequence[str]
+        one_of: str
+        #: Whether upper and lower case are the same in its values.
+        ignore_case: bool
+        #: What a shell completes it with: a key of `command_line.SOURCES`.
+        complete: str
+
+
+Function = TypeVar("Function", bound="Callable[..., object]")
+
+
+class Argument:
+    """A word of a command; stands in the `Annotated` of its parameter."""
+
+    def __init__(self, **about: Unpack[About]) -> None:
+        self.about = about
+
+
+class Option:
+    """An option of a command, by its parameter's name unless `names` are given; as `Argument`."""
+
+    def __init__(self, *names: str, **about: Unpack[About]) -> None:
+        self.names, self.about = names, about
+
+
+class Joined(Argument):
+    """Words of a command that its operation gets as one text."""
+
+
+class Preset:
+    """A flag of a command that gives a parameter of its operation a value.
+
+    Without `sets` only the function that shows the answer gets it; `not_json` says that this is
+    another way than `--json`, and refuses both.
+    """
+
+    def __init__(
+        self,
+        *names: str,
+        sets: tuple[str, object] | None = None,
+        help: str,  # noqa: A002
+        not_json: bool = False,
+    ) -> None:
+        self.names, self.sets, self.help, self.not_json = names, sets, help, not_json
+
+
+class One:
+    """Another operation that a command asks where its argument is an id: for that one thing.
+
+    The argument is that operation's only parameter, or the `Joined` words of the command where
+    they begin with `prefix`; with an `option` it is that. `alone` is said where anything else is
+    given, too.
+    """
+
+    def __init__(
+        self, operation: str, *, prefix: str = "", alone: str, option: Option | None = None
+    ) -> None:
+        self.operation, self.prefix, self.alone = operation, prefix, alone
+        self.option = option
+
+
+class Declared:
+    """One spelling of a command, or a group with what it runs by itself.
+
+    With an `operation` the command asks that one, with its parameters, and the function shows the
+    answer; else the function is the command.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        function: Callable[..., Any],
+        *,
+        examples: tuple[str, ...],
+        about: str | None = None,
+        is_group: bool = False,
+        operation: str | None = None,
+        leave_out: tuple[str, ...] = (),
+        one: One | tuple[One, ...] = (),
+        by_hand: bool = False,
+        run: Mapping[str, object] | None = None,
+        spelled: Mapping[str, Option | Argument | Preset] | None = None,
+    ) -> None:
+        self.path, self.function, self.examples = path, function, examples
+        self.about, self.is_group = about, is_group
+        self.operation, self.leave_out, self.spelled = operation, leave_out, spelled or {}
+        self.one = one if isinstance(one, tuple) else (one,)
+        self.by_hand, self.run = by_hand, run or {}
+
+
+#: Every command whose module is loaded.
+DECLARED: list[Declared] = []
+
+
+def command(path: str, *examples: str) -> Callable[[Function], Function]:
+    """Declare a function as a command; its docstring is the help."""
+
+    def declare(function: Function) -> Function:
+        DECLARED.append(Declared(path, function, examples=examples))
+        return function
+
+    return declare
+
+
+def group(path: str, *examples: str, about: str | None = None) -> Callable[[Function], Function]:
+    """Declare what a group of commands runs where none below it is named.
+
+    `about` says what the group is for, where the function's docstring does not.
+    """
+
+    def declare(function: Function) -> Function:
+        DECLARED.append(Declared(path, function, examples=examples, about=about, is_group=True))
+        return function
+
+    return declare
+
+
+def shows(
+    path: str,
+    operation: str,
+    /,
+    *examples: str,
+    about: str | None = None,
+    is_group: bool = False,
+    leave_out: tuple[str, ...] = (),
+    timeout: float | None = None,
+    offline: str | None = None,
+    one: One | tuple[One, ...] = (),
+    by_hand: bool = False,
+    **spelled: Option | Argument | Preset,
+) -> Callable[[Function], Function]:
+    """Declare a function as what shows the answer of an operation.
+
+    It is called with the answer, and with what was asked where it takes a second parameter. The
+    command's help and parameters are the operation's, without those to `leave_out`; `spelled` says
+    what is different of one here, or adds a `Preset`. `--json` and `--home` come by themselves.
+
+    The daemon may take `timeout` seconds. Where none runs, `offline` (`module:function`) answers
+    in its place, with the home, and the parameters by name. A function that asks `by_hand` is the
+    command, whose help is its docstring; it gets every parameter by name.
+    """
+
+    def declare(function: Function) -> Function:
+        DECLARED.append(
+            Declared(
+                path,
+                function,
+                examples=examples,
+                about=about,
+                is_group=is_group,
+                operation=operation,
+                leave_out=leave_out,
+                one=one,
+                by_hand=by_hand,
+                run={"timeout": timeout, "offline": offline},
+                spelled=spelled,
+            )
+        )
+        return function
+
+    return declare
+
+
+#: The command line itself: what it is for, its examples, and titles with the names below them.
+FRONT = {
+    "help": "A memory daemon for AI agents: it keeps what your instruction files and agents know.",
+    "examples": ["cortex demo", "cortex start", "cortex init .", 'cortex recall "which port"'],
+    "panels": {
+        "Daily": "start stop status init remember recall resolve review demo".split(),
+        "Knowledge": "projects insights principles contradictions".split(),
+        "Memory": "memory agents knowledge".split(),
+        "Stores and models": "stores model".split(),
+        "Daemon": "daemon doctor hook debug".split(),
+    },
+}
+
+#: Commands that `fast` answers, and what help says of them.
+QUICK = {
+    "start": "Start the daemon in the background.",
+    "stop": "Stop the daemon.",
+    "status": "Show whether the daemon runs, and its state.",
+    "hook": "Have git tell the daemon when files may have changed.",
+    "daemon restart": "Stop the daemon if it runs, and start it.",
+    "daemon reload": "Apply changed settings without a restart.",
+    "daemon publish": "Publish an event.",
+}
+
+#: Commands of the version before -> where they are now. The old spelling runs for this version, is
+#: shown in no help, and names the new one in a terminal. Whole groups move with what is below them.
+MOVED = {
+    "restart": "daemon restart",
+    "reload": "daemon reload",
+    "run": "daemon run",
+    "logs": "daemon logs",
+    "events": "daemon events",
+    "schedule": "daemon schedule",
+    "publish": "daemon publish",
+    "backup": "daemon backup",
+    "restore": "daemon restore",
+    "service install": "daemon install",
+    "service uninstall": "daemon uninstall",
+    "service show": "daemon unit",
+    "tree": "debug tree",
+    "topics": "debug topics",
+    "runs": "debug runs",
+    "inspect": "debug inspect",
+    "actor crash": "debug crash",
+    "parse": "debug parse",
+    "project list": "projects",
+    "project auto": "projects auto",
+    "project remove": "projects remove",
+    "remove": "projects remove",
+    "scan": "projects scan",
+    "revoke": "projects revoke",
+    "clusters": "insights clusters",
+    "fragments": "insights fragments",
+    "reconcile": "insights reconcile",
+    "history": "insights history",
+    "blame": "insights blame",
+    "eligible": "principles eligible",
+    "promotion": "principles promotion",
+    "links": "principles links",
+    "organise": "principles organise",
+    "judge": "contradictions judge",
+    "calibrate": "contradictions calibrate",
+    "search": "memory search",
+    "export": "memory export",
+    "import": "memory import",
+    "post": "agents post",
+    "thread": "agents thread",
+    "threads": "agents threads",
+    "village": "agents village",
+    "convergence": "agents convergence",
+    "crumb": "agents crumb",
+    "embeddings migrate": "model migrate",
+    "embeddings status": "model migration",
+    "embeddings cancel": "model cancel",
+    "embeddings prune": "model prune",
+}
+
+
+def moved(words: Sequence[str]) -> tuple[str, str] | None:
+    """Return the old spelling that words begin with, and the new one; None if it has not moved."""
+    for length in (2, 1):
+        old = " ".join(words[:length])
+        if new := MOVED.get(old):
+            return old, new
+    return None

@@ -1,0 +1,259 @@
+"""Doors: how an operation asks, whoever it is that answers.
+
+An operation is a coroutine that asks its door. The blocking door never suspends it, so it can be
+run to its end by calling it (`finished`); the other one is awaited on the caller's loop, and there
+nothing blocks.
+
+`AsyncClient`: `Client`, awaited. No thread: a call is a connection on the caller's own loop.
+Cancelling it closes the connection at once and nothing is left behind; whether the daemon did what
+it was asked is then not known, as after any lost answer. Errors are those of `Client`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from concurrent.futures import CancelledError
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
+
+from cortex_actors.client.connection import TIMEOUT, Client, result
+from cortex_actors.client.host import Way
+from cortex_actors.errors import DaemonStopping, InternalError
+from cortex_actors.process.lock import peer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping
+    from concurrent.futures import Future
+    from pathlib import Path
+
+    from cortex_actors.client.connection import Answer
+    from cortex_actors.client.host import Embed
+    from cortex_actors.home import Home
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+#: Bytes of one answer: more than any verb gives, and an end to a daemon that never stops.
+ANSWER_LIMIT = 256 * 1024 * 1024
+
+
+class AsyncClient:
+    """Calls the daemon of one home without blocking the loop; may be shared by tasks and loops."""
+
+    def __init__(
+        self,
+        home: Home | Path | str | None = None,
+        *,
+        timeout: float = TIMEOUT,
+        token: str | None = None,
+    ) -> None:
+        """Remember whom to call, and as whom; see `Client`."""
+        #: What both kinds of calls have in common.
+        self.client = Client(home, timeout=timeout, token=token)
+        self._timeout = timeout
+
+    async def call(
+        self, method: str, /, *, timeout: float | None = None, **params: object
+    ) -> Answer:
+        """Return the result of one method.
+
+        Raises `DaemonDown` when nobody answers, `DeadlineExceeded` after `timeout` seconds, and
+        whatever the daemon raised.
+        """
+        data = self.client.encoded(method, params)
+        seconds = self._timeout if timeout is None else timeout
+        return await _in_time(self._asked(data), method, client=self.client, seconds=seconds)
+
+    async def _asked(self, data: bytes) -> bytes:
+        """Send one request and return the line that answers it, as far as it came."""
+        reader, writer = await self._connect()
+        try:
+            if not self._is_ours(writer):
+                raise self.client.foreign()
+            writer.write(data)
+            return await _line(reader, writer)
+        finally:
+            # At once, whatever was still to be sent: this is the end of a call that was cancelled.
+            writer.transport.abort()
+
+    async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Return a connection to whoever listens on the home's socket."""
+        sock = socket.socket(socket.AF_UNIX)
+        sock.setblocking(False)  # noqa: FBT003 - takes no keywords
+        try:
+            # By ourselves: asyncio takes a full queue of callers for a connection.
+            sock.connect(str(self.client.home.socket))
+        except BlockingIOError:
+            sock.close()
+            raise self.client.crowded() from None
+        except OSError as error:
+            sock.close()
+            raise self.client.down() from error
+        return await asyncio.open_unix_connection(sock=sock, limit=ANSWER_LIMIT)
+
+    def _is_ours(self, writer: asyncio.StreamWriter) -> bool:
+        """Say whether the same user listens; one that hung up already is told from its answer."""
+        sock = writer.get_extra_info("socket")
+        try:
+            return sock is None or peer(sock).ours
+        except OSError:
+            return True
+
+
+async def _in_time(
+    line: Coroutine[Any, Any, bytes], verb: str, *, client: Client, seconds: float
+) -> Answer:
+    """Return what the line of an answer says; raises `DeadlineExceeded` when it does not come."""
+    try:
+        async with asyncio.timeout(seconds) as limit:
+            came = await line
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        raise client.silent(verb, seconds) from None
+    return result(client.message(came, verb))
+
+
+async def _line(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+    """Return the next line, or what came of it before the other side ended."""
+    with contextlib.suppress(OSError):  # it refused us and hung up: why is what we read next
+        await writer.drain()
+    try:
+        return await reader.readuntil(b"\n")
+    except asyncio.IncompleteReadError as error:
+        return error.partial
+    except (OSError, asyncio.LimitOverrunError):
+        return b""
+
+
+class Door(Protocol):
+    """What an operation needs of a door."""
+
+    async def ask(self, verb: str, said: Mapping[str, Any], timeout: float | None = None) -> Answer:
+        """Return what a verb answers; raises `CortexError`."""
+
+    async def on_thread(self, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run what reads or writes files."""
+
+
+class Blocking:
+    """Waits for answers by keeping the calling thread; may be shared by threads."""
+
+    def __init__(
+        self,
+        home: Home | Path | str | None,
+        *,
+        token: str | None = None,
+        embedded: Embed = False,
+        timeout: float = TIMEOUT,
+    ) -> None:
+        """Find out who answers, and start a tree where it is to be ours; raises as `Way.host`."""
+        self._client = Client(home, token=token, timeout=timeout)
+        self._timeout = timeout
+        self._way = Way(self._client, embedded)
+        self._way.host()
+
+    @property
+    def home(self) -> Home:
+        """The home that is asked."""
+        return self._client.home
+
+    async def ask(self, verb: str, said: Mapping[str, Any], timeout: float | None = None) -> Answer:
+        """Ask, without ever suspending."""
+        host = self._way.host()
+        if host is None:
+            return self._client.call(verb, timeout=timeout, **said)
+        seconds = self._timeout if timeout is None else timeout
+        answer = host.submit(self._client.encoded(verb, said))
+        try:
+            line = answer.result(seconds)
+        except TimeoutError:
+            raise self._client.silent(verb, seconds) from None
+        except CancelledError:
+            raise _closed(verb) from None
+        finally:
+            answer.cancel()
+        return result(self._client.message(line, verb))
+
+    async def on_thread(self, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run it here: whoever called us waits anyway."""
+        return call(*args, **kwargs)
+
+    def close(self) -> None:
+        """End the tree, if it is ours."""
+        self._way.close()
+
+
+class Awaited:
+    """Asks on the caller's loop; may be shared by tasks, and by loops one after another."""
+
+    def __init__(
+        self,
+        home: Home | Path | str | None,
+        *,
+        token: str | None = None,
+        embedded: Embed = False,
+        timeout: float = TIMEOUT,
+    ) -> None:
+        """Remember whom to ask; the first ask, or `open`, finds out who answers."""
+        self._socket = AsyncClient(home, token=token, timeout=timeout)
+        self._client = self._socket.client
+        self._timeout = timeout
+        self._way = Way(self._client, embedded)
+
+    @property
+    def home(self) -> Home:
+        """The home that is asked."""
+        return self._client.home
+
+    async def open(self) -> None:
+        """Start a tree where it is to be ours; raises as `Way.host`."""
+        if not self._way.is_known:
+            await asyncio.to_thread(self._way.host)
+
+    async def ask(self, verb: str, said: Mapping[str, Any], timeout: float | None = None) -> Answer:
+        """Ask; a cancelled ask is called off."""
+        await self.open()
+        host = self._way.host()
+        if host is None:
+            return await self._socket.call(verb, timeout=timeout, **said)
+        seconds = self._timeout if timeout is None else timeout
+        answer = host.submit(self._client.encoded(verb, said))
+        line = _awaited(answer, verb)
+        return await _in_time(line, verb, client=self._client, seconds=seconds)
+
+    async def on_thread(self, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run it on one of the loop's threads."""
+        return await asyncio.to_thread(call, *args, **kwargs)
+
+    async def close(self) -> None:
+        """End the tree, if it is ours."""
+        await asyncio.to_thread(self._way.close)
+
+
+def finished(work: Coroutine[Any, Any, R]) -> R:
+    """Return what an operation behind a blocking door gives; it never waits for a loop."""
+    try:
+        work.send(None)
+    except StopIteration as stop:
+        given: R = stop.value
+        return given
+    work.close()
+    raise InternalError("an operation behind a blocking door waited for a loop")
+
+
+async def _awaited(answer: Future[bytes], verb: str) -> bytes:
+    """Return an answer; being cancelled calls it off."""
+    try:
+        return await asyncio.wrap_future(answer)
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        raise _closed(verb) from None
+
+
+def _closed(verb: str) -> DaemonStopping:
+    """Return the error of a tree that was closed with the question in hand."""
+    return DaemonStopping(f"the embedded memory was closed before it answered {verb}")

@@ -1,0 +1,226 @@
+"""What is known and done about models while no daemon runs: on a home's files and its ledger.
+
+Rows are changed under the home's lock. So a home whose daemon cannot start, for whatever reason,
+can still give up its migration.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import closing
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from cortex_actors import settings
+from cortex_actors.clock import SystemClock
+from cortex_actors.embedding import manifest
+from cortex_actors.embedding.factory import COMPILES, is_compiled, report, source_of
+from cortex_actors.embedding.models import GIVE, Model, locate
+from cortex_actors.errors import CortexError, DaemonDown, NotFound, Refused
+from cortex_actors.process import lock
+from cortex_actors.storage import embeddings, models
+from cortex_actors.storage.ledger import offline
+from cortex_actors.storage.models import Chosen, chosen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cortex_actors.home import Home
+    from cortex_actors.storage.ledger.actor import Connection
+
+T = TypeVar("T")
+
+Answer = dict[str, Any]
+
+#: Vectors that one statement deletes; nobody waits, but the statement's list is kept small.
+FORGOTTEN = 5_000
+
+
+def describe(home: Home) -> Answer:
+    """Return what the files of a home say of its model.
+
+    Raises `ModelMissing` for a home without vectors whose settings name no model that is here.
+    """
+    wanted, known = settings.load(home).embedding, chosen(home.ledger)
+    if known is not None:
+        model_id, provider = known.model_id, known.provider
+    else:
+        provider = wanted.provider
+        named = provider == "sentence-transformers"
+        model_id = locate(wanted.model).model_id if named else wanted.model
+    return report(home.models, model_id, provider=provider, compiles=wanted.compile)
+
+
+def make(home: Home, found: Answer, *, say: Callable[[str], None]) -> Answer:
+    """Compile the model that was found in use, if it is not, and the one that is on its way.
+
+    That one is `coming` in the answer. Raises `CompileFailed`, `ModelMissing`.
+    """
+    next_, made, coming = chosen(home.ledger, state="coming"), {**found, "made": False}, None
+    if found["provider"] == COMPILES:
+        made = _compiled(home, found["source"], chosen(home.ledger), say=say)
+        wanted = settings.load(home).embedding.compile
+        made |= {"id": found["id"], "unused": found["form"] == "float" and not wanted}
+    if next_ is not None and next_.provider == COMPILES and not is_compiled(next_.model_id):
+        coming = _compiled(home, source_of(next_.model_id), next_, say=say)
+    return {**made, "coming": coming}
+
+
+def _compiled(
+    home: Home, source: str, known: Chosen | None, *, say: Callable[[str], None]
+) -> Answer:
+    """Return the report of a float model after compiling it, if that had not been done."""
+    from cortex_actors.embedding.compiler import compile_model  # noqa: PLC0415 - seldom needed
+
+    clock = SystemClock()
+    begun, model = clock.monotonic(), _float_model(home, source, known)
+    said: list[str] = []
+
+    def tell(line: str) -> None:
+        said.append(line)
+        say(line)
+
+    # Whatever the settings say: whoever prepares wants it.
+    made = asyncio.run(compile_model(model, home.models, clock=clock, on_line=tell))
+    after = report(home.models, made.model_id, provider=COMPILES, compiles=True)
+    return {**after, "made": bool(said), "took_s": round(clock.monotonic() - begun, 3)}
+
+
+def _float_model(home: Home, source: str, known: Chosen | None) -> Model:
+    """Return the float model whose compiled form is wanted; raises `ModelMissing`."""
+    name = known.name if known is not None and known.name else None
+    model = locate(name or settings.load(home).embedding.model)
+    if model.model_id != source:
+        raise NotFound(
+            f"cannot compile {source}: its files are not where they were, and "
+            f"{model.folder} holds {model.model_id}; bring them back, or change to another model "
+            "with: cortex model use NAME"
+        )
+    return model
+
+
+def check(found: Answer) -> Answer:
+    """Return whether the compiled model that was found is whole and still passes its gates."""
+    from cortex_actors.embedding import calibration  # noqa: PLC0415 - seldom needed
+
+    wrong = [f"{name}: {why}" for name, why in found["damaged"].items()]
+    compiled, gates, files = found["compiled"], None, []
+    if compiled is not None:
+        folder = Path(compiled["folder"])
+        try:
+            read = manifest.read(folder)
+            files = [f"{name}, sha256 {digest}" for name, digest in read.hashes.items()]
+            gates = calibration.again(folder, read)
+            missed = calibration.missed(gates, calibration.LEAST_OF[read.kind])
+        except (CortexError, OSError, ValueError) as error:
+            # The last one is of files that are what was written and hold no model all the same.
+            missed = str(error)
+        if missed:
+            wrong.append(
+                f"{folder.name}: {missed}. Delete the folder {folder}, then make it again: cortex "
+                "model prepare"
+            )
+    shown = gates and {name: round(value, 6) for name, value in asdict(gates).items()}
+    return {**found, "files": files, "gates": shown, "wrong": wrong}
+
+
+def begin(home: Home, name: str) -> Answer:
+    """Have a home use another model; the next start does the work, and `how` says what that is.
+
+    Raises `ModelMissing` naming the mend, `Refused` for the model that is used already, and
+    `DaemonDown` for a home that has no ledger yet, where the settings decide.
+    """
+    model = locate(name, mend=GIVE)
+    if not home.ledger.exists():
+        raise DaemonDown(
+            f"{home.root} has no ledger yet, so its settings choose the model: write "
+            f'`model = "{name}"` under [embedding] in {home.settings}, or start it with '
+            f"CORTEX_EMBEDDING__MODEL={name} cortex start"
+        )
+    wanted = Chosen(model.model_id, "sentence-transformers", name, model.dimension)
+    at = SystemClock().now()
+    with closing(lock.acquire(home)):
+        how = offline.commit(home.ledger, partial(_note, wanted=wanted, at=at))
+    return {"model_id": model.model_id, "provider": wanted.provider, "name": name, "how": how}
+
+
+def _note(connection: Connection, *, wanted: Chosen, at: int) -> str:
+    """Write a model down as the one that answers, or as the one that comes; return when."""
+    active = models.active(connection)
+    if active is None:
+        models.settle(connection, wanted, at)
+        return "first"
+    if source_of(active.model_id) == wanted.model_id:
+        raise Refused(f"cannot change to {wanted.model_id}: {active.model_id} answers already")
+    models.begin(connection, wanted, at)
+    return "next start"
+
+
+def migration(home: Home) -> Answer:
+    """Return which model answers, which one is to come, and which are kept.
+
+    Raises `DaemonDown` where there is no ledger yet.
+    """
+    return _unit(home, _migration)
+
+
+def cancel(home: Home) -> Answer:
+    """End the migration that the ledger holds; raises `NotFound` when there is none.
+
+    What it made is kept, as by a daemon.
+    """
+    return _unit(home, _cancel)
+
+
+def prune(home: Home) -> Answer:
+    """Delete the vectors of models that neither answer nor come; a crash keeps all of them."""
+    return _unit(home, _prune)
+
+
+def _unit(home: Home, unit: Callable[[Connection], T]) -> T:
+    """Run a unit of work in the ledger of a daemon that is down."""
+    if not home.ledger.exists():
+        # Nothing is locked, because not even the home may be there.
+        raise DaemonDown(f"no daemon runs for {home.root}, and it has no ledger yet: cortex start")
+    with closing(lock.acquire(home)):
+        return offline.commit(home.ledger, unit)
+
+
+def _migration(connection: Connection) -> Answer:
+    """Return the models of a ledger, in the shape of the verb's answer."""
+    active, coming = models.active(connection), models.coming(connection)
+    far = None if coming is None else embeddings.progress(connection, coming.model_id)
+    return {
+        "state": "down",
+        "reason": "no daemon runs; the next start goes on with it" if coming else "",
+        "note": "",
+        "differs": "",
+        "active": None if active is None else asdict(active),
+        "coming": None if coming is None else asdict(coming),
+        "total": 0 if far is None else far.total,
+        "done": 0 if far is None else far.done,
+        "failed": 0,
+        "rate": 0.0,
+        "left_s": None,
+        "retired": [asdict(each) for each in models.retired(connection)],
+    }
+
+
+def _cancel(connection: Connection) -> Answer:
+    """End the migration."""
+    found = models.cancel(connection, SystemClock().now())
+    if found is None:
+        raise NotFound("cannot cancel: no migration is under way")
+    return {"cancelled": asdict(found)}
+
+
+def _prune(connection: Connection) -> Answer:
+    """Forget every model that is not in use."""
+    old = [each.model_id for each in models.retired(connection)] + models.strangers(connection)
+    forgotten = dict.fromkeys(old, 0)
+    for model in old:
+        while gone := models.forget(connection, model, FORGOTTEN):
+            forgotten[model] += gone
+    return {"forgotten": forgotten}

@@ -1,0 +1,101 @@
+"""The registry: what every operation declares, and what doors are made of it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cortex_actors.api import desk
+from cortex_actors.api.parameters import PARAMETERS
+from cortex_actors.api.registry import OPERATIONS, operation
+from tests.realms.operations import KNOWN
+
+if TYPE_CHECKING:
+    from cortex_actors.api.registry import Call, Operation
+
+EVERY = pytest.mark.parametrize("operation_", OPERATIONS.values(), ids=lambda each: each.name)
+
+#: JSON types of a parameter.
+KINDS = {"string", "integer", "number", "boolean", "object", "array", "null"}
+
+
+class TestEvery:
+    @EVERY
+    def test_tool(self, operation_: Operation) -> None:
+        """An MCP tool with the schema of all parameters comes out, without code of its own."""
+        tool = operation_.tool()
+
+        assert re.fullmatch(r"[a-z][a-z_]{1,62}", tool["name"])
+        assert tool["description"] == inspect.getdoc(operation_.run)
+        assert tool["inputSchema"]["additionalProperties"] is False
+        assert list(operation_.signature.parameters) == list(tool["inputSchema"]["properties"])
+        for each in tool["inputSchema"]["properties"].values():
+            assert each["description"].endswith(".")
+            assert kinds(each) <= KINDS
+
+    @EVERY
+    def test_route(self, operation_: Operation) -> None:
+        """An OpenAPI operation comes out of it: each parameter in the path, query or body."""
+        ((path, verbs),) = operation_.route().items()
+        ((verb, found),) = verbs.items()
+
+        assert verb in {"get", "post"}
+        assert set(re.findall(r"\{(\w+)\}", path)) == {
+            each["name"] for each in found["parameters"] if each["in"] == "path"
+        }
+        body = found.get("requestBody", {}).get("content", {}).get("application/json", {})
+        named = [each["name"] for each in found["parameters"]]
+        named += body.get("schema", {}).get("properties", [])
+        assert sorted(operation_.signature.parameters) == sorted(named)
+
+    @EVERY
+    def test_method(self, operation_: Operation) -> None:
+        """The front desk has a method of the same parameters; agents' ones know who calls."""
+        signature = inspect.signature(getattr(desk.FrontDesk, operation_.method))
+        names = [*signature.parameters][1:]
+
+        assert [*operation_.signature.parameters, *["caller"] * operation_.agents] == names
+
+    def test_no_route_twice(self) -> None:
+        """No two operations have one method and path; a name and its method are unique."""
+        routes = [each.http for each in OPERATIONS.values()]
+
+        assert len(routes) == len(set(routes))
+        assert len(OPERATIONS) == len({each.method for each in OPERATIONS.values()})
+
+    def test_realms(self) -> None:
+        """Every operation for agents, and no other, has its row in the matrix of realms."""
+        assert {each.method for each in OPERATIONS.values() if each.agents} == KNOWN
+
+    def test_meanings(self) -> None:
+        """Every row about a parameter is of a parameter that exists."""
+        names = {
+            name
+            for each in OPERATIONS.values()
+            for own in each.signature.parameters
+            for name in (own, f"{each.method}.{own}")
+        }
+
+        assert set(PARAMETERS) <= names
+
+
+class TestDeclaring:
+    @pytest.mark.parametrize("name", ["memory.split", "memory.divide"])
+    def test_twice(self, name: str) -> None:
+        """A name is declared once, and so is a method."""
+
+        async def split(call: Call) -> None:
+            """Do nothing."""
+
+        with pytest.raises(ValueError, match="is declared twice"):
+            operation(name, http="POST /x")(split)
+
+
+def kinds(schema: dict[str, Any]) -> set[str]:
+    """Return the JSON types that a schema allows; none for one that allows any."""
+    if "anyOf" in schema:
+        return {kind for each in schema["anyOf"] for kind in kinds(each)}
+    return {schema["type"]} if "type" in schema else set()
