@@ -10,13 +10,13 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics
 from cortex_actors.api import status
 from cortex_actors.api.registry import Call, operation
+from cortex_actors.api.shapes import all_fields
 from cortex_actors.bus.commits import refuse_key, refuse_too_large
 from cortex_actors.clock import Clock, ulid
 from cortex_actors.domain.event import Custom, Event, FileChanged, Payload
@@ -75,7 +75,7 @@ async def events(
             "dead": stored.dead(connection),
         }
 
-    return await call.parts.records.read(look)
+    return await call.records.read(look)
 
 
 @operation("daemon.event", http="GET /events/{event}")
@@ -84,7 +84,7 @@ async def event(call: Call, event: str) -> dict[str, Any]:
 
     A payload that is no JSON is its text.
     """
-    found, payload, key = await call.parts.records.read(lambda c: stored.shown(c, event))
+    found, payload, key = await call.records.read(lambda c: stored.shown(c, event))
     return {**_shape(found), "idempotency_key": key, "payload": payload}
 
 
@@ -96,7 +96,7 @@ async def replay(call: Call, events: list[str]) -> dict[str, Any]:
     """
     done = await _decide(call, "replay", stored.replay, events)
     for consumer in {consumer for _, consumer in done}:
-        call.parts.wake(consumer)
+        call.wake(consumer)
     return {"replayed": [{"seq": seq, "consumer": consumer} for seq, consumer in done]}
 
 
@@ -118,7 +118,7 @@ async def _decide(call: Call, verb: str, unit: Unit, names: object) -> list[tupl
     if not (1 <= len(listed) <= MOST and all(isinstance(name, str) for name in listed)):
         message = f"cannot {verb}: name 1 to {MOST} events by id or number, or say all"
         raise BadInput(message)
-    records = call.parts.records
+    records = call.records
     if listed != ALL:
         return await records.write(lambda c: unit(c, listed))
     done: list[tuple[int, str]] = []
@@ -130,11 +130,8 @@ async def _decide(call: Call, verb: str, unit: Unit, names: object) -> list[tupl
 
 def _shape(event: StoredEvent) -> dict[str, Any]:
     """Return an event as clients get it."""
-    found = {name: getattr(event, name) for name in ("seq", "id", "topic", "source", "at", "state")}
-    standings = [asdict(each) for each in event.standings]
-    for each in standings:
-        del each["seq"]
-    return {**found, "consumers": standings}
+    consumers = [all_fields(each, "seq") for each in event.standings]
+    return {**all_fields(event, "standings"), "state": event.state, "consumers": consumers}
 
 
 #: Characters of a source: every record of the log in memory holds one, and there are thousands.
@@ -163,10 +160,10 @@ async def publish(
         await asyncio.to_thread(_refuse_secrets, topic, payload, source, key=idempotency_key)
     if _names_a_file(topic, payload):
         given = await asyncio.to_thread(_placed, payload)
-        said: Payload = await call.parts.records.read(lambda c: _addressed(c, given))
+        said: Payload = await call.records.read(lambda c: _addressed(c, given))
     else:
         said = topics.parse(topic, payload)
-    published = await call.parts.bus.publish(
+    published = await call.bus.publish(
         topic, said, source=source, durable=not transient, idempotency_key=idempotency_key
     )
     return answer(published)
@@ -191,7 +188,7 @@ def publish_now(
     if topics.find(topic).payload is not Custom:
         return None
     _refuse_misshapen(topic, payload, source)
-    published = call.parts.bus.publish_now(topic, Custom(dict(payload)), source=source)
+    published = call.bus.publish_now(topic, Custom(dict(payload)), source=source)
     return None if published is None else answer(published)
 
 

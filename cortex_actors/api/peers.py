@@ -16,12 +16,13 @@ say nearly the same, or one stands at two places, it is told once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 from cortex_actors.api import parameters
 from cortex_actors.api.registry import Call, operation
+from cortex_actors.api.shapes import fields_of
 from cortex_actors.domain.memory import Layer
 from cortex_actors.federation.store import LOCAL, Question
 from cortex_actors.rules import fusion, sameness
@@ -59,9 +60,7 @@ def memory(hit: Hit) -> dict[str, Any]:
     extra = hit.extra
     tags, parts = extra.get("tags"), extra.get("merged_from")
     return {
-        "id": hit.id,
-        "text": hit.text,
-        "score": hit.score,
+        **fields_of(hit, "id", "text", "score"),
         "distance": far(hit),
         "tags": list(tags) if isinstance(tags, list) else [],
         "evidence": parts if isinstance(parts, int) and parts else 1,
@@ -74,14 +73,9 @@ def format_found(hit: Hit, roots: Sequence[str] = ()) -> dict[str, Any]:
     place = None if hit.path is None else f"{relative(hit.path, roots)}:{hit.line_start}"
     tags = hit.extra.get("tags")
     return {
-        "id": hit.id,
-        "text": hit.text,
-        "score": hit.score,
-        "collection": hit.store,
+        **fields_of(hit, "id", "text", "score", "project", "heading", collection="store"),
         "distance": far(hit),
-        "project": hit.project,
         "place": place,
-        "heading": hit.heading,
         "tags": list(tags) if isinstance(tags, list) else [],
         "agent": hit.extra.get("agent"),
     }
@@ -148,14 +142,9 @@ def _around(
     return {
         "parts": len(parts),
         "latest_at": parts[0].created_at if parts else None,
-        "recent": [_episode(each) for each in parts[:RECENT]],
-        "replaced": None if before is None else _episode(before),
+        "recent": [asdict(each) for each in parts[:RECENT]],
+        "replaced": None if before is None else asdict(before),
     }
-
-
-def _episode(one: memory_lists.Episode) -> dict[str, Any]:
-    """Return one episode."""
-    return {"id": one.id, "text": one.text, "created_at": one.created_at}
 
 
 #: The project of what holds everywhere.
@@ -327,7 +316,7 @@ async def outside_memories(
     hits = [memory(hit) for hit in found.hits[:limit]]
     if surroundings and hits:
         ids = [each["id"] for each in hits]
-        around = await call.parts.records.read(lambda c: format_surroundings(c, ids))
+        around = await call.records.read(lambda c: format_surroundings(c, ids))
         hits = [{**each, "surroundings": around[each["id"]]} for each in hits]
     return {"query": query, "hits": hits, "skipped": _gaps(found)}
 
@@ -346,9 +335,9 @@ async def outside_topics(
     Of many topics the first `TOPICS` are looked for: a Callosum sends those of a whole answer.
     Raises `BadInput`.
     """
-    where, now = Where(outward=True, layers=_layers(layers)), call.parts.clock.now()
+    where, now = Where(outward=True, layers=_layers(layers)), call.clock.now()
     some, most = list(topics[:TOPICS]), min(limit, MOST)
-    found = await call.parts.records.read(
+    found = await call.records.read(
         lambda c: tagged(c, some, limit=most, where=where, exclude=exclude_ids, now=now)
     )
     hits = [{**memory(each.hit), "matched": list(each.matched)} for each in found]
@@ -371,7 +360,7 @@ async def outside_facts(
     """
     if limit < 1:
         return {"query": query, "project": project, "facts": [], "skipped": []}
-    records = call.parts.records
+    records = call.records
     asked = await records.read(
         lambda c: sought(c, query, min(limit, MOST), project=project, fundamentals=fundamentals)
     )
@@ -396,7 +385,7 @@ async def outside_counts(call: Call) -> dict[str, Any]:
             "facts": resolutions.count_facts(connection),
         }
 
-    return await call.parts.records.read(look)
+    return await call.records.read(look)
 
 
 async def _outside(call: Call, query: str, limit: int, **narrowed: object) -> Recall:
@@ -408,7 +397,7 @@ async def _outside(call: Call, query: str, limit: int, **narrowed: object) -> Re
 
 async def _roots(call: Call) -> list[str]:
     """Return the folders of projects."""
-    known = await call.parts.records.read(projects.followed)
+    known = await call.records.read(projects.followed)
     return [each.root for each in known]
 
 

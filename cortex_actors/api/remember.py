@@ -71,7 +71,7 @@ async def remember(
     kept until somebody decides. Raises `BadInput`, `NotYours`, `NotFound`, `Refused` for a secret
     (`redact` masks it).
     """
-    settings = call.parts.settings().memory
+    settings = call.settings().memory
     texts = partial(_texts, content, role, thread, tags=tags, abstract=abstract, redact=redact)
     wish = Wish(
         # On a thread: 64 KB that are made to be slow take up to 2 s to look through.
@@ -79,7 +79,7 @@ async def remember(
         agent=call.caller.acting(agent, settings.agent),
         **_words(layer, realm, type_=type, prefer=prefer or settings.prefer),
         **_links(related_agents, responding_to, supersedes=supersedes),
-        **_times(said_from, said_until, now=call.parts.clock.now()),
+        **_times(said_from, said_until, now=call.clock.now()),
         merge=merge,
         key=_key(idempotency_key),
         caller=call.caller,
@@ -215,7 +215,7 @@ async def recall(
     condition that a kind of thing cannot meet leaves the kind out; `as_of` leaves memories alone.
     Raises `BadInput`, `UnknownProject`, `NotFound` for an unknown store, and `NotYours`.
     """
-    now = call.parts.clock.now()
+    now = call.clock.now()
     what: _Given = {"layers": layers, "realm": realm, "agent": agent, "type": type}
     when: _Given = {"since": since, "until": until, "min_attention": min_attention}
     more: _Given = {"tags": tags, "thread": thread, **what, **when}
@@ -254,7 +254,7 @@ async def search(
     `original_only` looks at what was said and not at what was made of it, active or not; with
     `as_of` at what was believed at a moment. Raises as `recall` does.
     """
-    now = call.parts.clock.now()
+    now = call.clock.now()
     what: _Given = {"layers": layers, "realm": realm, "agent": agent, "type": type}
     when: _Given = {"since": since, "until": until, "min_attention": min_attention}
     more: _Given = {"tags": tags, "thread": thread, **what, **when}
@@ -270,7 +270,7 @@ async def _answered(call: Call, question: Question, *, track: bool) -> dict[str,
     found = await call.recall(question)
     hits = found.hits
     if track and question.past is None:
-        call.parts.accesses.report(_accesses(hits))
+        call.accesses.report(_accesses(hits))
     waits = await _waiting(call, question)
     return {
         "query": found.query,
@@ -290,10 +290,10 @@ async def _waiting(call: Call, question: Question) -> list[tuple[str, str]]:
     """Return what was looked for by its words alone, if anything: what has no vector yet."""
     if question.past is not None:
         return []
-    model, now = call.parts.model(), call.parts.clock.now()
-    decays = call.parts.settings().memory.decays
+    model, now = call.model(), call.clock.now()
+    decays = call.settings().memory.decays
     seen = scope(question.where, _rooms(question), now=now, decays=decays)
-    missing, is_all = await call.parts.records.read(lambda c: late(c, model, seen))
+    missing, is_all = await call.records.read(lambda c: late(c, model, seen))
     if not missing:
         return []
     # How many there are is nothing that an agent is told: it is not all its own.

@@ -14,12 +14,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.api.desk import FrontDesk
-from cortex_actors.api.registry import SOON, Life, Parts
+from cortex_actors.api.registry import SOON, Call, Life
 from cortex_actors.bus.consumer import Wake
 from cortex_actors.doctor import checks, model_checks
 from cortex_actors.doctor.doctor import Visit, Ward
 from cortex_actors.doctor.model_checks import Patient
 from cortex_actors.doctor.probe import RoundTrip
+from cortex_actors.domain.agent import OWNER
 from cortex_actors.errors import ActorAway, IndexDown, MailboxFull
 from cortex_actors.gateways.server import Http
 from cortex_actors.memory.custodian import AccessReporter
@@ -64,8 +65,9 @@ def front_desk(
     names = world.names
     http: NamedActor[Http] = NamedActor("http", names)
     return FrontDesk(
-        actors,
-        Parts(
+        Call(
+            caller=OWNER,
+            actors=actors,
             home=world.home,
             clock=world.clock,
             bus=bus,

@@ -58,6 +58,7 @@ class Cortex:
         how many seconds an answer may take.
         """
         self._door = Blocking(home, token=token, embedded=embedded, timeout=timeout)
+        self._door.open()
         self._operations = Carrying(self._door, agent)
 
     @property

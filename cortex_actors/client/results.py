@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
-#: What an answer keeps beside the fields that have a name, and hits keep of their own kind.
-_RAW, _EXTRA = "raw", "extra"
+#: What an answer keeps beside the fields that have a name.
+_RAW = "raw"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -129,10 +129,8 @@ class Hit(Result):
     @classmethod
     def of(cls, answer: Mapping[str, Any]) -> Self:
         """Return a hit; what its kind alone has to say stands beside the rest."""
-        known = {each.name for each in fields(cls)} - {_RAW}
-        whole = {**(answer.get(_EXTRA) or {}), **answer}
-        said = {name: _held(value) for name, value in whole.items() if name in known}
-        return cls(raw=answer, **said)
+        made = super(Hit, cls).of({**(answer.get("extra") or {}), **answer})
+        return replace(made, raw=answer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -156,11 +154,9 @@ class Found(Result):
     @classmethod
     def of(cls, answer: Mapping[str, Any]) -> Self:
         """Return what was found."""
-        hits = tuple(Hit.of(each) for each in answer.get("hits", ()))
-        rest = {name: _held(answer.get(name, ())) for name in ("failed", "skipped")}
-        rest["beside"] = tuple(Hit.of(each) for each in answer.get("beside", ()))
-        took = float(answer.get("took_ms", 0.0))
-        return cls(raw=answer, query=str(answer.get("query", "")), hits=hits, took_ms=took, **rest)
+        hits, beside = ([*map(Hit.of, answer.get(name, ()))] for name in ("hits", "beside"))
+        made = super(Found, cls).of({**answer, "hits": hits, "beside": beside})
+        return replace(made, raw=answer)
 
     def __len__(self) -> int:
         return len(self.hits)
