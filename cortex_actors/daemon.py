@@ -30,7 +30,7 @@ import traceback
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cortex_actors import __version__
 from cortex_actors.clock import Clock, SystemClock
@@ -43,8 +43,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import FrameType
 
-    from cortex_actors.service import Service, Tree
+    from cortex_actors.service import Service
     from cortex_actors.settings import Settings
+    from cortex_actors.tree import Tree
 
 
 #: Signals that ask us to stop.
@@ -129,7 +130,7 @@ BLAS = ("OPENBLAS_NUM_THREADS", "1")
 _OURS = ("cortex", "cortex_actors", "pykka", "supervision")
 
 #: Makes the tree; it does not start it.
-Grow = Callable[[Home, "Settings", Clock, LogStream], "Tree"]
+Grow = Callable[[Home, "Settings", Clock, LogStream], Any]
 
 
 def main(argv: Sequence[str] | None = None, *, grow: Grow | None = None) -> int:

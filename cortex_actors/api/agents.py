@@ -83,16 +83,9 @@ async def summon(
     given |= {"origin_story": origin_story, "color": color, "symbol": symbol}
     said = {key: value for key, value in given.items() if value is not None}
     agent, is_new = await call.records.write(lambda c: _described(c, name, said, now=now))
-    posted = await call.actors.village.ask(
-        Village.post,
-        summary.profile(agent),
-        realm=Realm.VILLAGE,
-        agent=agent.id,
-        type=MemoryType.AGENT_PROFILE,
-        tags=list(summary.PROFILE_TAGS),
-        caller=call.caller,
-    )
-    return {**_shown(agent), "new": is_new, "record": posted["id"]}
+    kind, tags = MemoryType.AGENT_PROFILE, list(summary.PROFILE_TAGS)
+    record = await _post(call, summary.profile(agent), agent=agent.id, type=kind, tags=tags)
+    return {**_shown(agent), "new": is_new, "record": record}
 
 
 @operation("agents.introduce", http="POST /agents/{agent}/introduce", agents=True)
@@ -105,17 +98,9 @@ async def introduce(call: Call, agent: str) -> dict[str, Any]:
     found = await _known(call, call.caller.acting(agent, agent), call.caller.reader())
     words = summary.greeting(found)
     thread = summary.thread(found, iso(call.clock.now())[:_DAY])
-    posted = await call.actors.village.ask(
-        Village.post,
-        words,
-        realm=Realm.VILLAGE,
-        agent=found.id,
-        type=MemoryType.CULTURAL,
-        thread=thread,
-        tags=list(summary.GREETING_TAGS),
-        caller=call.caller,
-    )
-    return {"id": posted["id"], "agent": found.id, "thread": thread, "content": words}
+    kind, tags = MemoryType.CULTURAL, list(summary.GREETING_TAGS)
+    post = await _post(call, words, agent=found.id, type=kind, thread=thread, tags=tags)
+    return {"id": post, "agent": found.id, "thread": thread, "content": words}
 
 
 @operation("agents.token", http="POST /agents/{agent}/token")
@@ -148,6 +133,14 @@ async def revoke_token(call: Call, agent: str) -> dict[str, Any]:
         message = f"{name} has no token; who has one is listed by: cortex agents"
         raise NotFound(message)
     return {"agent": name, "revoked": True}
+
+
+async def _post(call: Call, words: str, **more: Any) -> str:  # noqa: ANN401 - as `Village.post`
+    """Say something in the village; return the id of the post."""
+    posted = await call.actors.village.ask(
+        Village.post, words, realm=Realm.VILLAGE, caller=call.caller, **more
+    )
+    return str(posted["id"])
 
 
 async def _known(call: Call, name: str, reader: str | None) -> Agent:

@@ -28,7 +28,6 @@ from cortex_actors.clock import iso
 from cortex_actors.domain.event import Ids, ReconciliationRequested
 from cortex_actors.domain.insight import (
     ALL,
-    NO_DOMAIN,
     Claim,
     Conflict,
     ContradictionSort,
@@ -101,7 +100,7 @@ async def contradictions(
             connection, status=None if status == ALL else status, project_id=project_id
         )
         if domain is not None:
-            every = _within(connection, every, domain)
+            every = shapes.speaking(connection, every, lambda each: each.pair, domain=domain)
         some = [each for each in every if each.type in wanted]
         found = sorted(some, key=lambda each: (order(each), each.id))[skip : skip + limit]
         return {
@@ -203,19 +202,6 @@ def _kept(found: Contradiction, keep: str) -> str | None:
         f"b ({found.insight_b}) or {BOTH}"
     )
     raise BadInput(message)
-
-
-def _within(
-    connection: Connection, some: Iterable[Contradiction], domain: str
-) -> list[Contradiction]:
-    """Return the pairs of which one is of a domain."""
-    every, wanted = list(some), None if domain == NO_DOMAIN else domain
-    said = shapes.brief_insights(connection, [side for each in every for side in each.pair])
-
-    def fits(name: str) -> bool:
-        return name in said and said[name]["domain"] == wanted
-
-    return [each for each in every if any(fits(side) for side in each.pair)]
 
 
 def _shaped(connection: Connection, some: Iterable[Contradiction]) -> list[dict[str, Any]]:

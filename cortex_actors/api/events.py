@@ -29,7 +29,6 @@ from cortex_actors.text.sections import dialect_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cortex_actors.domain.project import Project
     from cortex_actors.storage.events import StoredEvent
     from cortex_actors.storage.ledger.actor import Connection
 
@@ -245,21 +244,16 @@ def _addressed(connection: Connection, payload: dict[str, Any]) -> FileChanged:
     project = status.project(connection, payload["path"])
     said = topics.parse(topics.FILE_CHANGED, {"project_id": project.id, **payload})
     assert isinstance(said, FileChanged)  # noqa: S101 - a fact for mypy
-    _admit(said, project)
-    return said
-
-
-def _admit(payload: FileChanged, project: Project) -> None:
-    """Raise for a path that is no instruction file, or not of the project it is said of."""
-    if project.id != payload.project_id:
-        message = f"{payload.path} lies in the project {project.id}, not {payload.project_id}"
+    if project.id != said.project_id:
+        message = f"{said.path} lies in the project {project.id}, not {said.project_id}"
         raise UnknownProject(message)
-    if dialect_of(payload.path.removeprefix(project.root).lstrip("/")) is None:
+    if dialect_of(said.path.removeprefix(project.root).lstrip("/")) is None:
         message = (
-            f"{payload.path} is not the name of an instruction file; "
+            f"{said.path} is not the name of an instruction file; "
             "docs/cli.md lists them under cortex init"
         )
         raise BadInput(message)
+    return said
 
 
 def _refuse(topic: str, payload: object, source: object) -> None:

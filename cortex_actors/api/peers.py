@@ -89,8 +89,17 @@ def far(hit: Hit) -> float | None:
 
 def format_surroundings(connection: Connection, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return what lies around memories: what they were made of, and what they replaced."""
-    parts, before = memory_lists.originals(connection, ids), memory_lists.replaced(connection, ids)
-    return {each: _around(parts.get(each, []), before.get(each)) for each in ids}
+    made_of, gone = memory_lists.originals(connection, ids), memory_lists.replaced(connection, ids)
+    found = {}
+    for each in ids:
+        parts, before = made_of.get(each, []), gone.get(each)
+        found[each] = {
+            "parts": len(parts),
+            "latest_at": parts[0].created_at if parts else None,
+            "recent": [asdict(one) for one in parts[:RECENT]],
+            "replaced": None if before is None else asdict(before),
+        }
+    return found
 
 
 def statement(hit: Hit, roots: Sequence[str]) -> dict[str, Any]:
@@ -133,18 +142,6 @@ def relative(path: str, roots: Iterable[str]) -> str:
         if PurePosixPath(path).is_relative_to(root):
             return str(PurePosixPath(path).relative_to(root))
     return PurePosixPath(path).name
-
-
-def _around(
-    parts: Sequence[memory_lists.Episode], before: memory_lists.Episode | None
-) -> dict[str, Any]:
-    """Return what lies around one memory."""
-    return {
-        "parts": len(parts),
-        "latest_at": parts[0].created_at if parts else None,
-        "recent": [asdict(each) for each in parts[:RECENT]],
-        "replaced": None if before is None else asdict(before),
-    }
 
 
 #: The project of what holds everywhere.
@@ -210,9 +207,10 @@ def load_facts(
     for each in (*exact, *near):
         told.setdefault(each["id"], each)
     some = list(told.values())
-    scores = [
-        fusion.FULL if each["match"] == "exact" else _score(each["distance"]) for each in some
-    ]
+    scores = []
+    for each in some:
+        far_off = fusion.UNMEASURED if each["distance"] is None else each["distance"]
+        scores.append(fusion.FULL if each["match"] == "exact" else fusion.of_fact(far_off))
     ordered = zip(some, fusion.descending(scores), strict=True)
     return [{**each, "score": score} for each, score in ordered]
 
@@ -271,11 +269,6 @@ def _principles(connection: Connection, ids: Iterable[str]) -> dict[str, dict[st
     return {each: principle(known[each], counted.get(each)) for each in wanted if each in known}
 
 
-def _score(distance: float | None) -> float:
-    """Return what a fact counts that was not asked for by its key."""
-    return fusion.of_fact(fusion.UNMEASURED if distance is None else distance)
-
-
 #: Where memories lie.
 _MEMORIES: Final = tuple(memory_records.COLLECTIONS.values())
 
@@ -290,7 +283,7 @@ async def outside_recall(call: Call, query: str, limit: int = 10) -> dict[str, A
     Raises `BadInput`.
     """
     found = await _outside(call, query, limit)
-    roots = await _roots(call)
+    roots = [each.root for each in await call.records.read(projects.followed)]
     return {
         "query": query,
         "hits": [format_found(hit, roots) for hit in found.hits[:limit]],
@@ -393,12 +386,6 @@ async def _outside(call: Call, query: str, limit: int, **narrowed: object) -> Re
     asked: dict[str, Any] = {"where": Where(outward=True), **narrowed}
     question = Question(query, min(limit, MOST), stores=(LOCAL,), hops=1, **asked)
     return await call.recall(question)
-
-
-async def _roots(call: Call) -> list[str]:
-    """Return the folders of projects."""
-    known = await call.records.read(projects.followed)
-    return [each.root for each in known]
 
 
 def _gaps(found: Recall) -> list[str]:

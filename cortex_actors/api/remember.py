@@ -35,7 +35,7 @@ from cortex_actors.topics import MEMORY_REMEMBERED
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cortex_actors.domain.hit import Hit, Recall
+    from cortex_actors.domain.hit import Hit
 
 
 #: Agents, answered memories and superseded ones that one memory may name.
@@ -222,9 +222,16 @@ async def recall(
     reader, project_id = call.caller.reader(as_agent), await call.project_id(project)
     where = parameters.where(now=now, reader=reader, project_id=project_id, **more)
     past = parameters.past(as_of, now=now)
-    far = _far(stores=stores, hops=hops, budget_tokens=budget_tokens)
-    number = parameters.whole(limit, name="limit")
-    question = Question(query, number, where=where, past=past, explain=explain, **far)
+    question = Question(
+        query,
+        parameters.whole(limit, name="limit"),
+        where=where,
+        past=past,
+        explain=explain,
+        stores=parameters.words(stores, name="stores"),
+        hops=parameters.whole(hops, name="hops"),
+        budget_tokens=parameters.whole(budget_tokens, name="budget_tokens"),
+    )
     return await _answered(call, question, track=track)
 
 
@@ -272,17 +279,22 @@ async def _answered(call: Call, question: Question, *, track: bool) -> dict[str,
     if track and question.past is None:
         call.accesses.report(_accesses(hits))
     waits = await _waiting(call, question)
+    # Whose answer is lacking; who answers in part is not named there.
+    there = {LOCAL, *found.asked}
+    absent = [each for each in (*found.failed, *found.skipped) if each[0] not in there]
+    limit = {} if found.budget_tokens is None else {"budget_tokens": found.budget_tokens}
     return {
         "query": found.query,
         "count": len(hits),
         "hits": [_plain(hit) for hit in hits],
-        "text": format_recalled(hits, found.beside, absent=_absent(found)),
+        "text": format_recalled(hits, found.beside, absent=absent),
         "beside": [_plain(hit) for hit in found.beside],
         "stores_searched": list(found.asked),
         "failed": [{"store": name, "reason": why} for name, why in found.failed],
         "skipped": [{"store": name, "reason": why} for name, why in (*found.skipped, *waits)],
         "took_ms": round(found.took_ms, 3),
-        **_bought(found),
+        **limit,
+        "tokens": found.tokens,
     }
 
 
@@ -309,27 +321,6 @@ def _rooms(question: Question) -> tuple[str, ...]:
     return tuple(each for each in ROOMS if each in question.stores)
 
 
-def _bought(found: Recall) -> _Given:
-    """Return what an answer costs a reader, and the limit to it that somebody may have set."""
-    limit = {} if found.budget_tokens is None else {"budget_tokens": found.budget_tokens}
-    return {**limit, "tokens": found.tokens}
-
-
-def _absent(found: Recall) -> list[tuple[str, str]]:
-    """Return (store, reason) of those whose answer is lacking; who answers in part is not."""
-    there = {LOCAL, *found.asked}
-    return [each for each in (*found.failed, *found.skipped) if each[0] not in there]
-
-
-def _far(*, stores: object, hops: object, budget_tokens: object) -> _Given:
-    """Return what concerns the fan over the stores, checked; raises `BadInput`."""
-    return {
-        "stores": parameters.words(stores, name="stores"),
-        "hops": parameters.whole(hops, name="hops"),
-        "budget_tokens": parameters.whole(budget_tokens, name="budget_tokens"),
-    }
-
-
 def _plain(hit: Hit) -> dict[str, Any]:
     """Return a hit as JSON; what a store says beside it is plain already, and nobody else's."""
     return {each.name: getattr(hit, each.name) for each in fields(hit)} | {"extra": {**hit.extra}}
@@ -340,22 +331,11 @@ def _accesses(hits: Iterable[Hit]) -> list[Access]:
 
     What another program said is no memory of this daemon, whatever it calls itself.
     """
-    return [
-        Access(
-            hit.id,
-            cosine=_number(hit.extra.get("cosine")),
-            by_words=WORDS_ALONE in _list_names(hit.extra.get("found_by")),
-        )
-        for hit in hits
-        if hit.store in _MEMORIES and hit.trust != REMOTE and hit.extra.get("agent") != PROBE
-    ]
-
-
-def _number(value: object) -> float | None:
-    """Return a cosine, if a list measured one."""
-    return value if isinstance(value, float) else None
-
-
-def _list_names(value: object) -> list[object]:
-    """Return the lists that hold a hit."""
-    return value if isinstance(value, list) else []
+    found = []
+    for hit in hits:
+        if hit.store in _MEMORIES and hit.trust != REMOTE and hit.extra.get("agent") != PROBE:
+            cosine, names = hit.extra.get("cosine"), hit.extra.get("found_by")
+            near = cosine if isinstance(cosine, float) else None
+            by_words = isinstance(names, list) and WORDS_ALONE in names
+            found.append(Access(hit.id, cosine=near, by_words=by_words))
+    return found

@@ -71,20 +71,19 @@ class Checked:
         return self.counts.total()
 
 
-def check(path: str) -> Checked:
-    """Look at every record of a file. Raises `BadInput` with the place of the first wrong one."""
+def check(path: str, *, whole: bool = True) -> Checked:
+    """Return which file it is, once every record of it was looked at, or at once.
+
+    Raises `BadInput` with the place of the first wrong one.
+    """
     with _opened(path) as file:
         found = Checked(_form(file, path), _stamp(file))
+        if not whole:
+            return found
         for _, each in _records(file, found.form, path):
             found.counts[each.get("realm") or each["kind"]] += 1
             found.redacted += each.get("redacted", 0)
     return found
-
-
-def glance(path: str) -> Checked:
-    """Return which file it is, without looking at its records."""
-    with _opened(path) as file:
-        return Checked(_form(file, path), _stamp(file))
 
 
 def groups(
@@ -340,7 +339,7 @@ async def _import(
 
 async def _looked_at(path: str, skip: int, stamp: str | None) -> Checked:
     """Return what a file holds; a part of one that was looked at is not looked at again."""
-    found = await asyncio.to_thread(glance if skip else check, path)
+    found = await asyncio.to_thread(check, path, whole=not skip)
     if skip and stamp != found.stamp:
         raise Refused(
             f"refused to go on with {path}: it was changed meanwhile; import it anew, what was "

@@ -382,8 +382,11 @@ async def crumbs(
     `agent` is whose: without one, everybody's whose crumbs one may read. `summary` counts all
     there are in that time, `crumbs` shows `limit` of them. Raises `BadInput`, `NotYours`.
     """
-    wanted = _wanted(call, agent, as_agent, hours=lookback_hours)
-    wanted = _narrowed(wanted, priority, type)
+    wanted = replace(
+        _wanted(call, agent, as_agent, hours=lookback_hours),
+        priority=admission.priority_of(priority),
+        type=admission.type_of(type),
+    )
     parameters.page(limit, 0, of="crumbs")
 
     def read(connection: Connection) -> tuple[list[Crumb], Tally]:
@@ -470,11 +473,6 @@ def _span(hours: object) -> float:
         return float(hours)
     message = f"cannot look back {hours!r} hours: give a number above 0, {FARTHEST:,} at most"
     raise BadInput(message)
-
-
-def _narrowed(wanted: Wanted, priority: str | None, kind: str | None) -> Wanted:
-    """Return what is meant, of that priority and type."""
-    return replace(wanted, priority=admission.priority_of(priority), type=admission.type_of(kind))
 
 
 def _told(crumb: Crumb) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from cortex_actors import topics
 from cortex_actors.api import parameters, shapes, status
 from cortex_actors.api.registry import SOURCE, Call, operation
 from cortex_actors.domain.event import Ids, Nothing, ReconciliationRequested, ScanRequested
-from cortex_actors.domain.insight import NO_DOMAIN, ClusterSort, FragmentSort
+from cortex_actors.domain.insight import ClusterSort, FragmentSort
 from cortex_actors.domain.project import Project, SourceKind, around
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.files.repository import origin
@@ -216,7 +216,9 @@ async def clusters(
         every = contradictions.list_clusters(connection, project_id=project_id)
         some = [e for e in every if len(e.members) >= size and e.coherence >= least]
         if domain is not None or words:
-            some = _speaking(connection, some, domain=domain, words=words)
+            some = shapes.speaking(
+                connection, some, lambda each: each.members, domain=domain, words=words
+            )
         found = sorted(some, key=lambda each: (*order(each), each.id))[skip : skip + limit]
         return {"total": len(some), "clusters": _shaped(connection, found)}
 
@@ -270,23 +272,6 @@ async def pace(call: Call) -> dict[str, Any]:
     """
     model = call.model()
     return asdict(await call.records.read(lambda c: stored.waiting(c, model)))
-
-
-def _speaking(
-    connection: Connection, some: Iterable[Cluster], *, domain: str | None, words: list[str]
-) -> list[Cluster]:
-    """Return the clusters with a member of that domain that holds those words."""
-    every = list(some)
-    said = shapes.brief_insights(connection, [name for each in every for name in each.members])
-    wanted = None if domain == NO_DOMAIN else domain
-
-    def fits(name: str) -> bool:
-        member = said.get(name)
-        if member is None or (domain is not None and member["domain"] != wanted):
-            return False
-        return all(word in member["content"].lower() for word in words)
-
-    return [each for each in every if any(fits(name) for name in each.members)]
 
 
 def _shaped(connection: Connection, some: Iterable[Cluster]) -> list[dict[str, Any]]:

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from cortex_actors.domain.hit import Diagnosis
     from cortex_actors.runtime.names import Names
     from cortex_actors.settings import Settings
-    from cortex_actors.storage.index.verification import Verdict
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.watching.hints import Hints
 
@@ -151,12 +150,11 @@ class Practice:
 
     async def _compare(self, _look: Look) -> list[Diagnosis]:
         """Have the index compared by the actor that owns it, which renews one that is not good."""
-        lost = await self._lost()
-        return [lost] if lost else await model_checks.compared(self._verify, renews=True)
-
-    async def _verify(self) -> Verdict:
-        """Have the index compared with the ledger; takes as long as it takes."""
-        return await self._vectors.within(None).ask(Vectors.verify)
+        if lost := await self._lost():
+            return [lost]
+        # Takes as long as it takes.
+        verify = partial(self._vectors.within(None).ask, Vectors.verify)
+        return await model_checks.compared(verify, renews=True)
 
     async def _lost(self) -> Diagnosis | None:
         """Return that the generation that answers has lost its folder; None where it has not."""

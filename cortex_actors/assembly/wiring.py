@@ -113,14 +113,12 @@ class Assembly:
         self.make: Makers = {
             **self._storage(),
             **self._embedding(),
-            **self._judging(),
             **upward(parts),
             **downward(parts),
             **memory(parts),
             **federation(parts),
-            **self._watching(),
+            **self._others(),
             **self._schedule(),
-            **self._gateways(),
         }
 
     @property
@@ -195,8 +193,8 @@ class Assembly:
             ),
         }
 
-    def _judging(self) -> Makers:
-        """Return how the judging branch's actor is made."""
+    def _others(self) -> Makers:
+        """Return how the actors are made that are alone in their branch, or nearly so."""
         return {
             "judge": partial(
                 Judge,
@@ -205,12 +203,7 @@ class Assembly:
                 clock=self._clock,
                 settings=self._settings.judging,
                 on_line=self._line("judge"),
-            )
-        }
-
-    def _watching(self) -> Makers:
-        """Return how the watching branch's actors are made."""
-        return {
+            ),
             "watchlist": partial(
                 Watchlist,
                 self._desk("watchlist"),
@@ -218,7 +211,15 @@ class Assembly:
                 settings=self._settings.watching,
                 threads=self.threads,
                 watchers=self._world.watchers,
-            )
+            ),
+            "http": partial(
+                Http,
+                self._world.home,
+                lambda: self.cortex,
+                logs=self._world.logs,
+                clock=self._clock,
+                settings=self._settings.http,
+            ),
         }
 
     def _schedule(self) -> Makers:
@@ -237,19 +238,6 @@ class Assembly:
                 memory=self._settings.memory,
                 trial=lambda: self.cortex.round_trip(),  # noqa: PLW0108 - the desk comes later
                 tasks=self._world.tasks,
-            )
-        }
-
-    def _gateways(self) -> Makers:
-        """Return how the gateways branch's actor is made."""
-        return {
-            "http": partial(
-                Http,
-                self._world.home,
-                lambda: self.cortex,
-                logs=self._world.logs,
-                clock=self._clock,
-                settings=self._settings.http,
             )
         }
 

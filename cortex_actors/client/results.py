@@ -78,28 +78,18 @@ class Saved(Result):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Hit(Result):
-    """One thing that was found: a memory, an insight, a piece of a document, a crumb.
+class Remembered(Result):
+    """What is told of a memory, wherever it is; a time is in UTC microseconds.
 
     Attributes:
-        score: 0 to 1, comparable within one answer.
-        store: the collection or remote store it is in.
-        source: a document's path or address.
-        attention: how present a memory is now.
+        attention: how present it is now.
 
     """
 
     id: str = ""
     text: str = ""
-    score: float = 0.0
-    store: str = ""
-    project: str | None = None
-    path: str | None = None
-    line_start: int | None = None
-    line_end: int | None = None
-    heading: str | None = None
+    status: str = ""
     agent: str = ""
-    agent_display: str = ""
     realm: str = ""
     layer: str = ""
     type: str = ""
@@ -108,20 +98,40 @@ class Hit(Result):
     tags: tuple[str, ...] = ()
     related_agents: tuple[str, ...] = ()
     responding_to: tuple[str, ...] = ()
-    status: str = ""
     created_at: int | None = None
-    promoted_at: int | None = None
-    said_from: int | None = None
-    said_until: int | None = None
-    time_range: str | None = None
-    decay_rate: float | None = None
     attention: float | None = None
     access_count: int = 0
     abstract: str = ""
     summary: str = ""
     pinned: bool = False
-    merged_from: int = 0
     conflicts: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Hit(Remembered):
+    """One thing that was found: a memory, an insight, a piece of a document, a crumb.
+
+    Attributes:
+        score: 0 to 1, comparable within one answer.
+        store: the collection or remote store it is in.
+        source: a document's path or address.
+
+    """
+
+    score: float = 0.0
+    store: str = ""
+    project: str | None = None
+    path: str | None = None
+    line_start: int | None = None
+    line_end: int | None = None
+    heading: str | None = None
+    agent_display: str = ""
+    promoted_at: int | None = None
+    said_from: int | None = None
+    said_until: int | None = None
+    time_range: str | None = None
+    decay_rate: float | None = None
+    merged_from: int = 0
     source: str = ""
     topic: str = ""
     title: str = ""
@@ -169,7 +179,7 @@ class Found(Result):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Detail(Result):
+class Detail(Remembered):
     """Everything that is known of one memory.
 
     Attributes:
@@ -183,30 +193,11 @@ class Detail(Result):
 
     """
 
-    id: str = ""
     content: str = ""
-    text: str = ""
-    status: str = ""
     current: str | None = None
     merged_into: str | None = None
-    realm: str = ""
-    layer: str = ""
-    agent: str = ""
-    type: str = ""
-    role: str = ""
-    thread: str = ""
-    tags: tuple[str, ...] = ()
-    related_agents: tuple[str, ...] = ()
-    responding_to: tuple[str, ...] = ()
-    created_at: int | None = None
-    attention: float | None = None
-    access_count: int = 0
-    abstract: str = ""
-    summary: str = ""
-    pinned: bool = False
     lineage: Any = ()
     changes: tuple[Mapping[str, Any], ...] = ()
-    conflicts: tuple[Any, ...] = ()
 
 
 def _held(value: Any) -> Any:  # noqa: ANN401 - any JSON value
