@@ -78,7 +78,7 @@ class Saved(Result):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Remembered(Result):
+class Recollection(Result):
     """What is told of a memory, wherever it is; a time is in UTC microseconds.
 
     Attributes:
@@ -108,7 +108,7 @@ class Remembered(Result):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Hit(Remembered):
+class Hit(Recollection):
     """One thing that was found: a memory, an insight, a piece of a document, a crumb.
 
     Attributes:
@@ -179,7 +179,7 @@ class Found(Result):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Detail(Remembered):
+class Detail(Recollection):
     """Everything that is known of one memory.
 
     Attributes:

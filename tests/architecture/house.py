@@ -75,7 +75,7 @@ OPEN: dict[str, int] = {
     "fragments": 13,
     "annexes": 1,
     "folders": 3,
-    "namesakes": 118,
+    "namesakes": 117,
     "folder rings": 6,
     "sqlite": 38,
     "lone protocols": 3,
