@@ -401,7 +401,7 @@ def _of_principles(connection: Connection, text: str) -> list[dict[str, Any]]:
     """Return the principles that say a text and stand in no file."""
     wanted = principle_lists.PrincipleFilter(words=tuple(text.split()))
     return [
-        _principle_chain(connection, each)
+        _whole_chain(connection, each)
         for each in principle_lists.listed(connection, wanted, limit=MOST)
     ]
 
@@ -409,7 +409,7 @@ def _of_principles(connection: Connection, text: str) -> list[dict[str, Any]]:
 def _of_insights(connection: Connection, text: str) -> list[dict[str, Any]]:
     """Return the insights that say a text and became no principle."""
     found = insight_lists.listed(connection, InsightFilter(words=tuple(text.split()), limit=MOST))
-    return [{**history(connection, named(connection, each.id)), "bullet": None} for each in found]
+    return [_whole_chain(connection, each.id) for each in found]
 
 
 def _match(connection: Connection, path: str, agent: str, given: Given) -> dict[str, Any]:
@@ -418,13 +418,12 @@ def _match(connection: Connection, path: str, agent: str, given: Given) -> dict[
     bullet |= fields_of(given, "text", "conflict", principle="principle_id")
     if given.principle_id not in principles.by_ids(connection, [given.principle_id]):
         return {"bullet": bullet, "principles": [], "insights": [], "files": []}
-    return {**_principle_chain(connection, given.principle_id), "bullet": bullet}
+    return {**_whole_chain(connection, given.principle_id), "bullet": bullet}
 
 
-def _principle_chain(connection: Connection, principle_id: str) -> dict[str, Any]:
-    """Return a principle with everything that it came of."""
-    found = history(connection, named(connection, principle_id))
-    return {**found, "bullet": None}
+def _whole_chain(connection: Connection, name: str) -> dict[str, Any]:
+    """Return an insight or a principle with everything that it came of."""
+    return {**history(connection, named(connection, name)), "bullet": None}
 
 
 def _nearest(text: str, rows: Iterable[tuple[str, str, Given]]) -> tuple[str, str, Given] | None:

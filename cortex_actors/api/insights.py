@@ -444,11 +444,9 @@ def shaped(
         "content": found.content,
         **checks,
         "together": [each for each in supposed.together if each != lead],
-        "would": str(supposed.would),
-        "compared": supposed.is_compared,
+        **shapes.fields_of(supposed, "would", "replaces", compared="is_compared"),
         "reason": _reason(supposed),
         "same_as": None if supposed.same_as is None else shapes.brief_principle(supposed.same_as),
-        "replaces": supposed.replaces,
         "preview": _preview(connection, supposed, found, now=now, scales=scales),
         "links": _links(connection, supposed),
     }

@@ -294,10 +294,7 @@ async def memory_decay(call: Call, *, dry_run: bool = False) -> dict[str, Any]:
     weighed: Weighed = await tending.weigh(*where, dry_run=dry_run)
     days = call.settings().memory.archive_days
     return {
-        "total_records": weighed.total,
-        "updated": weighed.updated,
-        "below_threshold": weighed.below,
-        "faded": weighed.faded,
+        **fields_of(weighed, "updated", "faded", total_records="total", below_threshold="below"),
         "archived": await tending.archive(days, *where, dry_run=dry_run),
         "archive_days": days,
         "dry_run": dry_run,

@@ -121,12 +121,10 @@ def principle(found_: Principle, known: Evidence | None) -> dict[str, Any]:
     """Return a principle as a fact of every project."""
     observed = known.observed if known else 0
     return {
-        "id": found_.id,
-        "project": "*",
+        **fields_of(found_, "id", value="content", source="origin"),
+        "project": EVERYWHERE,
         "key": resolutions.key(found_.content),
-        "value": found_.content,
         "why": f"{found_.category} distilled from what projects say, seen {times(observed)}",
-        "source": str(found_.origin),
         "distance": None,
     }
 

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cortex_actors.api import parameters
 from cortex_actors.api.registry import Call, operation
+from cortex_actors.api.shapes import fields_of
 from cortex_actors.domain.agent import agent_id, shown
 from cortex_actors.domain.memory import PROBE, Realm
 from cortex_actors.errors import BadInput, NotFound, Refused
@@ -326,13 +327,10 @@ async def _import(
     return {
         "path": path,
         "dry_run": dry_run,
-        "format": found.form,
-        "records": found.records,
+        **fields_of(found, "records", "redacted", "stamp", format="form"),
         "added": dict(total.added),
         "existing": total.existing,
         "differing": total.differing[:TOLD],
-        "redacted": found.redacted,
-        "stamp": found.stamp,
         "next": None if whole else done,
     }
 

@@ -266,9 +266,7 @@ async def village_stats(call: Call, *, as_agent: str | None = None) -> dict[str,
         latest = village.listed(connection, reader, limit=LATEST)
         return {
             "total": sum(spoken.realms.values()),
-            "by_realm": spoken.realms,
-            "by_agent": spoken.agents,
-            "by_type": spoken.types,
+            **fields_of(spoken, by_realm="realms", by_agent="agents", by_type="types"),
             "threads": named,
             "convergences": village.counts(connection, reader),
             "latest": [
