@@ -221,12 +221,11 @@ async def recall(
     more: _Given = {"tags": tags, "thread": thread, **what, **when}
     reader, project_id = call.caller.reader(as_agent), await call.project_id(project)
     where = parameters.where(now=now, reader=reader, project_id=project_id, **more)
-    past = parameters.past(as_of, now=now)
     question = Question(
         query,
         parameters.whole(limit, name="limit"),
         where=where,
-        past=past,
+        past=parameters.past(as_of, now=now),
         explain=explain,
         stores=parameters.words(stores, name="stores"),
         hops=parameters.whole(hops, name="hops"),
