@@ -30,7 +30,7 @@ import traceback
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
-from typing import IO, TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
 from cortex_actors import __version__
 from cortex_actors.clock import Clock, SystemClock
@@ -43,19 +43,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import FrameType
 
-    from cortex_actors.service import Service, Tree
+    from cortex_actors.service import Service
     from cortex_actors.settings import Settings
+    from cortex_actors.tree import Tree
 
 
 #: Signals that ask us to stop.
 ASKING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-
-
-class Stoppable(Protocol):
-    """What is told of them while the loop runs."""
-
-    def signalled(self, number: int) -> None:
-        """Take a signal."""
 
 
 class Signals:
@@ -68,7 +62,7 @@ class Signals:
         """
         self.count = 0
         self._early = 0
-        self._service: Stoppable | None = None
+        self._service: Service | None = None
         self._code: int | None = None
         self._taken = [
             n for n in ASKING if n == signal.SIGTERM or signal.getsignal(n) is not signal.SIG_IGN
@@ -76,7 +70,7 @@ class Signals:
         for number in self._taken:
             signal.signal(number, self._note)
 
-    def hand_to(self, service: Stoppable) -> None:
+    def hand_to(self, service: Service) -> None:
         """Let the service hear them from now on, and the one that came early."""
         self._service = service
         loop = asyncio.get_running_loop()
@@ -136,7 +130,7 @@ BLAS = ("OPENBLAS_NUM_THREADS", "1")
 _OURS = ("cortex", "cortex_actors", "pykka", "supervision")
 
 #: Makes the tree; it does not start it.
-Grow = Callable[[Home, "Settings", Clock, LogStream], "Tree"]
+Grow = Callable[[Home, "Settings", Clock, LogStream], Any]
 
 
 def main(argv: Sequence[str] | None = None, *, grow: Grow | None = None) -> int:
@@ -225,7 +219,8 @@ def _lived(
     from cortex_actors import settings  # noqa: PLC0415 - loads pydantic; a taken lock is told first
 
     chosen, clock = settings.load(home), SystemClock()
-    logs = LogStream(home.logs / "cortex.ndjson", clock, echo=_echo(options))
+    echo = sys.stdout if options.foreground else None
+    logs = LogStream(home.logs / "cortex.ndjson", clock, echo=echo)
     handler = _feed(logs)
 
     async def life() -> tuple[int, str]:
@@ -268,11 +263,6 @@ def _real() -> Grow:
     from cortex_actors.tree import grow  # noqa: PLC0415 - see above
 
     return grow
-
-
-def _echo(options: argparse.Namespace) -> IO[str] | None:
-    """Return where the log is shown to a person."""
-    return sys.stdout if options.foreground else None
 
 
 def require_own_supervision() -> None:

@@ -41,12 +41,49 @@ _FILES = frozenset({"rules.toml", "calibration.toml", "runtime-stores.json", "st
 _NOT_OURS = frozenset({"cortex.toml", "rules.toml", "cortex.sock"})
 
 
+class _Inside:
+    """The path of what has a fixed name in a home."""
+
+    def __init__(self, name: str) -> None:
+        """Remember the name."""
+        self._name = name
+
+    def __get__(self, home: Home, _owner: type[Home]) -> Path:
+        """Return the path in that home."""
+        return home.root / self._name
+
+
 @dataclass(frozen=True, slots=True)
 class Home:
     """Where one daemon keeps its files; a value, it touches nothing by itself."""
 
     root: Path
     runtime_dir: Path | None = None
+
+    #: The file whose flock says that a daemon is alive; never unlinked.
+    lock = _Inside("cortex.lock")
+    #: The store of record.
+    ledger = _Inside("cortex.db")
+    #: The file that has the next start check the whole ledger; it says why.
+    suspect = _Inside("cortex.db.suspect")
+    #: The settings file, if the user wrote one.
+    settings = _Inside("cortex.toml")
+    #: The user's own tables of what contradicts what, if there are any.
+    rules = _Inside("rules.toml")
+    #: The thresholds of `cortex contradictions calibrate`; the settings file wins over it.
+    calibration = _Inside("calibration.toml")
+    #: The folder of the log stream's files.
+    logs = _Inside("logs")
+    #: The folder of the ledger's copies, and of the reports of recoveries.
+    backups = _Inside("backups")
+    #: The folder of the vector index's generations; may be deleted at any time.
+    index = _Inside("index")
+    #: The folder of the compiled embedding models; they can be compiled again.
+    models = _Inside("models")
+    #: The folder of the agents' tokens, a file for each; made with the first one.
+    tokens = _Inside("tokens")
+    #: The stores that were added while the daemon ran; may hold tokens.
+    overlay = _Inside("runtime-stores.json")
 
     @classmethod
     def of(cls, root: str | Path | None, environ: Mapping[str, str] | None = None) -> Home:
@@ -131,66 +168,6 @@ class Home:
             f"cannot write the home {self.root}: {error.strerror or error}; {mend}"
             "give a folder you can write with --home or CORTEX_HOME"
         )
-
-    @property
-    def lock(self) -> Path:
-        """The file whose flock says that a daemon is alive; never unlinked."""
-        return self.root / "cortex.lock"
-
-    @property
-    def ledger(self) -> Path:
-        """The store of record."""
-        return self.root / "cortex.db"
-
-    @property
-    def suspect(self) -> Path:
-        """The file that has the next start check the whole ledger; it says why."""
-        return self.root / "cortex.db.suspect"
-
-    @property
-    def settings(self) -> Path:
-        """The settings file, if the user wrote one."""
-        return self.root / "cortex.toml"
-
-    @property
-    def rules(self) -> Path:
-        """The user's own tables of what contradicts what, if there are any."""
-        return self.root / "rules.toml"
-
-    @property
-    def calibration(self) -> Path:
-        """The thresholds of `cortex contradictions calibrate`; the settings file wins over it."""
-        return self.root / "calibration.toml"
-
-    @property
-    def logs(self) -> Path:
-        """The folder of the log stream's files."""
-        return self.root / "logs"
-
-    @property
-    def backups(self) -> Path:
-        """The folder of the ledger's copies, and of the reports of recoveries."""
-        return self.root / "backups"
-
-    @property
-    def index(self) -> Path:
-        """The folder of the vector index's generations; may be deleted at any time."""
-        return self.root / "index"
-
-    @property
-    def models(self) -> Path:
-        """The folder of the compiled embedding models; they can be compiled again."""
-        return self.root / "models"
-
-    @property
-    def tokens(self) -> Path:
-        """The folder of the agents' tokens, a file for each; made with the first one."""
-        return self.root / "tokens"
-
-    @property
-    def overlay(self) -> Path:
-        """The stores that were added while the daemon ran; may hold tokens."""
-        return self.root / "runtime-stores.json"
 
     @property
     def socket(self) -> Path:

@@ -24,6 +24,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Mapping
+from dataclasses import astuple
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -261,8 +262,7 @@ class OrganisationSettings(Section):
     @model_validator(mode="after")
     def _weighed(self) -> Self:
         """Refuse a rank of nothing at all, and steps of which the second comes before the first."""
-        parts = ("confidence", "frequency", "recency", "quality", "links")
-        if not any(getattr(self, f"rank_{each}") for each in parts):
+        if not any(astuple(self.weights)):
             message = "a rank needs at least one weight above 0"
             raise ValueError(message)
         if self.pruned_rank > self.decaying_rank or self.pruned_days < self.decaying_days:

@@ -21,7 +21,7 @@ import signal
 import sys
 from asyncio import FIRST_COMPLETED
 from collections import deque
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from cortex_actors import __version__, topics
 from cortex_actors.domain.event import Life
@@ -32,10 +32,9 @@ from cortex_actors.process.watch import FROZEN, FreezeWatch, Systemd
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
 
-    from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
-    from cortex_actors.errors import CortexError
     from cortex_actors.process.logs import LogStream
+    from cortex_actors.tree import Tree
 
 
 #: Seconds between two beats.
@@ -83,38 +82,6 @@ RUNNING = "running"
 CALLED_OFF = 1.0
 
 T = TypeVar("T")
-
-
-class Cortex(Protocol):
-    """What the daemon needs of the verbs."""
-
-    #: Gives the milliseconds by which the loop is late, for `status`.
-    loop_lag: Callable[[], float]
-
-
-class Tree(Protocol):
-    """What the daemon keeps alive."""
-
-    @property
-    def cortex(self) -> Cortex:
-        """The verbs."""
-
-    @property
-    def bus(self) -> Bus:
-        """Where its life is announced."""
-
-    @property
-    def fatal(self) -> CortexError | None:
-        """The error over which it ended at once: the daemon exits with that one's code."""
-
-    async def start(self) -> object:
-        """Start every branch."""
-
-    async def stop(self, timeout: float) -> None:
-        """Stop every branch, in reverse."""
-
-    async def exited(self) -> object:
-        """Return why it ended."""
 
 
 def verbs(desk: object) -> dict[str, Callable[..., Awaitable[object]]]:

@@ -3,7 +3,7 @@
 Read from `calibration.toml` (which `cortex contradictions calibrate` writes) and `cortex.toml` in
 the home, then from the environment, where `CORTEX_EMBEDDING__MODEL` is `model` of `[embedding]`. An
 unknown key is an error, because a misspelt setting that is silently ignored costs an evening. The
-sections and their keys are in sections.py, flowsections.py and modelsections.py.
+sections and their keys are in sections.py.
 """
 
 from __future__ import annotations
@@ -22,56 +22,14 @@ from pydantic_settings import (
     SettingsError,
 )
 
+from cortex_actors import sections
 from cortex_actors.errors import ConfigurationError
-from cortex_actors.sections import (
-    LONGEST_REST,
-    AccumulationSettings,
-    DomainThresholds,
-    EmbeddingSettings,
-    EventsSettings,
-    FederationSettings,
-    HttpSettings,
-    JudgingSettings,
-    MemorySettings,
-    OrganisationSettings,
-    ReconciliationSettings,
-    ResolutionSettings,
-    ScheduleSettings,
-    Section,
-    StorageSettings,
-    StoreSettings,
-    TlsSettings,
-    WatchingSettings,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from cortex_actors.home import Home
-
-__all__ = [
-    "LONGEST_REST",
-    "AccumulationSettings",
-    "DomainThresholds",
-    "EmbeddingSettings",
-    "EventsSettings",
-    "FederationSettings",
-    "HttpSettings",
-    "JudgingSettings",
-    "MemorySettings",
-    "OrganisationSettings",
-    "ReconciliationSettings",
-    "ResolutionSettings",
-    "ScheduleSettings",
-    "Section",
-    "Settings",
-    "StorageSettings",
-    "StoreSettings",
-    "TlsSettings",
-    "WatchingSettings",
-    "load",
-]
 
 
 class Settings(BaseSettings):
@@ -85,27 +43,27 @@ class Settings(BaseSettings):
         hide_input_in_errors=True,  # what was given may be a token, and logs hold tracebacks
     )
 
-    accumulation: AccumulationSettings = AccumulationSettings()
-    reconciliation: ReconciliationSettings = ReconciliationSettings()
-    organisation: OrganisationSettings = OrganisationSettings()
-    resolution: ResolutionSettings = ResolutionSettings()
-    embedding: EmbeddingSettings = EmbeddingSettings()
-    judging: JudgingSettings = JudgingSettings()
-    memory: MemorySettings = MemorySettings()
-    federation: FederationSettings = FederationSettings()
-    watching: WatchingSettings = WatchingSettings()
-    storage: StorageSettings = StorageSettings()
-    events: EventsSettings = EventsSettings()
-    schedule: ScheduleSettings = ScheduleSettings()
-    http: HttpSettings = HttpSettings()
-    tls: TlsSettings = TlsSettings()
+    accumulation: sections.AccumulationSettings = sections.AccumulationSettings()
+    reconciliation: sections.ReconciliationSettings = sections.ReconciliationSettings()
+    organisation: sections.OrganisationSettings = sections.OrganisationSettings()
+    resolution: sections.ResolutionSettings = sections.ResolutionSettings()
+    embedding: sections.EmbeddingSettings = sections.EmbeddingSettings()
+    judging: sections.JudgingSettings = sections.JudgingSettings()
+    memory: sections.MemorySettings = sections.MemorySettings()
+    federation: sections.FederationSettings = sections.FederationSettings()
+    watching: sections.WatchingSettings = sections.WatchingSettings()
+    storage: sections.StorageSettings = sections.StorageSettings()
+    events: sections.EventsSettings = sections.EventsSettings()
+    schedule: sections.ScheduleSettings = sections.ScheduleSettings()
+    http: sections.HttpSettings = sections.HttpSettings()
+    tls: sections.TlsSettings = sections.TlsSettings()
 
     @model_validator(mode="before")
     @classmethod
     def _trusting(cls, given: Any) -> Any:  # noqa: ANN401 - whatever the sources hold
         """Let what `[tls]` says of certificates hold where a section says nothing of its own."""
         try:
-            trusts = TlsSettings.model_validate(given.get("tls", {})).trust_system_store
+            trusts = sections.TlsSettings.model_validate(given.get("tls", {})).trust_system_store
         except ValidationError:
             return given  # is told with the name of its key, like everything else
         return {**given, **{name: _with(given, name) for name in _CONNECTING}} if trusts else given
@@ -132,7 +90,7 @@ _TRUSTING = {"trust_system_store": True}
 def _with(given: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401 - whatever a source holds
     """Return a section that believes the system's certificates, unless it says so or otherwise."""
     found = given.get(name, {})
-    if isinstance(found, Section):
+    if isinstance(found, sections.Section):
         said = found.model_fields_set & set(_TRUSTING)
         return found if said else found.model_copy(update=_TRUSTING)
     return {**_TRUSTING, **found} if isinstance(found, dict) else found

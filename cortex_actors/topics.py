@@ -80,9 +80,10 @@ class Topic:
     owner_only: bool = False
 
 
-def _ids(name: str, said_by: str, about: str, *heard_by: str) -> Topic:
+def _ids(name: str, said_by: str | tuple[str, ...], about: str, *heard_by: str) -> Topic:
     """Return a durable topic that carries ids."""
-    return Topic(name, shape.Ids, about, said_by=(said_by,), heard_by=heard_by)
+    speakers = (said_by,) if isinstance(said_by, str) else said_by
+    return Topic(name, shape.Ids, about, said_by=speakers, heard_by=heard_by)
 
 
 def _life(name: str, said_by: str, about: str) -> Topic:
@@ -166,30 +167,23 @@ TOPICS: Final[tuple[Topic, ...]] = (
         key=("path", "agent"),
         owner_only=True,
     ),
-    Topic(
-        MEMORY_REMEMBERED,
-        shape.Ids,
-        "An agent's memory was saved.",
-        said_by=("archivist", "village"),
-    ),
+    _ids(MEMORY_REMEMBERED, ("archivist", "village"), "An agent's memory was saved."),
     _ids(MEMORY_ACCESSED, "custodian", "Memories were recalled: those of some seconds together."),
-    Topic(
+    _ids(
         MEMORY_PROMOTED,
-        shape.Ids,
+        ("custodian", "scheduler", "cortex"),
         "Memories moved to a longer-lived layer.",
-        said_by=("custodian", "scheduler", "cortex"),
     ),
     _ids(MEMORY_DECAYED, "scheduler", "Memories faded as far as they can."),
-    Topic(MEMORY_MERGED, shape.Ids, "Memories became one.", said_by=("archivist", "cortex")),
+    _ids(MEMORY_MERGED, ("archivist", "cortex"), "Memories became one."),
     _ids(CRUMB_LEFT, "trail", "A session left a crumb for the next."),
     _ids(VILLAGE_POSTED, "village", "An agent spoke to the others."),
     _ids(CONVERGENCE_DETECTED, "village", "Several agents say the same.", "custodian"),
     _ids(CONTRADICTION_DETECTED, "reconciler", "Two insights cannot both hold."),
-    Topic(
+    _ids(
         CONTRADICTION_RESOLVED,
-        shape.Ids,
+        ("reconciler", "cortex"),
         "A contradiction was decided by a person, or does not hold any more.",
-        said_by=("reconciler", "cortex"),
     ),
     _ids(PROJECT_ADDED, "cortex", "A project is followed from now on.", "watchlist"),
     _ids(PROJECT_REMOVED, "cortex", "A project is followed no longer.", "watchlist"),

@@ -64,7 +64,6 @@ _STUB = """\
 # Made from the registry of operations by `make docs`.
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from cortex_actors.client.host import Embed

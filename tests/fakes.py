@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from inspect import isawaitable
 from typing import Any
 
+from cortex_actors.api.registry import Call
+from cortex_actors.domain.agent import OWNER
 from cortex_actors.runtime.names import NamedActor, Names
 
 
@@ -32,3 +35,9 @@ class FakeActor(NamedActor[Any]):
 
     def _run(self, method: Any, args: Any, kwargs: Any) -> Any:
         return getattr(self._actor, method.__name__)(*args, **kwargs)
+
+
+def partial_call(kind: type[Call] = Call, **given: Any) -> Call:
+    """Return a call of the owner that has those parts and no others."""
+    parts: dict[str, Any] = {each.name: given.get(each.name) for each in fields(kind)}
+    return kind(**parts | {"caller": OWNER})

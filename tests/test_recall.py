@@ -16,6 +16,7 @@ from cortex_actors.federation.local import LocalStore
 from cortex_actors.sections import MemorySettings
 from cortex_actors.storage import projects
 from cortex_actors.testing import EPOCH, ManualClock
+from tests.fakes import partial_call
 from tests.federation.support import Shelf, Village
 from tests.storage.room import Room
 from tests.storage.support import ATLAS, MODEL, unit
@@ -24,7 +25,6 @@ from tests.storage.things import in_memory, mem, memory
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cortex_actors.api.registry import Actors, Parts
     from cortex_actors.domain.hit import Recall
     from cortex_actors.federation.store import Question, RecallStore
     from cortex_actors.storage.search.query import Where
@@ -35,7 +35,7 @@ class RoomCall(Call):
     """A call that asks the room, and the other stores, instead of the federation."""
 
     async def recall(self, question: Question) -> Recall:
-        return await cast("Desk", self.parts.home).answer(question)
+        return await cast("Desk", self.home).answer(question)
 
 
 class Desk(FrontDesk):
@@ -49,7 +49,8 @@ class Desk(FrontDesk):
         self.others = others
         self.asked: list[Question] = []
         settings = SimpleNamespace(memory=MemorySettings())
-        parts = SimpleNamespace(
+        call = partial_call(
+            RoomCall,
             home=self,
             records=room.records,
             clock=self.clock,
@@ -57,11 +58,7 @@ class Desk(FrontDesk):
             settings=lambda: settings,
             accesses=SimpleNamespace(report=self._accessed),
         )
-        super().__init__(cast("Actors", None), cast("Parts", parts))
-
-    def begin(self, caller: Caller) -> Call:
-        """Return a call that asks this room."""
-        return RoomCall(caller, self._actors, self._parts)
+        super().__init__(call)
 
     async def answer(self, question: Question) -> Recall:
         """Ask the room and the others, as the federation would."""

@@ -134,7 +134,7 @@ class TestLive:
             return await gate.wait()
 
         async with grown(tmp_home) as tree:
-            tasks = tree.parts.cortex._parts.tasks
+            tasks = tree.parts.cortex._call.tasks
             running = [asyncio.create_task(tasks.run(f"work {n}", work)) for n in range(MAX_TASKS)]
             await eventually(lambda: MAX_TASKS == len(node(tree, "tasks").children))
             text = (await tree.cortex.tree())["text"]
@@ -188,7 +188,7 @@ class TestLive:
             await asyncio.Event().wait()
 
         async with grown(tmp_home) as tree:
-            running = asyncio.create_task(tree.parts.cortex._parts.tasks.run("work", work))
+            running = asyncio.create_task(tree.parts.cortex._call.tasks.run("work", work))
             await begun.wait()
             await tree.stop(8)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.api import parameters
 from cortex_actors.api.registry import Call, operation
+from cortex_actors.api.shapes import all_fields
 from cortex_actors.clock import iso
 from cortex_actors.domain.agent import BUILT_IN, Agent, agent_id, checked, unknown
 from cortex_actors.domain.memory import MemoryType, Realm
@@ -42,7 +43,7 @@ async def agents(
     """
     reader = call.caller.reader(as_agent)
     parameters.page(limit, skip, of="agents")
-    found, total = await call.parts.records.read(
+    found, total = await call.records.read(
         lambda c: known.listed(c, reader, limit=limit, skip=skip)
     )
     held = await _token_holders(call, reader)
@@ -76,22 +77,15 @@ async def summon(
     profile outlasts every restart. A crash in between leaves the profile without its record: say it
     again. Raises `BadInput`, and `NotYours` for an agent that describes another one.
     """
-    name, now = call.caller.acting(agent_id, agent_id), call.parts.clock.now()
+    name, now = call.caller.acting(agent_id, agent_id), call.clock.now()
     given: dict[str, Any] = {"display_name": display_name, "generation": generation}
     given |= {"lineage": lineage, "specialization": specialization}
     given |= {"origin_story": origin_story, "color": color, "symbol": symbol}
     said = {key: value for key, value in given.items() if value is not None}
-    agent, is_new = await call.parts.records.write(lambda c: _described(c, name, said, now=now))
-    posted = await call.actors.village.ask(
-        Village.post,
-        summary.profile(agent),
-        realm=Realm.VILLAGE,
-        agent=agent.id,
-        type=MemoryType.AGENT_PROFILE,
-        tags=list(summary.PROFILE_TAGS),
-        caller=call.caller,
-    )
-    return {**_shown(agent), "new": is_new, "record": posted["id"]}
+    agent, is_new = await call.records.write(lambda c: _described(c, name, said, now=now))
+    kind, tags = MemoryType.AGENT_PROFILE, list(summary.PROFILE_TAGS)
+    record = await _post(call, summary.profile(agent), agent=agent.id, type=kind, tags=tags)
+    return {**_shown(agent), "new": is_new, "record": record}
 
 
 @operation("agents.introduce", http="POST /agents/{agent}/introduce", agents=True)
@@ -103,18 +97,10 @@ async def introduce(call: Call, agent: str) -> dict[str, Any]:
     """
     found = await _known(call, call.caller.acting(agent, agent), call.caller.reader())
     words = summary.greeting(found)
-    thread = summary.thread(found, iso(call.parts.clock.now())[:_DAY])
-    posted = await call.actors.village.ask(
-        Village.post,
-        words,
-        realm=Realm.VILLAGE,
-        agent=found.id,
-        type=MemoryType.CULTURAL,
-        thread=thread,
-        tags=list(summary.GREETING_TAGS),
-        caller=call.caller,
-    )
-    return {"id": posted["id"], "agent": found.id, "thread": thread, "content": words}
+    thread = summary.thread(found, iso(call.clock.now())[:_DAY])
+    kind, tags = MemoryType.CULTURAL, list(summary.GREETING_TAGS)
+    post = await _post(call, words, agent=found.id, type=kind, thread=thread, tags=tags)
+    return {"id": post, "agent": found.id, "thread": thread, "content": words}
 
 
 @operation("agents.token", http="POST /agents/{agent}/token")
@@ -124,9 +110,9 @@ async def agent_token(call: Call, agent: str) -> dict[str, Any]:
     This answer and the file are the only places that hold it. Raises `BadInput`,
     `HomeUnwritable`.
     """
-    name, now = agent_id(agent), call.parts.clock.now()
-    await call.parts.records.write(lambda c: known.know(c, [name], at=now))
-    tokens = Tokens(call.parts.home.tokens)
+    name, now = agent_id(agent), call.clock.now()
+    await call.records.write(lambda c: known.know(c, [name], at=now))
+    tokens = Tokens(call.home.tokens)
 
     def make() -> tuple[bool, str]:
         return name in tokens.agents(), tokens.make(name)
@@ -143,15 +129,23 @@ async def revoke_token(call: Call, agent: str) -> dict[str, Any]:
     Raises `NotFound` for an agent without one, `BadInput`, `HomeUnwritable`.
     """
     name = agent_id(agent)
-    if not await asyncio.to_thread(Tokens(call.parts.home.tokens).revoke, name):
+    if not await asyncio.to_thread(Tokens(call.home.tokens).revoke, name):
         message = f"{name} has no token; who has one is listed by: cortex agents"
         raise NotFound(message)
     return {"agent": name, "revoked": True}
 
 
+async def _post(call: Call, words: str, **more: Any) -> str:  # noqa: ANN401 - as `Village.post`
+    """Say something in the village; return the id of the post."""
+    posted = await call.actors.village.ask(
+        Village.post, words, realm=Realm.VILLAGE, caller=call.caller, **more
+    )
+    return str(posted["id"])
+
+
 async def _known(call: Call, name: str, reader: str | None) -> Agent:
     """Return an agent that somebody may know of. Raises `NotFound`."""
-    found = await call.parts.records.read(lambda c: known.by_id(c, name, reader))
+    found = await call.records.read(lambda c: known.by_id(c, name, reader))
     if found is None:
         message = f"no agent is called {name}; those there are: cortex agents"
         raise NotFound(message)
@@ -162,7 +156,7 @@ async def _token_holders(call: Call, reader: str | None) -> frozenset[str] | Non
     """Return who has a token; None for an agent that asks."""
     if reader is not None:
         return None
-    return await asyncio.to_thread(Tokens(call.parts.home.tokens).agents)
+    return await asyncio.to_thread(Tokens(call.home.tokens).agents)
 
 
 def _described(
@@ -181,15 +175,8 @@ def _described(
 def _shown(agent: Agent, held: frozenset[str] | None = None) -> dict[str, Any]:
     """Return an agent as a client sees it; who has a token is given for the owner alone."""
     found = {
-        "id": agent.id,
-        "display_name": agent.display_name,
-        "symbol": agent.symbol,
+        **all_fields(agent, "ascii"),
         "ascii_symbol": agent.plain_symbol,
-        "color": agent.color,
-        "generation": agent.generation,
-        "lineage": agent.lineage,
-        "specialization": agent.specialization,
-        "origin_story": agent.origin_story,
         "registered_at": agent.registered_at or None,
         "built_in": agent.id in _BUILT_IN,
     }

@@ -23,12 +23,11 @@ import numpy as np
 
 from cortex_actors import topics
 from cortex_actors.api import parameters, shapes, status
-from cortex_actors.api.registry import SOURCE, Call, operation
+from cortex_actors.api.registry import Call, operation
 from cortex_actors.clock import iso
 from cortex_actors.domain.event import Ids, ReconciliationRequested
 from cortex_actors.domain.insight import (
     ALL,
-    NO_DOMAIN,
     Claim,
     Conflict,
     ContradictionSort,
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.pipeline.relations import Ruling
     from cortex_actors.rules.calibration import Figures, Score
+    from cortex_actors.rules.contradiction import Thresholds
     from cortex_actors.storage.contradictions import Contradiction
     from cortex_actors.storage.ledger.actor import Connection
 
@@ -100,7 +100,7 @@ async def contradictions(
             connection, status=None if status == ALL else status, project_id=project_id
         )
         if domain is not None:
-            every = _within(connection, every, domain)
+            every = shapes.speaking(connection, every, lambda each: each.pair, domain=domain)
         some = [each for each in every if each.type in wanted]
         found = sorted(some, key=lambda each: (order(each), each.id))[skip : skip + limit]
         return {
@@ -110,7 +110,7 @@ async def contradictions(
             "contradictions": _shaped(connection, found),
         }
 
-    return await call.parts.records.read(look)
+    return await call.records.read(look)
 
 
 @operation("contradictions.show", http="GET /contradictions/{contradiction}")
@@ -124,7 +124,7 @@ async def contradiction(call: Call, contradiction: str) -> dict[str, Any]:
         found = stored.one(connection, find(connection, Named.CONTRADICTION, contradiction))
         return _shaped(connection, [found] if found else [])[0]
 
-    return await call.parts.records.read(look)
+    return await call.records.read(look)
 
 
 @operation("contradictions.resolve", http="POST /contradictions/{contradiction}/resolve")
@@ -156,8 +156,8 @@ async def _decide(
 ) -> dict[str, Any]:
     """Write a decision down, say so, and have what follows of it weighed anew."""
     note = noted(note)
-    bus, now = call.parts.bus, call.parts.clock.now()
-    whole = await call.parts.records.read(lambda c: find(c, Named.CONTRADICTION, name))
+    now = call.clock.now()
+    whole = await call.records.read(lambda c: find(c, Named.CONTRADICTION, name))
 
     def work(connection: Connection) -> dict[str, Any]:
         found = stored.one(connection, whole)
@@ -165,9 +165,8 @@ async def _decide(
         decided = stored.decide(connection, whole, status=status, at=now, kept_id=kept, note=note)
         return _shaped(connection, [decided])[0]
 
-    said = bus.event(topics.CONTRADICTION_RESOLVED, Ids((whole,)), source=SOURCE)
-    anew = bus.event(topics.RECONCILIATION_REQUESTED, ReconciliationRequested(), source=SOURCE)
-    return await call.change(work, said, anew)
+    anew = (topics.RECONCILIATION_REQUESTED, ReconciliationRequested())
+    return await call.change(work, (topics.CONTRADICTION_RESOLVED, Ids((whole,))), anew)
 
 
 _NEWEST = ContradictionSort.NEWEST
@@ -205,19 +204,6 @@ def _kept(found: Contradiction, keep: str) -> str | None:
     raise BadInput(message)
 
 
-def _within(
-    connection: Connection, some: Iterable[Contradiction], domain: str
-) -> list[Contradiction]:
-    """Return the pairs of which one is of a domain."""
-    every, wanted = list(some), None if domain == NO_DOMAIN else domain
-    said = shapes.brief_insights(connection, [side for each in every for side in each.pair])
-
-    def fits(name: str) -> bool:
-        return name in said and said[name]["domain"] == wanted
-
-    return [each for each in every if any(fits(side) for side in each.pair)]
-
-
 def _shaped(connection: Connection, some: Iterable[Contradiction]) -> list[dict[str, Any]]:
     """Return contradictions as clients get them, with both sides."""
     every = list(some)
@@ -241,7 +227,7 @@ def format_calibration(path: Path, found: Iterable[Suggestion], *, at: int) -> N
     section = _read(path)
     domains = section.setdefault(_DOMAINS, {})
     for each in found:
-        values = {"cluster": each.suggested.cluster, "judged": each.suggested.judged}
+        values = shapes.fields_of(each.suggested, "cluster", "judged")
         if each.domain is None:
             section.update(values)
         else:
@@ -327,23 +313,23 @@ async def calibrate(
     those that can be bettered are written down and followed at once; nothing else is. Raises
     `BadInput`, `Unembeddable`, `EmbedderDown`.
     """
-    parts, ruling = call.parts, call.ruling()
-    model = parts.model()
+    ruling = call.ruling()
+    model = call.model()
     await asyncio.to_thread(ruling.read)
-    known = await parts.records.read(lambda c: stored.pairs(c, model))
+    known = await call.records.read(lambda c: stored.pairs(c, model))
     known += await _brought(call, pairs or [])
     found = await asyncio.to_thread(partial(_suggested, known, ruling, only=domain))
     better = [each for each in found if not each.reason]
     changed: list[str] = []
     if write and better:
-        path, now = parts.home.calibration, parts.clock.now()
+        path, now = call.home.calibration, call.clock.now()
         await asyncio.to_thread(partial(format_calibration, path, better, at=now))
-        changed = list((await parts.reload())["changed"])
+        changed = list((await call.reload())["changed"])
     return {
         "model": model,
         "pairs": len(known),
         "suggestions": [_shape(each) for each in found],
-        "written": str(parts.home.calibration) if write and better else None,
+        "written": str(call.home.calibration) if write and better else None,
         "changed": changed,
     }
 
@@ -413,23 +399,17 @@ def _domain(left: Claim, right: Claim) -> str | None:
 def _shape(found: Suggestion) -> dict[str, Any]:
     """Return a suggestion as clients get it."""
     return {
-        "domain": found.domain,
-        "counts": found.counts,
-        "now": {**_thresholds(found.thresholds), **_figures(found.now)},
-        "then": {**_thresholds(found.suggested), **_figures(found.then)},
+        **shapes.fields_of(found, "domain", "counts", "reason"),
+        "now": _figures(found.thresholds, found.now),
+        "then": _figures(found.suggested, found.then),
         "better": not found.reason,
-        "reason": found.reason,
     }
 
 
-def _thresholds(found: Any) -> dict[str, float]:  # noqa: ANN401 - thresholds
-    """Return the thresholds that can be calibrated."""
-    return {"cluster": found.cluster, "judged": found.judged}
-
-
-def _figures(found: Figures) -> dict[str, Any]:
-    """Return figures as clients get them."""
+def _figures(thresholds: Thresholds, found: Figures) -> dict[str, Any]:
+    """Return thresholds that can be calibrated, with the figures of them."""
     return {
+        **shapes.fields_of(thresholds, "cluster", "judged"),
         "merges": _scored(found.merges),
         "contradictions": _scored(found.contradictions),
         "contradictions_merged": found.merged,
@@ -438,12 +418,9 @@ def _figures(found: Figures) -> dict[str, Any]:
 
 def _scored(found: Score) -> dict[str, Any]:
     """Return a score with what follows of it."""
-    shares: Iterable[tuple[str, float | None]] = (
-        ("precision", found.precision),
-        ("recall", found.recall),
-        ("f1", found.f1),
-    )
-    return {**asdict(found), **{n: None if v is None else round(v, 4) for n, v in shares}}
+    shares = shapes.fields_of(found, "precision", "recall", "f1")
+    rounded = {name: None if each is None else round(each, 4) for name, each in shares.items()}
+    return {**asdict(found), **rounded}
 
 
 #: Characters of a text that can be judged: the longest statement of 1,002 real files has 4,900.
@@ -495,7 +472,7 @@ async def judge_state(call: Call) -> dict[str, Any]:
 
 def _model(call: Call) -> QuietJudge:
     """Return the model beyond the rules, as the settings are now."""
-    return QuietJudge(call.actors.judge, call.parts.settings().judging)
+    return QuietJudge(call.actors.judge, call.settings().judging)
 
 
 async def _score(call: Call, one: str, other: str) -> float | None:

@@ -38,7 +38,6 @@ async def status(call: Call) -> dict[str, Any]:
 
     While the ledger restarts, the numbers are left out.
     """
-    parts = call.parts
     ledger, model, index, failing, (moving, judge, read, *doors), kept = await asyncio.gather(
         states.guarded(_counts(call)),
         states.guarded(embedder(call)),
@@ -50,7 +49,7 @@ async def status(call: Call) -> dict[str, Any]:
     (stores, door), model = doors, meanwhile(model, moving)
     reasons = states.reasons(ledger, model, index, uptime=_uptime(call))
     reasons += states.failures(without_trials(failing)) + moving.get("reasons", []) + worries(judge)
-    watching = dict(parts.watching())
+    watching = dict(call.watching())
     tried, doubts = last_trial(call)
     reasons += [*watching.pop("reasons"), *doubts, *unwritten(read), *unlisted(stores)]
     reasons += shut(door)
@@ -69,7 +68,7 @@ async def status(call: Call) -> dict[str, Any]:
         "stores": stores,
         "http": door,
         **kept,
-        "loop_lag_ms": round(parts.life.loop_lag(), 3),
+        "loop_lag_ms": round(call.life.loop_lag(), 3),
     }
 
 
@@ -78,8 +77,8 @@ def _life(call: Call) -> dict[str, Any]:
     return {
         "version": __version__,
         "pid": os.getpid(),
-        "home": str(call.parts.home.root),
-        "started_at": call.parts.life.started_at,
+        "home": str(call.home.root),
+        "started_at": call.life.started_at,
         "uptime_s": round(_uptime(call), 3),
     }
 
@@ -87,7 +86,7 @@ def _life(call: Call) -> dict[str, Any]:
 @operation("debug.tree", http="GET /tree")
 async def tree(call: Call) -> dict[str, Any]:
     """Return the live supervision tree, as data and drawn."""
-    return dict(call.parts.tree())
+    return dict(call.tree())
 
 
 @operation("debug.topics", http="GET /topics")
@@ -102,7 +101,7 @@ async def inspect(call: Call, name: str) -> dict[str, Any]:
 
     Times are in seconds. Raises `UnknownActor` naming those there are.
     """
-    return dict(call.parts.inspect(name))
+    return dict(call.inspect(name))
 
 
 @operation("daemon.backup", http="POST /backup")
@@ -119,7 +118,7 @@ async def backup(call: Call, to: str | None = None) -> dict[str, Any]:
 @operation("doctor", http="POST /doctor")
 async def doctor(call: Call, repair: bool = False, thorough: bool = False) -> dict[str, Any]:
     """Compare ledger, index and files, and mend what can be made again; takes seconds."""
-    return dict(await call.parts.doctor(repair=repair, thorough=thorough))
+    return dict(await call.doctor(repair=repair, thorough=thorough))
 
 
 @operation("daemon.reload", http="POST /reload")
@@ -129,7 +128,7 @@ async def reload(call: Call) -> dict[str, Any]:
     Returns the keys that are followed now, who was started again, and the keys that only a
     restart of the daemon can follow. Raises `ConfigurationError`, and then nothing changed.
     """
-    return dict(await call.parts.reload())
+    return dict(await call.reload())
 
 
 @operation("debug.crash", http="POST /actors/{name}/crash")
@@ -144,15 +143,15 @@ async def crash(call: Call, name: str) -> dict[str, Any]:
             f"start it with {DEBUG}=1"
         )
         raise Refused(message)
-    call.parts.crash(name)
+    call.crash(name)
     return {"crashed": name}
 
 
 async def _counts(call: Call) -> dict[str, Any]:
     """Return what is counted in the ledger, and how writing it goes."""
-    soon = call.parts.records.within(SOON)
+    soon = call.records.within(SOON)
     there = await asyncio.to_thread(selection.sections, await soon.read(resolutions.paths))
-    model = call.parts.model()
+    model = call.model()
     found = await soon.read(lambda c: states.counts(c, model=model, sections=there))
     return {**found, "writing": await call.actors.ledger.within(SOON).ask(Ledger.describe)}
 
@@ -164,10 +163,9 @@ async def _index(call: Call) -> dict[str, Any]:
 
 async def _kept(call: Call) -> dict[str, Any]:
     """Return what is kept of the ledger beside it; nothing when the disk does not tell soon."""
-    parts = call.parts
     try:
         async with asyncio.timeout(SOON):
-            return await asyncio.to_thread(states.kept, parts.home, parts.clock.now())
+            return await asyncio.to_thread(states.kept, call.home, call.clock.now())
     except (TimeoutError, CortexError):
         return {}
 
@@ -179,11 +177,11 @@ async def _aside(call: Call) -> tuple[dict[str, Any], ...]:
         judge_state(call),
         accesses(call),
         states.guarded(call.actors.roster.within(SOON).ask(Roster.described)),
-        states.guarded(call.parts.door()),
+        states.guarded(call.door()),
     )
     return told
 
 
 def _uptime(call: Call) -> float:
     """Return the seconds since the start."""
-    return call.parts.clock.monotonic() - call.parts.life.begun
+    return call.clock.monotonic() - call.life.begun

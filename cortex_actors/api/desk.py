@@ -6,6 +6,7 @@ Two clients that ask the same get the same answer, whichever door they came thro
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.api import (  # noqa: F401 - each adds its operations to the registry
@@ -30,22 +31,21 @@ from cortex_actors.api import (  # noqa: F401 - each adds its operations to the 
     village,
     work,
 )
-from cortex_actors.api.registry import OPERATIONS, Call
+from cortex_actors.api.registry import OPERATIONS
 from cortex_actors.domain.agent import OWNER, Caller
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from cortex_actors.api.registry import Actors, Operation, Parts
+    from cortex_actors.api.registry import Call, Operation
 
 
 class FrontDesk:
     """Everything a client may ask of the daemon."""
 
-    def __init__(self, actors: Actors, parts: Parts) -> None:
-        """Remember what operations work with."""
-        self._actors = actors
-        self._parts = parts
+    def __init__(self, call: Call) -> None:
+        """Remember what operations work with, as a call of the owner's."""
+        self._call = call
 
     if TYPE_CHECKING:
 
@@ -55,19 +55,15 @@ class FrontDesk:
     @property
     def loop_lag(self) -> Callable[[], float]:
         """Gives the milliseconds by which the loop is late; the daemon puts its gauge here."""
-        return self._parts.life.loop_lag
+        return self._call.life.loop_lag
 
     @loop_lag.setter
     def loop_lag(self, gauge: Callable[[], float]) -> None:
-        self._parts.life.loop_lag = gauge
-
-    def begin(self, caller: Caller) -> Call:
-        """Return what an operation gets for one call."""
-        return Call(caller, self._actors, self._parts)
+        self._call.life.loop_lag = gauge
 
     def publish_now(self, *given: object, **params: object) -> dict[str, Any] | None:
         """Publish if nobody has to be waited for; else return None, and nothing was done."""
-        return events.publish_now(self.begin(OWNER), *given, **params)  # type: ignore[arg-type]
+        return events.publish_now(self._call, *given, **params)  # type: ignore[arg-type]
 
 
 def _method(operation: Operation) -> Callable[..., Coroutine[Any, Any, Any]]:
@@ -76,7 +72,7 @@ def _method(operation: Operation) -> Callable[..., Coroutine[Any, Any, Any]]:
     async def method(
         self: FrontDesk, *given: object, caller: Caller = OWNER, **params: object
     ) -> object:
-        return await operation.run(self.begin(caller), *given, **params)
+        return await operation.run(replace(self._call, caller=caller), *given, **params)
 
     kind = inspect.Parameter
     parameters = [

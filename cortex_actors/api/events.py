@@ -10,13 +10,13 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics
 from cortex_actors.api import status
 from cortex_actors.api.registry import Call, operation
+from cortex_actors.api.shapes import all_fields
 from cortex_actors.bus.commits import refuse_key, refuse_too_large
 from cortex_actors.clock import Clock, ulid
 from cortex_actors.domain.event import Custom, Event, FileChanged, Payload
@@ -29,7 +29,6 @@ from cortex_actors.text.sections import dialect_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cortex_actors.domain.project import Project
     from cortex_actors.storage.events import StoredEvent
     from cortex_actors.storage.ledger.actor import Connection
 
@@ -75,7 +74,7 @@ async def events(
             "dead": stored.dead(connection),
         }
 
-    return await call.parts.records.read(look)
+    return await call.records.read(look)
 
 
 @operation("daemon.event", http="GET /events/{event}")
@@ -84,7 +83,7 @@ async def event(call: Call, event: str) -> dict[str, Any]:
 
     A payload that is no JSON is its text.
     """
-    found, payload, key = await call.parts.records.read(lambda c: stored.shown(c, event))
+    found, payload, key = await call.records.read(lambda c: stored.shown(c, event))
     return {**_shape(found), "idempotency_key": key, "payload": payload}
 
 
@@ -96,7 +95,7 @@ async def replay(call: Call, events: list[str]) -> dict[str, Any]:
     """
     done = await _decide(call, "replay", stored.replay, events)
     for consumer in {consumer for _, consumer in done}:
-        call.parts.wake(consumer)
+        call.wake(consumer)
     return {"replayed": [{"seq": seq, "consumer": consumer} for seq, consumer in done]}
 
 
@@ -118,7 +117,7 @@ async def _decide(call: Call, verb: str, unit: Unit, names: object) -> list[tupl
     if not (1 <= len(listed) <= MOST and all(isinstance(name, str) for name in listed)):
         message = f"cannot {verb}: name 1 to {MOST} events by id or number, or say all"
         raise BadInput(message)
-    records = call.parts.records
+    records = call.records
     if listed != ALL:
         return await records.write(lambda c: unit(c, listed))
     done: list[tuple[int, str]] = []
@@ -130,11 +129,8 @@ async def _decide(call: Call, verb: str, unit: Unit, names: object) -> list[tupl
 
 def _shape(event: StoredEvent) -> dict[str, Any]:
     """Return an event as clients get it."""
-    found = {name: getattr(event, name) for name in ("seq", "id", "topic", "source", "at", "state")}
-    standings = [asdict(each) for each in event.standings]
-    for each in standings:
-        del each["seq"]
-    return {**found, "consumers": standings}
+    consumers = [all_fields(each, "seq") for each in event.standings]
+    return {**all_fields(event, "standings"), "state": event.state, "consumers": consumers}
 
 
 #: Characters of a source: every record of the log in memory holds one, and there are thousands.
@@ -163,10 +159,10 @@ async def publish(
         await asyncio.to_thread(_refuse_secrets, topic, payload, source, key=idempotency_key)
     if _names_a_file(topic, payload):
         given = await asyncio.to_thread(_placed, payload)
-        said: Payload = await call.parts.records.read(lambda c: _addressed(c, given))
+        said: Payload = await call.records.read(lambda c: _addressed(c, given))
     else:
         said = topics.parse(topic, payload)
-    published = await call.parts.bus.publish(
+    published = await call.bus.publish(
         topic, said, source=source, durable=not transient, idempotency_key=idempotency_key
     )
     return answer(published)
@@ -191,7 +187,7 @@ def publish_now(
     if topics.find(topic).payload is not Custom:
         return None
     _refuse_misshapen(topic, payload, source)
-    published = call.parts.bus.publish_now(topic, Custom(dict(payload)), source=source)
+    published = call.bus.publish_now(topic, Custom(dict(payload)), source=source)
     return None if published is None else answer(published)
 
 
@@ -248,21 +244,16 @@ def _addressed(connection: Connection, payload: dict[str, Any]) -> FileChanged:
     project = status.project(connection, payload["path"])
     said = topics.parse(topics.FILE_CHANGED, {"project_id": project.id, **payload})
     assert isinstance(said, FileChanged)  # noqa: S101 - a fact for mypy
-    _admit(said, project)
-    return said
-
-
-def _admit(payload: FileChanged, project: Project) -> None:
-    """Raise for a path that is no instruction file, or not of the project it is said of."""
-    if project.id != payload.project_id:
-        message = f"{payload.path} lies in the project {project.id}, not {payload.project_id}"
+    if project.id != said.project_id:
+        message = f"{said.path} lies in the project {project.id}, not {said.project_id}"
         raise UnknownProject(message)
-    if dialect_of(payload.path.removeprefix(project.root).lstrip("/")) is None:
+    if dialect_of(said.path.removeprefix(project.root).lstrip("/")) is None:
         message = (
-            f"{payload.path} is not the name of an instruction file; "
+            f"{said.path} is not the name of an instruction file; "
             "docs/cli.md lists them under cortex init"
         )
         raise BadInput(message)
+    return said
 
 
 def _refuse(topic: str, payload: object, source: object) -> None:

@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from cortex_actors.api.shapes import brief_principle, fields_of
 from cortex_actors.domain.project import SourceKind
 from cortex_actors.errors import BadInput, CortexError, NotFound
 from cortex_actors.pipeline import reading, selection
@@ -240,14 +241,8 @@ def _ordered(chain: _Chain, seeds: Sequence[str]) -> Iterator[Insight]:
 def _insight(chain: _Chain, found: Insight) -> dict[str, Any]:
     """Return a text with the places that say it."""
     return {
-        "id": found.id,
-        "content": found.content,
-        "status": found.status.value,
-        "category": found.category.value,
-        "confidence": found.confidence,
-        "observations": found.observation_count,
-        "first_seen": found.first_seen,
-        "last_seen": found.last_seen,
+        **fields_of(found, "id", "content", "status", "category", "confidence"),
+        **fields_of(found, "first_seen", "last_seen", observations="observation_count"),
         "counts_for": chain.heads.get(found.id),
         "lines": [asdict(each) for each in chain.lines.get(found.id, ())],
     }
@@ -262,19 +257,11 @@ def _contradiction(chain: _Chain, found: Contradiction) -> dict[str, Any]:
 def _principle(chain: _Chain, found: Principle) -> dict[str, Any]:
     """Return a principle with what it was made of."""
     return {
-        "id": found.id,
-        "content": found.content,
-        "category": found.category.value,
-        "status": found.status.value,
-        "origin": found.origin.value,
-        "rank": found.rank,
-        "created_at": found.created_at,
+        **brief_principle(found),
+        **fields_of(found, "origin", "created_at"),
         "made_of": [
-            {
-                "id": each.insight_id,
-                "weight": each.weight,
-                "content": chain.mentioned.get(each.insight_id, ""),
-            }
+            fields_of(each, "weight", id="insight_id")
+            | {"content": chain.mentioned.get(each.insight_id, "")}
             for each in chain.made_of.get(found.id, ())
         ],
     }
@@ -414,7 +401,7 @@ def _of_principles(connection: Connection, text: str) -> list[dict[str, Any]]:
     """Return the principles that say a text and stand in no file."""
     wanted = principle_lists.PrincipleFilter(words=tuple(text.split()))
     return [
-        _principle_chain(connection, each)
+        _whole_chain(connection, each)
         for each in principle_lists.listed(connection, wanted, limit=MOST)
     ]
 
@@ -422,27 +409,21 @@ def _of_principles(connection: Connection, text: str) -> list[dict[str, Any]]:
 def _of_insights(connection: Connection, text: str) -> list[dict[str, Any]]:
     """Return the insights that say a text and became no principle."""
     found = insight_lists.listed(connection, InsightFilter(words=tuple(text.split()), limit=MOST))
-    return [{**history(connection, named(connection, each.id)), "bullet": None} for each in found]
+    return [_whole_chain(connection, each.id) for each in found]
 
 
 def _match(connection: Connection, path: str, agent: str, given: Given) -> dict[str, Any]:
     """Return a bullet with everything that it came of."""
-    bullet = {
-        "path": path,
-        "agent": agent,
-        "text": given.text,
-        "principle": given.principle_id,
-        "conflict": given.conflict,
-    }
+    bullet = {"path": path, "agent": agent}
+    bullet |= fields_of(given, "text", "conflict", principle="principle_id")
     if given.principle_id not in principles.by_ids(connection, [given.principle_id]):
         return {"bullet": bullet, "principles": [], "insights": [], "files": []}
-    return {**_principle_chain(connection, given.principle_id), "bullet": bullet}
+    return {**_whole_chain(connection, given.principle_id), "bullet": bullet}
 
 
-def _principle_chain(connection: Connection, principle_id: str) -> dict[str, Any]:
-    """Return a principle with everything that it came of."""
-    found = history(connection, named(connection, principle_id))
-    return {**found, "bullet": None}
+def _whole_chain(connection: Connection, name: str) -> dict[str, Any]:
+    """Return an insight or a principle with everything that it came of."""
+    return {**history(connection, named(connection, name)), "bullet": None}
 
 
 def _nearest(text: str, rows: Iterable[tuple[str, str, Given]]) -> tuple[str, str, Given] | None:

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics
 from cortex_actors.api import parameters, shapes
-from cortex_actors.api.registry import SOURCE, Call, operation
+from cortex_actors.api.registry import Call, operation
 from cortex_actors.clock import ulid
 from cortex_actors.domain.event import AccumulationComplete
 from cortex_actors.domain.insight import SHOWN, Category, InsightSort, InsightStatus
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.insight import Insight
     from cortex_actors.pipeline.synthesis import Supposed
-    from cortex_actors.rules.classification import Count, Grounds
+    from cortex_actors.rules.classification import Grounds
     from cortex_actors.rules.promotion import Requirement, Standing, Thresholds
     from cortex_actors.storage.contradictions import Contradiction
     from cortex_actors.storage.ledger.actor import Connection
@@ -87,7 +88,9 @@ def explain_insight(
         **shapes.whole_insight(connection, found),
         "represents": [told[each] for each in same],
         "represented_by": told[whole] if whole else None,
-        "contradictions": [_against(each, insight_id, told) for each in against],
+        "contradictions": [
+            {**asdict(each), "other": told.get(_other(each, insight_id))} for each in against
+        ],
         "cluster": _cluster(connection, insight_id),
         "principles": _principles(connection, insight_id),
         "why": {
@@ -127,17 +130,16 @@ def overview(
     with what they lack; then the more confident.
     """
     standings = insight_evidence.load_merits(connection, [each.id for each in some])
-    rows = [(each, _checks(each, standings[each.id], now, thresholds)) for each in some]
+    check = partial(promotion.requirements, now=now, thresholds=thresholds)
+    rows = [(each, check(each, standings[each.id])) for each in some]
     rows.sort(key=lambda row: _nearness(*row))
     return [
         {
-            "id": each.id,
-            "content": each.content,
-            "confidence": each.confidence,
+            **shapes.fields_of(each, "id", "content", "confidence", "projects"),
             "observations": each.observation_count,
-            "projects": list(each.projects),
             "eligible": all(check.met for check in checks),
-            "because": _because(checks),
+            # The first thing that holds a promotion up; None for nothing.
+            "because": next((str(need) for need in BLOCKS if need in _missing(checks)), None),
             "missing": [_check(check) for check in checks if not check.met],
         }
         for each, checks in rows
@@ -150,17 +152,9 @@ def reasons(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
     return {name: counted[name] for name in (READY, *map(str, BLOCKS))}
 
 
-def _because(checks: Iterable[Requirement]) -> str | None:
-    """Return the first thing that holds a promotion up; None for nothing."""
-    missing = {check.need for check in checks if not check.met}
-    return next((str(need) for need in BLOCKS if need in missing), None)
-
-
-def _checks(
-    found: Insight, standing: Standing, now: int, thresholds: Thresholds
-) -> tuple[Requirement, ...]:
-    """Return the checks of one insight."""
-    return promotion.requirements(found, standing, now=now, thresholds=thresholds)
+def _missing(checks: Iterable[Requirement]) -> set[Need]:
+    """Return what is not met."""
+    return {check.need for check in checks if not check.met}
 
 
 def _nearness(found: Insight, checks: Iterable[Requirement]) -> tuple[float, float, float, str]:
@@ -172,16 +166,8 @@ def _nearness(found: Insight, checks: Iterable[Requirement]) -> tuple[float, flo
 
 def _check(each: Requirement) -> dict[str, Any]:
     """Return a check as clients get it; `gap` is None for what is no number."""
-    gap = _gap(each)
-    return {
-        "need": str(each.need),
-        "actual": each.actual,
-        "required": each.required,
-        "gap": gap,
-        "reached_percent": round(_reached(each), 1),
-        "met": each.met,
-        "waived": each.waived,
-    }
+    more = {"gap": _gap(each), "reached_percent": round(_reached(each), 1)}
+    return shapes.all_fields(each) | more
 
 
 def _gap(each: Requirement) -> float | None:
@@ -229,18 +215,15 @@ def _category(found: Insight) -> dict[str, Any]:
     first = classify(found.content, found.heading)
     silent = first.decided_by is ClassifiedBy.NOBODY
     asked = silent and bool(found.verdict)
+    counts = _grounds(found).categories
+    # The categories for which as many words speak as for the first, with that.
+    tied = [each.name for each in counts if len(each.words) == len(counts[0].words)]
     return {
         "decided_by": str(ClassifiedBy.PROTOTYPES if asked else first.decided_by),
         "confidence": found.verdict if asked else first.confidence,
-        "words": [asdict(each) for each in _grounds(found).categories],
-        "tied": _tied(_grounds(found).categories),
+        "words": [asdict(each) for each in counts],
+        "tied": tied if len(tied) > 1 else [],
     }
-
-
-def _tied(counts: Sequence[Count]) -> list[str]:
-    """Return the categories for which as many words speak as for the first, with that."""
-    first = [each for each in counts if len(each.words) == len(counts[0].words)]
-    return [each.name for each in first] if len(first) > 1 else []
 
 
 def _grounds(found: Insight) -> Grounds:
@@ -286,14 +269,7 @@ def _cluster(connection: Connection, insight_id: str) -> dict[str, Any] | None:
     found = contradictions.get_cluster(connection, name) if name else None
     if found is None:
         return None
-    return {"id": found.id, "size": len(found.members), "coherence": found.coherence}
-
-
-def _against(
-    each: Contradiction, insight_id: str, told: dict[str, dict[str, Any]]
-) -> dict[str, Any]:
-    """Return a contradiction as one of its sides sees it."""
-    return {**asdict(each), "other": told.get(_other(each, insight_id))}
+    return {"size": len(found.members), **shapes.fields_of(found, "id", "coherence")}
 
 
 def _other(each: Contradiction, insight_id: str) -> str:
@@ -341,7 +317,7 @@ async def insights(
         limit=limit,
         skip=skip,
     )
-    return await call.parts.records.read(lambda c: shapes.insights(c, wanted))
+    return await call.records.read(lambda c: shapes.insights(c, wanted))
 
 
 @operation("insights.show", http="GET /insights/{insight}")
@@ -350,13 +326,13 @@ async def insight(call: Call, insight: str) -> dict[str, Any]:
 
     Raises `NotFound`, and `BadInput` for what means several.
     """
-    now, thresholds = call.parts.clock.now(), call.ruling().promotion
+    now, thresholds = call.clock.now(), call.ruling().promotion
 
     def look(connection: Connection) -> dict[str, Any]:
         name = find(connection, Named.INSIGHT, insight)
         return explain_insight(connection, name, now=now, thresholds=thresholds)
 
-    found = await call.parts.records.read(look)
+    found = await call.records.read(look)
     category = found["why"]["category"]
     if category["decided_by"] != ClassifiedBy.KEYWORDS:
         category["nearest"] = await _nearest(call, found["content"])
@@ -370,20 +346,17 @@ async def approve_insight(call: Call, insight: str) -> dict[str, Any]:
     All insights are compared with it then. Raises `NotFound`, and `Refused` for what does
     not wait.
     """
-    parts, now = call.parts, call.parts.clock.now()
-    name = await parts.records.read(lambda c: find(c, Named.INSIGHT, insight))
-
-    at = call.parts.clock.now()
+    now = call.clock.now()
+    name = await call.records.read(lambda c: find(c, Named.INSIGHT, insight))
 
     def work(connection: Connection) -> dict[str, Any]:
-        if not insight_records.approve(connection, name, at=at):
+        if not insight_records.approve(connection, name, at=now):
             message = f"cannot approve {name}: it waits for nobody"
             raise Refused(message)
         return shapes.whole_insight(connection, insight_lists.by_ids(connection, [name])[name])
 
     done = AccumulationComplete(f"run_{ulid(now)}", None, (name,))
-    said = parts.bus.event(topics.ACCUMULATION_COMPLETE, done, source=SOURCE)
-    return await call.change(work, said)
+    return await call.change(work, (topics.ACCUMULATION_COMPLETE, done))
 
 
 @operation("principles.eligible", http="GET /insights/{insight}/eligible")
@@ -393,7 +366,7 @@ async def eligible(call: Call, insight: str) -> dict[str, Any]:
     Every check has `actual`, `required`, `gap` and how far it has come in per cent; `becomes`
     says what its promotion would do. Raises as `insight`.
     """
-    now, thresholds = call.parts.clock.now(), call.ruling().promotion
+    now, thresholds = call.clock.now(), call.ruling().promotion
 
     def look(connection: Connection) -> dict[str, Any]:
         name = find(connection, Named.INSIGHT, insight)
@@ -402,7 +375,7 @@ async def eligible(call: Call, insight: str) -> dict[str, Any]:
         checks = eligibility(connection, found, known, now=now, thresholds=thresholds)
         return {"id": name, "content": found.content, **checks}
 
-    return await call.parts.records.read(look)
+    return await call.records.read(look)
 
 
 @operation("principles.promotions", http="GET /promotions")
@@ -420,7 +393,7 @@ async def promotions(
         known = ", ".join([READY, *BLOCKS])
         message = f"nothing is held up by {reason!r}; there are {known}"
         raise BadInput(message)
-    now, thresholds = call.parts.clock.now(), call.ruling().promotion
+    now, thresholds = call.clock.now(), call.ruling().promotion
     wanted = InsightFilter(project_id=await call.project_id(project), limit=CONSIDERED)
 
     def look(connection: Connection) -> dict[str, Any]:
@@ -434,7 +407,7 @@ async def promotions(
             "insights": [row for row in rows if _is_wanted(row, reason)][:limit],
         }
 
-    return await call.parts.records.read(look)
+    return await call.records.read(look)
 
 
 async def _nearest(call: Call, text: str) -> list[dict[str, Any]]:
@@ -471,11 +444,9 @@ def shaped(
         "content": found.content,
         **checks,
         "together": [each for each in supposed.together if each != lead],
-        "would": str(supposed.would),
-        "compared": supposed.is_compared,
+        **shapes.fields_of(supposed, "would", "replaces", compared="is_compared"),
         "reason": _reason(supposed),
         "same_as": None if supposed.same_as is None else shapes.brief_principle(supposed.same_as),
-        "replaces": supposed.replaces,
         "preview": _preview(connection, supposed, found, now=now, scales=scales),
         "links": _links(connection, supposed),
     }

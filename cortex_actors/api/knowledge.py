@@ -99,9 +99,7 @@ async def knowledge_search(
 @operation("knowledge.topics", http="GET /knowledge/topics", agents=True)
 async def knowledge_topics(call: Call) -> dict[str, Any]:
     """List the topics of documents, with how much each holds."""
-    return await call.parts.records.read(
-        lambda c: {"topics": documents.topics(c), **documents.stats(c)}
-    )
+    return await call.records.read(lambda c: {"topics": documents.topics(c), **documents.stats(c)})
 
 
 @operation("knowledge.documents", http="GET /knowledge", agents=True)
@@ -120,7 +118,7 @@ async def knowledge_documents(
     if withdrawn:
         call.caller.require_owner("list the documents that were taken out")
     parameters.page(limit, skip, of="documents")
-    found, total = await call.parts.records.read(
+    found, total = await call.records.read(
         lambda c: documents.listed(c, topic, limit=limit, skip=skip, withdrawn=withdrawn)
     )
     return {"documents": found, "total": total}
@@ -134,13 +132,13 @@ async def remove_knowledge(
 
     Raises `NotFound` for what is not there.
     """
-    at = call.parts.clock.now()
+    at = call.clock.now()
 
     def work(connection: Connection) -> list[str]:
         meant = _meant(connection, topic, source, withdrawn=False)
         return documents.withdraw(connection, meant, at=at)
 
-    gone = await call.parts.records.write(work)
+    gone = await call.records.write(work)
     return {"withdrawn": gone, "topic": topic}
 
 
@@ -156,7 +154,7 @@ async def restore_knowledge(
     def work(connection: Connection) -> list[str]:
         return documents.restore(connection, _meant(connection, topic, source, withdrawn=True))
 
-    return {"restored": await call.parts.records.write(work), "topic": topic}
+    return {"restored": await call.records.write(work), "topic": topic}
 
 
 def _given(text: str, source: str | None, topic: str | None) -> Given:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.api import parameters
 from cortex_actors.api.registry import Call, operation
+from cortex_actors.api.shapes import all_fields, fields_of
 from cortex_actors.domain.insight import ALL, MemorySort
 from cortex_actors.domain.memory import ChangeKind, MemoryStatus
 from cortex_actors.rules import decay as attention
@@ -117,17 +118,8 @@ def drawn(memory: Memory, nodes: Sequence[Node]) -> str:
 
 def change_told(change: Change, seen: Collection[str]) -> dict[str, Any]:
     """Return a change; of the other memories, those that whoever asks may know of."""
-    return {
-        "id": change.number,
-        "kind": str(change.kind),
-        "memory": change.memory_id,
-        "others": [each for each in change.others if each in seen],
-        "by": change.by,
-        "reason": change.reason,
-        "at": change.at,
-        "undone_at": change.undone_at,
-        "undone_by": change.undone_by,
-    }
+    told = all_fields(change, "before", id="number", memory="memory_id")
+    return {**told, "others": [each for each in change.others if each in seen]}
 
 
 def changes(
@@ -146,37 +138,15 @@ def _brief(
 ) -> dict[str, Any]:
     """Return what a memory says of itself."""
     decay = decays.get(memory.layer)
+    told = {"content": "text", "agent": "agent_id", "related_agents": "related"}
     return {
-        "id": memory.id,
-        "content": memory.text,
-        "status": str(memory.status),
-        "realm": str(memory.realm),
-        "agent": memory.agent_id,
+        **all_fields(memory, "replies_to", "replaced_by", **told),
         "agent_display": names[memory.agent_id],
-        "layer": str(memory.layer),
-        "type": str(memory.type),
-        "role": memory.role,
-        "thread": memory.thread,
-        "tags": list(memory.tags),
-        "related_agents": list(memory.related),
-        "abstract": memory.abstract,
-        "summary": memory.summary,
-        "created_at": memory.created_at,
-        "layer_since": memory.layer_since,
-        "promoted_at": memory.promoted_at,
         "pinned": memory.pinned_at is not None,
-        "pinned_at": memory.pinned_at,
         "time_range": time_range(memory.said_from, memory.said_until),
-        "said_from": memory.said_from,
-        "said_until": memory.said_until,
         # Hours until half of its attention is left; what does not fade has none.
         "decay_rate": None if decay is None else decay.half_life_h,
         "attention": round(attention.of(memory, now, decays), 4),
-        "access_count": memory.access_count,
-        "accessed_at": memory.accessed_at,
-        "saved_by": memory.saved_by,
-        "trust": str(memory.trust),
-        "merge_due": memory.merge_due,
     }
 
 
@@ -197,14 +167,7 @@ def _known(name: str | None, seen: Collection[str]) -> str | None:
 
 def _node(node: Node) -> dict[str, Any]:
     """Return a memory of a lineage."""
-    return {
-        "id": node.id,
-        "standing": node.standing,
-        "status": str(node.status),
-        "abstract": node.abstract,
-        "depth": node.depth,
-        "parent": node.parent,
-    }
+    return all_fields(node, "is_leaf") | {"standing": node.standing}
 
 
 def _branches(nodes: Sequence[Node]) -> list[str]:
@@ -245,11 +208,9 @@ async def memory(call: Call, id: str, *, as_agent: str | None = None) -> dict[st
     Raises `NotFound` (for what the call.caller may not read, too), and `BadInput` for what means
     several.
     """
-    reader, now = call.caller.reader(as_agent), call.parts.clock.now()
-    decays = call.parts.settings().memory.decays
-    return await call.parts.records.read(
-        lambda c: whole(c, id, reader=reader, now=now, decays=decays)
-    )
+    reader, now = call.caller.reader(as_agent), call.clock.now()
+    decays = call.settings().memory.decays
+    return await call.records.read(lambda c: whole(c, id, reader=reader, now=now, decays=decays))
 
 
 @operation("memory.list", http="GET /memories", agents=True)
@@ -278,7 +239,7 @@ async def memories(
     Returns a page, and how many there are. `status` is one of them, or `all`; the other conditions
     are those of `search`. Raises `BadInput`.
     """
-    now = call.parts.clock.now()
+    now = call.clock.now()
     what: dict[str, Any] = {"layers": layers, "realm": realm, "agent": agent, "type": type}
     when: dict[str, Any] = {"since": since, "until": until, "min_attention": min_attention}
     reader = call.caller.reader(as_agent)
@@ -289,14 +250,14 @@ async def memories(
 
 async def _listed(call: Call, wanted: Wanted, now: int) -> dict[str, Any]:
     """Return a page of memories as clients get it."""
-    decays = call.parts.settings().memory.decays
+    decays = call.settings().memory.decays
 
     def look(connection: Connection) -> dict[str, Any]:
         found, total = memory_lists.listed(connection, wanted, now=now, decays=decays)
         shown = brief(connection, found, now=now, decays=decays)
         return {"memories": shown, "total": total}
 
-    return await call.parts.records.read(look)
+    return await call.records.read(look)
 
 
 @operation("memory.changes", http="GET /memory-changes", agents=True)
@@ -326,7 +287,7 @@ async def memory_changes(
         shown = changes(connection, found, reader=reader)
         return {"changes": shown, "total": total}
 
-    return await call.parts.records.read(look)
+    return await call.records.read(look)
 
 
 @operation("memory.conflicts", http="GET /memory-conflicts", agents=True)
@@ -349,15 +310,13 @@ async def conflicts(
             {
                 "left": _side(said[each.left]),
                 "right": _side(said[each.right]),
-                "reason": each.reason,
-                "decided_by": str(each.decided_by),
-                "found_at": each.found_at,
+                **fields_of(each, "reason", "decided_by", "found_at"),
             }
             for each in found
         ]
         return {"conflicts": shown, "total": similar_memories.count_conflicts(connection, reader)}
 
-    return await call.parts.records.read(look)
+    return await call.records.read(look)
 
 
 def _wanted(where: Where, status: str, *, sort: str, limit: int, skip: int) -> Wanted:
@@ -377,10 +336,4 @@ def _about(connection: Connection, name: str, reader: str | None) -> str:
 
 def _side(memory: Memory) -> dict[str, Any]:
     """Return one of two memories that conflict."""
-    return {
-        "id": memory.id,
-        "content": memory.text,
-        "agent": memory.agent_id,
-        "realm": str(memory.realm),
-        "created_at": memory.created_at,
-    }
+    return fields_of(memory, "id", "realm", "created_at", content="text", agent="agent_id")

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics
 from cortex_actors.api.parameters import word
-from cortex_actors.api.registry import SOURCE, Call, operation
+from cortex_actors.api.registry import Call, operation
+from cortex_actors.api.shapes import all_fields
 from cortex_actors.domain.event import Ids
 from cortex_actors.domain.memory import ChangeKind, Layer, MemoryStatus
 from cortex_actors.errors import BadInput, NotFound, Refused
@@ -42,8 +43,8 @@ from cortex_actors.storage.memory_history import Change
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cortex_actors.api.registry import Said
     from cortex_actors.domain.agent import Caller
-    from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.memory import Memory
     from cortex_actors.storage.ledger.actor import Connection
 
@@ -165,9 +166,9 @@ async def _deepen(
     call: Call, name: str, choose: Callable[[Memory], Layer], kind: ChangeKind, caller: Caller
 ) -> dict[str, Any]:
     """Bring a memory to the layer that is chosen for it, and say so."""
-    at = call.parts.clock.now()
+    at = call.clock.now()
 
-    def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Event[Payload]]]:
+    def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
         memory = active(mine(connection, name, caller), str(kind))
         layer = choose(memory)
         wanted = {memory.id: layer}
@@ -175,8 +176,7 @@ async def _deepen(
         answer = {"id": memory.id, "from": str(memory.layer), "changed": bool(moved)}
         if not moved:
             return {**answer, "layer": str(memory.layer)}, ()
-        said = call.parts.bus.event(topics.MEMORY_PROMOTED, Ids(tuple(moved)), source=SOURCE)
-        return {**answer, "layer": str(layer)}, (said,)
+        return {**answer, "layer": str(layer)}, [(topics.MEMORY_PROMOTED, Ids(tuple(moved)))]
 
     return await call.change_and_publish(work)
 
@@ -185,7 +185,7 @@ async def _fasten(
     call: Call, name: str, caller: Caller, how: Callable[..., list[str]], *, pinned: bool
 ) -> dict[str, Any]:
     """Pin or unpin a memory."""
-    at = call.parts.clock.now()
+    at = call.clock.now()
 
     def work(connection: Connection) -> dict[str, Any]:
         memory = mine(connection, name, caller)
@@ -205,7 +205,7 @@ async def archive(
 
     Raises `Refused` for one that is not active, and as `save` does.
     """
-    at, said = call.parts.clock.now(), noted(reason, what="a reason")
+    at, said = call.clock.now(), noted(reason, what="a reason")
     caller = call.caller.speaking(as_agent)
 
     def work(connection: Connection) -> dict[str, Any]:
@@ -226,7 +226,7 @@ async def restore(call: Call, ids: Sequence[str], *, as_agent: str | None = None
     Raises `Refused` for one that is neither, or whose words another one says by now, and as
     `save` does.
     """
-    at, caller = call.parts.clock.now(), call.caller.speaking(as_agent)
+    at, caller = call.clock.now(), call.caller.speaking(as_agent)
 
     def work(connection: Connection) -> dict[str, Any]:
         some = [restorable(each) for each in mine_all(connection, ids, caller)]
@@ -249,7 +249,7 @@ async def supersede(
     The old one is found no more, but as of a date on which it was believed. Raises `Refused`
     where one of them is not active, or the two are not one agent's, and as `save` does.
     """
-    at, said = call.parts.clock.now(), noted(reason, what="a reason")
+    at, said = call.clock.now(), noted(reason, what="a reason")
     caller = call.caller.speaking(as_agent)
 
     def work(connection: Connection) -> dict[str, Any]:
@@ -276,7 +276,7 @@ async def split(call: Call, id: str, *, as_agent: str | None = None) -> dict[str
     They are not made one by themselves any more, and the whole is archived; what a person had
     consolidated is kept. Raises `Refused` for one that is no merge, and as `save` does.
     """
-    at, caller = call.parts.clock.now(), call.caller.speaking(as_agent)
+    at, caller = call.clock.now(), call.caller.speaking(as_agent)
 
     def work(connection: Connection) -> dict[str, Any]:
         memory = mine(connection, id, caller)
@@ -297,7 +297,7 @@ async def undo(call: Call, change: int, *, as_agent: str | None = None) -> dict[
     Raises `NotFound`, and `Refused` for what was undone already, is not so any more, or cannot
     be undone.
     """
-    at, caller = call.parts.clock.now(), call.caller.speaking(as_agent)
+    at, caller = call.clock.now(), call.caller.speaking(as_agent)
 
     def work(connection: Connection) -> dict[str, Any]:
         reader = caller.agent
@@ -321,7 +321,7 @@ async def keep_both(
 
     Raises `NotFound` where there is no conflict between them, and as `save` does.
     """
-    at, caller = call.parts.clock.now(), call.caller.speaking(as_agent)
+    at, caller = call.clock.now(), call.caller.speaking(as_agent)
 
     def work(connection: Connection) -> dict[str, Any]:
         one, other = (mine(connection, each, caller).id for each in (left, right))
@@ -340,21 +340,16 @@ async def forget(call: Call, ids: Sequence[str], *, as_agent: str | None = None)
     So goes what was made of them once. Answers once their words are written over in the ledger.
     Raises `Refused` for a part of a bigger memory, and as `save` does.
     """
-    at, caller = call.parts.clock.now(), call.caller.speaking(as_agent)
+    at, caller = call.clock.now(), call.caller.speaking(as_agent)
 
     def work(connection: Connection) -> dict[str, Any]:
         some = [each.id for each in mine_all(connection, ids, caller)]
         realms.require_own(connection, sorted(memory_history.below(connection, some)), caller)
         gone = memory_delete.forget(connection, some, by=caller.by, at=at)
-        return {
-            "forgotten": list(gone.ids),
-            "parts": list(gone.parts),
-            "wholes": list(gone.wholes),
-            "archived": list(gone.archived),
-        }
+        return all_fields(gone, forgotten="ids")
 
     answer = await call.change(work)
-    while await call.parts.records.write(memory_delete.wipe):
+    while await call.records.write(memory_delete.wipe):
         pass
     return answer
 

@@ -10,13 +10,14 @@ The verb that tries the daemon: remember, recall and forget, as an agent would.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics
 from cortex_actors.api import memory_changes, parameters, remember, status
 from cortex_actors.api.registry import SOON, SOURCE, Call, operation
+from cortex_actors.api.shapes import fields_of
 from cortex_actors.clock import DAY
 from cortex_actors.doctor.probe import plain
 from cortex_actors.domain.event import Ids
@@ -37,12 +38,12 @@ from cortex_actors.storage.search.scope import memory_conditions
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cortex_actors.api.registry import Said
     from cortex_actors.domain.agent import Caller
-    from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.memory import Layer, Memory, Realm
     from cortex_actors.rules.decay import Decay
     from cortex_actors.storage.ledger.actor import Connection
-    from cortex_actors.storage.memory_attention import Earned, Where
+    from cortex_actors.storage.memory_attention import Where
     from cortex_actors.storage.memory_lists import Idle, Pair, RealmHealth
 
 
@@ -57,14 +58,10 @@ def idle(one: Idle, now: int, decays: Mapping[Layer, Decay]) -> dict[str, Any]:
     """Return a memory that nobody has read for long."""
     held = one.held
     return {
-        "id": one.id,
-        "content_preview": one.text,
-        "realm": str(one.realm),
-        "agent": one.agent_id,
-        "layer": str(held.layer),
+        **fields_of(one, "id", "realm", agent="agent_id", content_preview="text"),
+        **fields_of(held, "layer", "access_count"),
         "last_accessed": one.last_at,
         "days_since_access": round((now - one.last_at) / DAY, 1),
-        "access_count": held.access_count,
         "attention_weight": round(held.now(now, decays), _DECIMALS),
         "pinned": held.pinned_at is not None,
     }
@@ -94,14 +91,8 @@ def format_pairs(
 
 def _side(memory: Memory, letters: int) -> dict[str, Any]:
     """Return one of a pair."""
-    return {
-        "id": memory.id,
-        "content_preview": memory.text[:letters],
-        "realm": str(memory.realm),
-        "agent": memory.agent_id,
-        "layer": str(memory.layer),
-        "access_count": memory.access_count,
-    }
+    told = fields_of(memory, "id", "realm", "layer", "access_count", agent="agent_id")
+    return {**told, "content_preview": memory.text[:letters]}
 
 
 def consolidated(
@@ -109,29 +100,15 @@ def consolidated(
 ) -> dict[str, Any]:
     """Return what came of making one memory part of another."""
     return {
-        "kept_id": kept.id,
         "discarded_id": gone.id,
-        "new_access_count": kept.access_count,
         "new_attention_weight": round(decay.of(kept, now, decays), _DECIMALS),
-        "layer": str(kept.layer),
-        "tags": list(kept.tags),
-    }
-
-
-def earned(one: Earned) -> dict[str, Any]:
-    """Return a memory that has earned a deeper layer."""
-    return {
-        "id": one.id,
-        "layer": str(one.layer),
-        "to": str(one.to),
-        "reason": one.reason,
-        "access_count": one.access_count,
+        **fields_of(kept, "layer", "tags", kept_id="id", new_access_count="access_count"),
     }
 
 
 def health(found: Mapping[Realm, RealmHealth], pairs: int | None) -> dict[str, Any]:
     """Return how the memories of each realm are, with what could be done about it."""
-    realms = {str(realm): _realm(each) for realm, each in found.items()}
+    realms = {str(realm): asdict(each) for realm, each in found.items()}
     stale = sum(each.stale_count for each in found.values())
     candidates = sum(each.promotion_candidates for each in found.values())
     return {
@@ -143,17 +120,6 @@ def health(found: Mapping[Realm, RealmHealth], pairs: int | None) -> dict[str, A
             "total_duplicates": pairs,
         },
         "recommendations": _recommended(stale, candidates, pairs or 0),
-    }
-
-
-def _realm(found: RealmHealth) -> dict[str, Any]:
-    """Return how the memories of one realm are."""
-    return {
-        "total": found.total,
-        "by_layer": {str(layer): count for layer, count in found.by_layer.items()},
-        "avg_attention": found.avg_attention,
-        "stale_count": found.stale_count,
-        "promotion_candidates": found.promotion_candidates,
     }
 
 
@@ -198,14 +164,14 @@ async def stale(
     that attention, or more. Raises `BadInput`.
     """
     parameters.page(limit, 0, of="memories")
-    now = call.parts.clock.now()
+    now = call.clock.now()
     before = now - round(_between(days, "days", 0, MOST_DAYS) * DAY)
     where = _seen(call, call.caller, as_agent, realm)
-    decays = call.parts.settings().memory.decays
+    decays = call.settings().memory.decays
     if below is not None:
         least = _between(below, "below", 0, 2)
         where = (*where, memory_lists.faint(least, now, decays))
-    some, total = await call.parts.records.read(
+    some, total = await call.records.read(
         lambda c: memory_lists.idle(c, *where, before=before, limit=limit, letters=IDLE_LETTERS)
     )
     told = [idle(each, now, decays) for each in some]
@@ -230,7 +196,7 @@ async def duplicates(
     _between(threshold, "threshold", 0, 1)
     where = _seen(call, call.caller, as_agent, realm)
     pairs, total, compared = await _pairs(call, where, threshold, limit)
-    return await call.parts.records.read(
+    return await call.records.read(
         lambda c: {
             "duplicates": format_pairs(c, pairs, letters=PAIR_LETTERS),
             "total": total,
@@ -258,10 +224,10 @@ async def consolidate(
     Raises `NotFound`, `NotYours`, `BadInput` for two that cannot stand for each other, and
     `Refused` for one that is not active or is pinned and would go.
     """
-    now, decays = call.parts.clock.now(), call.parts.settings().memory.decays
+    now, decays = call.clock.now(), call.settings().memory.decays
     caller = call.caller.speaking(as_agent)
 
-    def work(connection: Connection) -> tuple[dict[str, Any], list[Event[Payload]]]:
+    def work(connection: Connection) -> tuple[dict[str, Any], list[Said]]:
         one, other = (
             memory_changes.active(memory_changes.mine(connection, each, caller), "consolidate")
             for each in (first, second)
@@ -271,8 +237,8 @@ async def consolidate(
             connection, kept, gone, at=now, by=caller.by, decays=decays, reader=caller.agent
         )
         told = consolidated(memory_lists.one(connection, kept.id), gone, now=now, decays=decays)
-        event = call.parts.bus.event(topics.MEMORY_MERGED, Ids((kept.id, gone.id)), source=SOURCE)
-        return {**told, "change": number}, [event]
+        said = (topics.MEMORY_MERGED, Ids((kept.id, gone.id)))
+        return {**told, "change": number}, [said]
 
     return await call.change_and_publish(work)
 
@@ -286,10 +252,10 @@ async def memory_health(
     With `duplicates` the pairs that say nearly the same are counted, which costs what the verb
     of that name does. Raises `BadInput`.
     """
-    now, earning = call.parts.clock.now(), call.parts.settings().memory.earning
+    now, earning = call.clock.now(), call.settings().memory.earning
     where = _seen(call, call.caller, as_agent)
     before = now - round(STALE_DAYS * DAY)
-    found = await call.parts.records.read(
+    found = await call.records.read(
         lambda c: memory_lists.health(c, *where, before=before, now=now, earning=earning)
     )
     pairs = (await _pairs(call, where, ALIKE, 1))[1] if duplicates else None
@@ -313,7 +279,7 @@ async def memory_promotions(call: Call, *, dry_run: bool = False) -> dict[str, A
         "dry_run": dry_run,
     }
     if dry_run:
-        return {**told, "eligible": [earned(each) for each in found.eligible]}
+        return {**told, "eligible": [each._asdict() for each in found.eligible]}
     return {**told, "promoted": list(found.promoted)}
 
 
@@ -326,12 +292,9 @@ async def memory_decay(call: Call, *, dry_run: bool = False) -> dict[str, Any]:
     """
     tending, where = _tending(call, call.caller), _own(call, call.caller)
     weighed: Weighed = await tending.weigh(*where, dry_run=dry_run)
-    days = call.parts.settings().memory.archive_days
+    days = call.settings().memory.archive_days
     return {
-        "total_records": weighed.total,
-        "updated": weighed.updated,
-        "below_threshold": weighed.below,
-        "faded": weighed.faded,
+        **fields_of(weighed, "updated", "faded", total_records="total", below_threshold="below"),
         "archived": await tending.archive(days, *where, dry_run=dry_run),
         "archive_days": days,
         "dry_run": dry_run,
@@ -342,17 +305,16 @@ async def accesses(call: Call) -> dict[str, Any]:
     """Return how reads are taken down; `unheard` are those that found nobody who does."""
     custodian = call.actors.custodian.within(SOON)
     found = await status.guarded(custodian.ask(Custodian.describe))
-    return {**found, "unheard": call.parts.accesses.lost}
+    return {**found, "unheard": call.accesses.lost}
 
 
 def _tending(call: Call, caller: Caller) -> Tending:
     """Return who tends memories in the caller's name."""
-    parts = call.parts
     return Tending(
-        parts.records,
-        parts.bus,
-        parts.clock,
-        settings=parts.settings().memory,
+        call.records,
+        call.bus,
+        call.clock,
+        settings=call.settings().memory,
         by=caller.by,
         source=SOURCE,
     )
@@ -360,13 +322,13 @@ def _tending(call: Call, caller: Caller) -> Tending:
 
 def _seen(call: Call, caller: Caller, as_agent: str | None, realm: str | None = None) -> Where:
     """Return the conditions for the memories that somebody may read, of a realm or of all."""
-    reader, now = caller.reader(as_agent), call.parts.clock.now()
+    reader, now = caller.reader(as_agent), call.clock.now()
     return tuple(memory_conditions(parameters.where(now=now, reader=reader, realm=realm), now))
 
 
 def _own(call: Call, caller: Caller) -> Where:
     """Return the conditions for what the caller may change: an agent its own memories."""
-    reader, now = caller.reader(), call.parts.clock.now()
+    reader, now = caller.reader(), call.clock.now()
     mine = parameters.where(now=now, reader=reader, agent=caller.agent)
     return tuple(memory_conditions(mine, now))
 
@@ -375,7 +337,7 @@ async def _pairs(
     call: Call, where: Where, threshold: float, limit: int
 ) -> tuple[list[Pair], int, int]:
     """Return the nearest pairs, how many there are, and how many memories were compared."""
-    read, model = call.parts.records.read, call.parts.model()
+    read, model = call.records.read, call.model()
     ids: list[str] = []
     some: list[bytes] = []
     while len(ids) < memory_lists.MOST:
@@ -428,7 +390,7 @@ async def round_trip(call: Call) -> dict[str, Any]:
     Returns how each step went, in milliseconds; a step that fails is an outcome, no error.
     What part of the work did not answer makes a trial degraded. Nobody else finds the probe.
     """
-    return plain(await call.parts.trial(_Probed(call)))
+    return plain(await call.trial(_Probed(call)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -452,7 +414,7 @@ class _Probed:
 
 def last_trial(call: Call) -> tuple[dict[str, Any] | None, list[str]]:
     """Return the last trial, and why the daemon is not well by it."""
-    return call.parts.trial.told(), call.parts.trial.reasons()
+    return call.trial.told(), call.trial.reasons()
 
 
 def without_trials(failing: Mapping[str, Any]) -> dict[str, Any]:

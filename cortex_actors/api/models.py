@@ -56,7 +56,7 @@ async def migrate(call: Call, to: str, provider: str | None = None) -> dict[str,
 async def migration(call: Call) -> dict[str, Any]:
     """Say which model answers, which one is coming and how far it is, and which are kept."""
     info = await call.actors.migrator.within(SOON).ask(Migrator.describe)
-    return {**_shape(info), **await call.parts.records.read(_written)}
+    return {**_shape(info), **await call.records.read(_written)}
 
 
 @operation("model.cancel", http="POST /model/cancel")
@@ -96,11 +96,11 @@ async def _look(call: Call, active: Mapping[str, Any] | None) -> dict[str, Any]:
 
     `active` is None in a home whose ledger knows no model yet.
     """
-    parts, wanted = call.parts, call.parts.settings().embedding
-    known = active or {"model_id": parts.model(), "provider": wanted.provider}
+    wanted = call.settings().embedding
+    known = active or {"model_id": call.model(), "provider": wanted.provider}
     found = await asyncio.to_thread(
         report,
-        parts.home.models,
+        call.home.models,
         known["model_id"],
         provider=known["provider"],
         compiles=wanted.compile,

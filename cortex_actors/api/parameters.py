@@ -78,8 +78,11 @@ def about(method: str, name: str) -> Parameter:
 
 _MOMENT = "a date, a time (UTC), or how long ago: 2026-03-01, 7d, '2h ago'"
 
-#: A parameter that is an agent.
+#: A parameter that is an agent, an id, a moment, or a number from 0 to 1.
 _agent = partial(Parameter, metavar="AGENT", complete="agents")
+_id = partial(Parameter, metavar="ID")
+_when = partial(Parameter, metavar="WHEN")
+_share = partial(Parameter, least=0, most=1)
 
 #: Name, or operation and name, -> what it means. A parameter's meaning is said here and only here.
 PARAMETERS = {
@@ -102,7 +105,7 @@ PARAMETERS = {
     ),
     "approve": Parameter("Principles that a person accepted in the diff of a dry run."),
     "as_agent": _agent("See what this agent sees.", names=("--as",)),
-    "as_of": Parameter("What was believed at that moment.", metavar="WHEN"),
+    "as_of": _when("What was believed at that moment."),
     "below": Parameter("Only those with less attention than this.", least=0, most=2),
     "budget_tokens": Parameter(
         "The most tokens that the answer may have.", least=1, metavar="TOKENS"
@@ -112,15 +115,13 @@ PARAMETERS = {
     "insights.category": Parameter("What kind of thing it says.", words=Category),
     "change": Parameter("The number of a change.", metavar="CHANGE"),
     "changes": Parameter("What is to change, by name."),
-    "cluster": Parameter("The id of a cluster, or the beginning of it.", metavar="ID"),
+    "cluster": _id("The id of a cluster, or the beginning of it."),
     "code": Parameter("Only code, or only text."),
-    "coherence": Parameter(
-        "The mean cosine of a cluster, at least.", least=0, most=1, names=("--min-coherence",)
-    ),
+    "coherence": _share("The mean cosine of a cluster, at least.", names=("--min-coherence",)),
     "color": Parameter("Its colour, such as #228B22."),
     "conflicts": Parameter("Only memories that another one contradicts."),
     "content": Parameter("What is said."),
-    "contradiction": Parameter("The id of a contradiction, or the beginning of it.", metavar="ID"),
+    "contradiction": _id("The id of a contradiction, or the beginning of it."),
     "create": Parameter("Create the file where there is none."),
     "crumb_type": Parameter("What it is for.", words=CrumbType, names=("--type",)),
     "days": Parameter("Days without being read, at least.", least=0),
@@ -145,23 +146,19 @@ PARAMETERS = {
     "explain": Parameter("Show how each was found."),
     "failed": Parameter("Only runs that failed."),
     "first": Parameter("One of the two.", metavar="ID", complete="memories"),
-    "floor": Parameter("Base relevance that its hits need; 0 lets all of them.", least=0, most=1),
+    "floor": _share("Base relevance that its hits need; 0 lets all of them."),
     "folder": Parameter("The absolute path of a folder."),
     "full": Parameter("Forget clusters and begin from nothing."),
     "fundamentals": Parameter("Principles alone."),
     "generation": Parameter("0 for ours, -1 for an ancestor's."),
     "hops": Parameter("Rounds of search; from the second on with what was found.", least=1, most=4),
-    "id": Parameter(
-        "Its id, or 8 characters of its beginning or more.", metavar="ID", complete="memories"
-    ),
+    "id": _id("Its id, or 8 characters of its beginning or more.", complete="memories"),
     "idempotency_key": Parameter(
         "Repeating the call under this key changes nothing.", names=("--key",)
     ),
     "ids": Parameter("Ids, or beginnings of ids.", metavar="ID...", complete="memories"),
     "if_disoriented": Parameter("What to do first; repeated, in this order."),
-    "insight": Parameter(
-        "The id of an insight, or the beginning of it.", metavar="ID", complete="insights"
-    ),
+    "insight": _id("The id of an insight, or the beginning of it.", complete="insights"),
     "job": Parameter("The name of a scheduled job.", metavar="JOB"),
     "keep": Parameter("Which of the two is kept."),
     "consolidate.keep": Parameter("Which is kept: higher_access, higher_attention, or its id."),
@@ -179,12 +176,10 @@ PARAMETERS = {
     "language": Parameter("The programming language of the code."),
     "layer": Parameter("How deep it is stored: sensory (default), working, long_term or cortex."),
     "layers": Parameter("How deep it is stored; may be repeated.", words=Layer, names=("--layer",)),
-    "least": Parameter("The least confidence.", least=0, most=1),
-    "principles.least": Parameter("The least rank.", least=0, most=1, names=("--min-rank",)),
-    "links.least": Parameter("The least strength.", least=0, most=1, names=("--min-strength",)),
-    "insights.least": Parameter(
-        "The least confidence.", least=0, most=1, names=("--min-confidence",)
-    ),
+    "least": _share("The least confidence."),
+    "principles.least": _share("The least rank.", names=("--min-rank",)),
+    "links.least": _share("The least strength.", names=("--min-strength",)),
+    "insights.least": _share("The least confidence.", names=("--min-confidence",)),
     "left": Parameter("One of the two.", metavar="ID", complete="memories"),
     "limit": Parameter("How many at most.", least=1, most=1_000),
     "search.limit": Parameter("How many at most.", least=1, most=200),
@@ -229,9 +224,7 @@ PARAMETERS = {
     "payload": Parameter("The event's data, as the topic asks for."),
     "pinned": Parameter("Only memories that are pinned."),
     "prefer": Parameter("Whose words a merge keeps: a (these), b (known) or equal."),
-    "principle": Parameter(
-        "The id of a principle, or the beginning of it.", metavar="ID", complete="principles"
-    ),
+    "principle": _id("The id of a principle, or the beginning of it.", complete="principles"),
     "priority": Parameter("How urgent it is.", words=Priority),
     "project": Parameter("A project's name, id or folder.", complete="projects"),
     "provider": Parameter("The provider of the model."),
@@ -256,24 +249,19 @@ PARAMETERS = {
     ),
     "repair": Parameter("Repair what can be made again."),
     "replace": Parameter("Replace stores of the same name."),
-    "responding_to": Parameter(
-        "What it answers; may be repeated.",
-        names=("--reply-to",),
-        metavar="ID",
-        complete="memories",
+    "responding_to": _id(
+        "What it answers; may be repeated.", names=("--reply-to",), complete="memories"
     ),
     "right": Parameter("The other one.", metavar="OTHER", complete="memories"),
     "role": Parameter("Who spoke, in a conversation."),
-    "said_from": Parameter(
-        "When what it tells began: 2026-11-01, 2d ...", names=("--from",), metavar="WHEN"
-    ),
-    "said_until": Parameter("When that ended.", names=("--until",), metavar="WHEN"),
+    "said_from": _when("When what it tells began: 2026-11-01, 2d ...", names=("--from",)),
+    "said_until": _when("When that ended.", names=("--until",)),
     "same": Parameter("Revoke what says the same, too."),
     "search": Parameter("Words that all occur."),
     "second": Parameter("The other one.", metavar="OTHER", complete="memories"),
     "session_id": Parameter("What the session is called.", names=("--session",)),
     "session_summary": Parameter("What was done."),
-    "since": Parameter(f"Not before: {_MOMENT}.", metavar="WHEN"),
+    "since": _when(f"Not before: {_MOMENT}."),
     "events.since": Parameter("Only events with a higher number.", least=0),
     "size": Parameter("Members of a cluster, at least.", least=1, names=("--min-size",)),
     "skip": Parameter("How many to leave out first.", least=0),
@@ -318,9 +306,7 @@ PARAMETERS = {
     "thorough": Parameter("Read everything; this takes longer."),
     "thread": Parameter("The conversation it belongs to.", complete="threads"),
     "thread.thread": Parameter("What the thread is called.", metavar="THREAD", complete="threads"),
-    "threshold": Parameter(
-        "The least cosine similarity of two that say nearly the same.", least=0, most=1
-    ),
+    "threshold": _share("The least cosine similarity of two that say nearly the same."),
     "convergence.threshold": Parameter(
         "The least cosine similarity (default: memory.convergence, 0.7).", least=0.5, most=1
     ),
@@ -356,7 +342,7 @@ PARAMETERS = {
     "unfinished_business": Parameter(
         "Something left to do; may be repeated.", names=("--unfinished",)
     ),
-    "until": Parameter("Only from before that moment (as --since).", metavar="WHEN"),
+    "until": _when("Only from before that moment (as --since)."),
     "url": Parameter("Where the store answers."),
     "waiting": Parameter("Only events that a consumer has still to handle."),
     "weight": Parameter("How much its places count; 1 is usual.", least=0, most=1_000),

@@ -16,12 +16,13 @@ say nearly the same, or one stands at two places, it is told once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 from cortex_actors.api import parameters
 from cortex_actors.api.registry import Call, operation
+from cortex_actors.api.shapes import fields_of
 from cortex_actors.domain.memory import Layer
 from cortex_actors.federation.store import LOCAL, Question
 from cortex_actors.rules import fusion, sameness
@@ -59,9 +60,7 @@ def memory(hit: Hit) -> dict[str, Any]:
     extra = hit.extra
     tags, parts = extra.get("tags"), extra.get("merged_from")
     return {
-        "id": hit.id,
-        "text": hit.text,
-        "score": hit.score,
+        **fields_of(hit, "id", "text", "score"),
         "distance": far(hit),
         "tags": list(tags) if isinstance(tags, list) else [],
         "evidence": parts if isinstance(parts, int) and parts else 1,
@@ -74,14 +73,9 @@ def format_found(hit: Hit, roots: Sequence[str] = ()) -> dict[str, Any]:
     place = None if hit.path is None else f"{relative(hit.path, roots)}:{hit.line_start}"
     tags = hit.extra.get("tags")
     return {
-        "id": hit.id,
-        "text": hit.text,
-        "score": hit.score,
-        "collection": hit.store,
+        **fields_of(hit, "id", "text", "score", "project", "heading", collection="store"),
         "distance": far(hit),
-        "project": hit.project,
         "place": place,
-        "heading": hit.heading,
         "tags": list(tags) if isinstance(tags, list) else [],
         "agent": hit.extra.get("agent"),
     }
@@ -95,8 +89,17 @@ def far(hit: Hit) -> float | None:
 
 def format_surroundings(connection: Connection, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return what lies around memories: what they were made of, and what they replaced."""
-    parts, before = memory_lists.originals(connection, ids), memory_lists.replaced(connection, ids)
-    return {each: _around(parts.get(each, []), before.get(each)) for each in ids}
+    made_of, gone = memory_lists.originals(connection, ids), memory_lists.replaced(connection, ids)
+    found = {}
+    for each in ids:
+        parts, before = made_of.get(each, []), gone.get(each)
+        found[each] = {
+            "parts": len(parts),
+            "latest_at": parts[0].created_at if parts else None,
+            "recent": [asdict(one) for one in parts[:RECENT]],
+            "replaced": None if before is None else asdict(before),
+        }
+    return found
 
 
 def statement(hit: Hit, roots: Sequence[str]) -> dict[str, Any]:
@@ -118,12 +121,10 @@ def principle(found_: Principle, known: Evidence | None) -> dict[str, Any]:
     """Return a principle as a fact of every project."""
     observed = known.observed if known else 0
     return {
-        "id": found_.id,
-        "project": "*",
+        **fields_of(found_, "id", value="content", source="origin"),
+        "project": EVERYWHERE,
         "key": resolutions.key(found_.content),
-        "value": found_.content,
         "why": f"{found_.category} distilled from what projects say, seen {times(observed)}",
-        "source": str(found_.origin),
         "distance": None,
     }
 
@@ -139,23 +140,6 @@ def relative(path: str, roots: Iterable[str]) -> str:
         if PurePosixPath(path).is_relative_to(root):
             return str(PurePosixPath(path).relative_to(root))
     return PurePosixPath(path).name
-
-
-def _around(
-    parts: Sequence[memory_lists.Episode], before: memory_lists.Episode | None
-) -> dict[str, Any]:
-    """Return what lies around one memory."""
-    return {
-        "parts": len(parts),
-        "latest_at": parts[0].created_at if parts else None,
-        "recent": [_episode(each) for each in parts[:RECENT]],
-        "replaced": None if before is None else _episode(before),
-    }
-
-
-def _episode(one: memory_lists.Episode) -> dict[str, Any]:
-    """Return one episode."""
-    return {"id": one.id, "text": one.text, "created_at": one.created_at}
 
 
 #: The project of what holds everywhere.
@@ -221,9 +205,10 @@ def load_facts(
     for each in (*exact, *near):
         told.setdefault(each["id"], each)
     some = list(told.values())
-    scores = [
-        fusion.FULL if each["match"] == "exact" else _score(each["distance"]) for each in some
-    ]
+    scores = []
+    for each in some:
+        far_off = fusion.UNMEASURED if each["distance"] is None else each["distance"]
+        scores.append(fusion.FULL if each["match"] == "exact" else fusion.of_fact(far_off))
     ordered = zip(some, fusion.descending(scores), strict=True)
     return [{**each, "score": score} for each, score in ordered]
 
@@ -282,11 +267,6 @@ def _principles(connection: Connection, ids: Iterable[str]) -> dict[str, dict[st
     return {each: principle(known[each], counted.get(each)) for each in wanted if each in known}
 
 
-def _score(distance: float | None) -> float:
-    """Return what a fact counts that was not asked for by its key."""
-    return fusion.of_fact(fusion.UNMEASURED if distance is None else distance)
-
-
 #: Where memories lie.
 _MEMORIES: Final = tuple(memory_records.COLLECTIONS.values())
 
@@ -301,7 +281,7 @@ async def outside_recall(call: Call, query: str, limit: int = 10) -> dict[str, A
     Raises `BadInput`.
     """
     found = await _outside(call, query, limit)
-    roots = await _roots(call)
+    roots = [each.root for each in await call.records.read(projects.followed)]
     return {
         "query": query,
         "hits": [format_found(hit, roots) for hit in found.hits[:limit]],
@@ -327,7 +307,7 @@ async def outside_memories(
     hits = [memory(hit) for hit in found.hits[:limit]]
     if surroundings and hits:
         ids = [each["id"] for each in hits]
-        around = await call.parts.records.read(lambda c: format_surroundings(c, ids))
+        around = await call.records.read(lambda c: format_surroundings(c, ids))
         hits = [{**each, "surroundings": around[each["id"]]} for each in hits]
     return {"query": query, "hits": hits, "skipped": _gaps(found)}
 
@@ -346,9 +326,9 @@ async def outside_topics(
     Of many topics the first `TOPICS` are looked for: a Callosum sends those of a whole answer.
     Raises `BadInput`.
     """
-    where, now = Where(outward=True, layers=_layers(layers)), call.parts.clock.now()
+    where, now = Where(outward=True, layers=_layers(layers)), call.clock.now()
     some, most = list(topics[:TOPICS]), min(limit, MOST)
-    found = await call.parts.records.read(
+    found = await call.records.read(
         lambda c: tagged(c, some, limit=most, where=where, exclude=exclude_ids, now=now)
     )
     hits = [{**memory(each.hit), "matched": list(each.matched)} for each in found]
@@ -371,7 +351,7 @@ async def outside_facts(
     """
     if limit < 1:
         return {"query": query, "project": project, "facts": [], "skipped": []}
-    records = call.parts.records
+    records = call.records
     asked = await records.read(
         lambda c: sought(c, query, min(limit, MOST), project=project, fundamentals=fundamentals)
     )
@@ -396,7 +376,7 @@ async def outside_counts(call: Call) -> dict[str, Any]:
             "facts": resolutions.count_facts(connection),
         }
 
-    return await call.parts.records.read(look)
+    return await call.records.read(look)
 
 
 async def _outside(call: Call, query: str, limit: int, **narrowed: object) -> Recall:
@@ -404,12 +384,6 @@ async def _outside(call: Call, query: str, limit: int, **narrowed: object) -> Re
     asked: dict[str, Any] = {"where": Where(outward=True), **narrowed}
     question = Question(query, min(limit, MOST), stores=(LOCAL,), hops=1, **asked)
     return await call.recall(question)
-
-
-async def _roots(call: Call) -> list[str]:
-    """Return the folders of projects."""
-    known = await call.parts.records.read(projects.followed)
-    return [each.root for each in known]
 
 
 def _gaps(found: Recall) -> list[str]:

@@ -23,7 +23,6 @@ from cortex_actors.storage.principle_decay import Scales
 from cortex_actors.storage.principle_lists import GIVEN, PrincipleFilter
 
 if TYPE_CHECKING:
-    from cortex_actors.domain.principle import Link, Principle
     from cortex_actors.storage.ledger.actor import Connection
 
 
@@ -66,7 +65,7 @@ async def principles(
         words=tuple(search.split()),
         sort=parameters.chosen(PrincipleSort, sort, what="order") or PrincipleSort.RANK,
     )
-    found = await call.parts.records.read(lambda c: shapes.page(c, wanted, limit=limit, skip=skip))
+    found = await call.records.read(lambda c: shapes.page(c, wanted, limit=limit, skip=skip))
     written = await provenance.in_files(found.pop("written"))
     stands = Counter(each["principle_id"] for each in written)
     for each in found["principles"]:
@@ -80,13 +79,13 @@ async def principle(call: Call, principle: str) -> dict[str, Any]:
 
     Raises `NotFound`, and `BadInput` for what means several.
     """
-    now, scales = call.parts.clock.now(), _scales(call)
+    now, scales = call.clock.now(), _scales(call)
 
     def look(connection: Connection) -> dict[str, Any]:
         name = find(connection, Named.PRINCIPLE, principle)
         return shapes.whole_principle(connection, name, now=now, scales=scales)
 
-    found = await call.parts.records.read(look)
+    found = await call.records.read(look)
     return {**found, "files": await provenance.in_files(found["files"])}
 
 
@@ -98,12 +97,11 @@ async def what_if(call: Call, insight: str) -> dict[str, Any]:
     or `would_do_nothing`; `preview` is the principle as it would be, `links` what it would be
     linked with. Nothing is written. Raises `NotFound`, `BadInput`.
     """
-    parts = call.parts
-    name = await parts.records.read(lambda c: find(c, Named.INSIGHT, insight))
+    name = await call.records.read(lambda c: find(c, Named.INSIGHT, insight))
     supposed = await call.actors.organiser.within(SUPPOSE_TIMEOUT).ask(Organiser.suppose, name)
-    now, thresholds = parts.clock.now(), call.ruling().promotion
+    now, thresholds = call.clock.now(), call.ruling().promotion
     scales = _scales(call)
-    return await parts.records.read(
+    return await call.records.read(
         lambda c: insights.shaped(c, supposed, now=now, thresholds=thresholds, scales=scales)
     )
 
@@ -125,12 +123,12 @@ async def history(call: Call, thing: str) -> dict[str, Any]:
             )
         return provenance.history(connection, provenance.named(connection, thing))
 
-    return await provenance.as_it_is(await call.parts.records.read(look))
+    return await provenance.as_it_is(await call.records.read(look))
 
 
 def _scales(call: Call) -> Scales:
     """Return how principles are ranked and faded now."""
-    chosen = call.parts.settings().organisation
+    chosen = call.settings().organisation
     return Scales(chosen.weights, chosen.fading)
 
 
@@ -166,7 +164,7 @@ async def links(
         found = principle_lists.around(connection, name, wanted)
         return _shaped(connection, found, asked=name)
 
-    return await call.parts.records.read(look)
+    return await call.records.read(look)
 
 
 def _both(kind: LinkType) -> frozenset[LinkType]:
@@ -183,35 +181,13 @@ def _shaped(
     return {
         "principle": asked,
         "total": found.total,
-        "principles": [_principle(known[each]) for each in found.ids],
-        "links": [_link(each if asked is None else _seen(each, asked)) for each in found.links],
-    }
-
-
-def _seen(link: Link, asked: str) -> Link:
-    """Return a link told from the principle that was asked for, if it is one of its ends."""
-    return link.seen_from(asked) if asked in link.pair else link
-
-
-def _principle(found: Principle) -> dict[str, Any]:
-    """Return what a picture says of a principle."""
-    return {
-        "id": found.id,
-        "content": found.content,
-        "category": str(found.category),
-        "status": str(found.status),
-        "domains": list(found.domains),
-        "rank": found.rank,
-    }
-
-
-def _link(link: Link) -> dict[str, Any]:
-    """Return a link."""
-    return {
-        "source_id": link.source_id,
-        "target_id": link.target_id,
-        "type": str(link.type),
-        "strength": link.strength,
-        "decided_by": str(link.decided_by),
-        "reason": link.reason,
+        "principles": [
+            shapes.brief_principle(known[each]) | shapes.fields_of(known[each], "domains")
+            for each in found.ids
+        ],
+        # Told from the principle that was asked for, where it is one of the ends.
+        "links": [
+            shapes.all_fields(each.seen_from(asked) if asked in each.pair else each)
+            for each in found.links
+        ],
     }

@@ -11,19 +11,19 @@ import inspect
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar, cast, get_type_hints
 
 from cortex_actors.api import status
 from cortex_actors.api.parameters import about
 from cortex_actors.embedding.cache import Cache
-from cortex_actors.errors import ActorAway, ModelChanged
+from cortex_actors.errors import ActorAway, CortexError, ModelChanged
 from cortex_actors.federation.federation import Federation
 from cortex_actors.pipeline.relations import Ruling
 from cortex_actors.runtime.names import NamedActor
 from cortex_actors.storage.events import store
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
@@ -55,6 +55,9 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+
+#: A topic, and what is published on it.
+Said: TypeAlias = "tuple[str, Payload]"
 
 #: What the front desk is called as the source of an event.
 SOURCE = "cortex"
@@ -111,9 +114,11 @@ class Life:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """What operations use beside actors."""
+class Call:
+    """One call of an operation: who asks, the actors by name, and what else operations use."""
 
+    caller: Caller
+    actors: Actors
     home: Home
     clock: Clock
     bus: Bus
@@ -142,15 +147,6 @@ class Parts:
     wake: Callable[[str], object]
     life: Life
 
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One call of an operation."""
-
-    caller: Caller
-    actors: Actors
-    parts: Parts
-
     async def recall(self, question: Question) -> Recall:
         """Ask the federation; it takes as long as the slowest store may."""
         ask = self.actors.federation.within(None).ask
@@ -159,42 +155,61 @@ class Call:
     async def embed(self, texts: Sequence[str]) -> Matrix:
         """Embed texts with the model that answers now, before those that are not waited for."""
         return await self.actors.cache.within(EMBED_TIMEOUT).ask(
-            Cache.embed, texts, urgent=True, patience=EMBED_PATIENCE, model=self.parts.model()
+            Cache.embed, texts, urgent=True, patience=EMBED_PATIENCE, model=self.model()
         )
 
     def ruling(self) -> Ruling:
         """Return by which thresholds insights are judged now."""
-        parts = self.parts
-        return Ruling(parts.settings().reconciliation, parts.model(), parts.home.rules)
+        return Ruling(self.settings().reconciliation, self.model(), self.home.rules)
 
     async def project(self, path: str) -> Project:
         """Return the followed project that a path, a name or an id means.
 
         Raises `UnknownProject`.
         """
-        return await self.parts.records.read(lambda c: status.project(c, path))
+        return await self.records.read(lambda c: status.project(c, path))
 
     async def project_id(self, path: str | None) -> str | None:
         """Return the id of a project that may not be meant at all; raises as `project` does."""
         return None if path is None else (await self.project(path)).id
 
-    async def change(self, work: Callable[[Connection], T], *events: Event[Payload]) -> T:
+    async def change(
+        self, work: Callable[[Connection], T], *said: Said, dry_run: bool = False
+    ) -> T:
         """Change something and publish it in one transaction; return what the change gave."""
-        return await self.change_and_publish(lambda connection: (work(connection), events))
+        return await self.change_and_publish(lambda c: (work(c), said), dry_run=dry_run)
 
     async def change_and_publish(
-        self, work: Callable[[Connection], tuple[T, Sequence[Event[Payload]]]]
+        self, work: Callable[[Connection], tuple[T, Iterable[Said]]], *, dry_run: bool = False
     ) -> T:
-        """Change something and publish the events that the change returns, in one transaction."""
+        """Change something and publish what the change says, in one transaction.
+
+        A dry run returns what the change gives, and leaves nothing behind.
+        """
 
         def unit(connection: Connection) -> tuple[T, list[Event[Payload]]]:
-            given, events = work(connection)
-            return given, store(connection, list(events))
+            given, said = work(connection)
+            if dry_run:
+                raise _ForeseenError(given)
+            events = [self.bus.event(*each, source=SOURCE) for each in said]
+            return given, store(connection, events)
 
-        given, stored = await self.parts.records.write(unit)
+        try:
+            given, stored = await self.records.write(unit)
+        except _ForeseenError as foreseen:
+            return cast("T", foreseen.given)
         for each in stored:
-            self.parts.bus.announce(each)
+            self.bus.announce(each)
         return given
+
+
+class _ForeseenError(CortexError):
+    """Undoes a change that was only to be tried."""
+
+    def __init__(self, given: object) -> None:
+        """Remember what the change gave."""
+        super().__init__("only looked at what would change")
+        self.given = given
 
 
 async def repeated(ask: Callable[[], Awaitable[T]]) -> T:

@@ -35,7 +35,7 @@ from cortex_actors.topics import MEMORY_REMEMBERED
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cortex_actors.domain.hit import Hit, Recall
+    from cortex_actors.domain.hit import Hit
 
 
 #: Agents, answered memories and superseded ones that one memory may name.
@@ -71,7 +71,7 @@ async def remember(
     kept until somebody decides. Raises `BadInput`, `NotYours`, `NotFound`, `Refused` for a secret
     (`redact` masks it).
     """
-    settings = call.parts.settings().memory
+    settings = call.settings().memory
     texts = partial(_texts, content, role, thread, tags=tags, abstract=abstract, redact=redact)
     wish = Wish(
         # On a thread: 64 KB that are made to be slow take up to 2 s to look through.
@@ -79,7 +79,7 @@ async def remember(
         agent=call.caller.acting(agent, settings.agent),
         **_words(layer, realm, type_=type, prefer=prefer or settings.prefer),
         **_links(related_agents, responding_to, supersedes=supersedes),
-        **_times(said_from, said_until, now=call.parts.clock.now()),
+        **_times(said_from, said_until, now=call.clock.now()),
         merge=merge,
         key=_key(idempotency_key),
         caller=call.caller,
@@ -215,16 +215,22 @@ async def recall(
     condition that a kind of thing cannot meet leaves the kind out; `as_of` leaves memories alone.
     Raises `BadInput`, `UnknownProject`, `NotFound` for an unknown store, and `NotYours`.
     """
-    now = call.parts.clock.now()
+    now = call.clock.now()
     what: _Given = {"layers": layers, "realm": realm, "agent": agent, "type": type}
     when: _Given = {"since": since, "until": until, "min_attention": min_attention}
     more: _Given = {"tags": tags, "thread": thread, **what, **when}
     reader, project_id = call.caller.reader(as_agent), await call.project_id(project)
     where = parameters.where(now=now, reader=reader, project_id=project_id, **more)
-    past = parameters.past(as_of, now=now)
-    far = _far(stores=stores, hops=hops, budget_tokens=budget_tokens)
-    number = parameters.whole(limit, name="limit")
-    question = Question(query, number, where=where, past=past, explain=explain, **far)
+    question = Question(
+        query,
+        parameters.whole(limit, name="limit"),
+        where=where,
+        past=parameters.past(as_of, now=now),
+        explain=explain,
+        stores=parameters.words(stores, name="stores"),
+        hops=parameters.whole(hops, name="hops"),
+        budget_tokens=parameters.whole(budget_tokens, name="budget_tokens"),
+    )
     return await _answered(call, question, track=track)
 
 
@@ -254,7 +260,7 @@ async def search(
     `original_only` looks at what was said and not at what was made of it, active or not; with
     `as_of` at what was believed at a moment. Raises as `recall` does.
     """
-    now = call.parts.clock.now()
+    now = call.clock.now()
     what: _Given = {"layers": layers, "realm": realm, "agent": agent, "type": type}
     when: _Given = {"since": since, "until": until, "min_attention": min_attention}
     more: _Given = {"tags": tags, "thread": thread, **what, **when}
@@ -270,19 +276,24 @@ async def _answered(call: Call, question: Question, *, track: bool) -> dict[str,
     found = await call.recall(question)
     hits = found.hits
     if track and question.past is None:
-        call.parts.accesses.report(_accesses(hits))
+        call.accesses.report(_accesses(hits))
     waits = await _waiting(call, question)
+    # Whose answer is lacking; who answers in part is not named there.
+    there = {LOCAL, *found.asked}
+    absent = [each for each in (*found.failed, *found.skipped) if each[0] not in there]
+    limit = {} if found.budget_tokens is None else {"budget_tokens": found.budget_tokens}
     return {
         "query": found.query,
         "count": len(hits),
         "hits": [_plain(hit) for hit in hits],
-        "text": format_recalled(hits, found.beside, absent=_absent(found)),
+        "text": format_recalled(hits, found.beside, absent=absent),
         "beside": [_plain(hit) for hit in found.beside],
         "stores_searched": list(found.asked),
         "failed": [{"store": name, "reason": why} for name, why in found.failed],
         "skipped": [{"store": name, "reason": why} for name, why in (*found.skipped, *waits)],
         "took_ms": round(found.took_ms, 3),
-        **_bought(found),
+        **limit,
+        "tokens": found.tokens,
     }
 
 
@@ -290,10 +301,10 @@ async def _waiting(call: Call, question: Question) -> list[tuple[str, str]]:
     """Return what was looked for by its words alone, if anything: what has no vector yet."""
     if question.past is not None:
         return []
-    model, now = call.parts.model(), call.parts.clock.now()
-    decays = call.parts.settings().memory.decays
+    model, now = call.model(), call.clock.now()
+    decays = call.settings().memory.decays
     seen = scope(question.where, _rooms(question), now=now, decays=decays)
-    missing, is_all = await call.parts.records.read(lambda c: late(c, model, seen))
+    missing, is_all = await call.records.read(lambda c: late(c, model, seen))
     if not missing:
         return []
     # How many there are is nothing that an agent is told: it is not all its own.
@@ -309,27 +320,6 @@ def _rooms(question: Question) -> tuple[str, ...]:
     return tuple(each for each in ROOMS if each in question.stores)
 
 
-def _bought(found: Recall) -> _Given:
-    """Return what an answer costs a reader, and the limit to it that somebody may have set."""
-    limit = {} if found.budget_tokens is None else {"budget_tokens": found.budget_tokens}
-    return {**limit, "tokens": found.tokens}
-
-
-def _absent(found: Recall) -> list[tuple[str, str]]:
-    """Return (store, reason) of those whose answer is lacking; who answers in part is not."""
-    there = {LOCAL, *found.asked}
-    return [each for each in (*found.failed, *found.skipped) if each[0] not in there]
-
-
-def _far(*, stores: object, hops: object, budget_tokens: object) -> _Given:
-    """Return what concerns the fan over the stores, checked; raises `BadInput`."""
-    return {
-        "stores": parameters.words(stores, name="stores"),
-        "hops": parameters.whole(hops, name="hops"),
-        "budget_tokens": parameters.whole(budget_tokens, name="budget_tokens"),
-    }
-
-
 def _plain(hit: Hit) -> dict[str, Any]:
     """Return a hit as JSON; what a store says beside it is plain already, and nobody else's."""
     return {each.name: getattr(hit, each.name) for each in fields(hit)} | {"extra": {**hit.extra}}
@@ -340,22 +330,11 @@ def _accesses(hits: Iterable[Hit]) -> list[Access]:
 
     What another program said is no memory of this daemon, whatever it calls itself.
     """
-    return [
-        Access(
-            hit.id,
-            cosine=_number(hit.extra.get("cosine")),
-            by_words=WORDS_ALONE in _list_names(hit.extra.get("found_by")),
-        )
-        for hit in hits
-        if hit.store in _MEMORIES and hit.trust != REMOTE and hit.extra.get("agent") != PROBE
-    ]
-
-
-def _number(value: object) -> float | None:
-    """Return a cosine, if a list measured one."""
-    return value if isinstance(value, float) else None
-
-
-def _list_names(value: object) -> list[object]:
-    """Return the lists that hold a hit."""
-    return value if isinstance(value, list) else []
+    found = []
+    for hit in hits:
+        if hit.store in _MEMORIES and hit.trust != REMOTE and hit.extra.get("agent") != PROBE:
+            cosine, names = hit.extra.get("cosine"), hit.extra.get("found_by")
+            near = cosine if isinstance(cosine, float) else None
+            by_words = isinstance(names, list) and WORDS_ALONE in names
+            found.append(Access(hit.id, cosine=near, by_words=by_words))
+    return found

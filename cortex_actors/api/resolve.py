@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors import topics
 from cortex_actors.api import status
 from cortex_actors.api.parameters import chosen
-from cortex_actors.api.registry import SOURCE, Call, operation
+from cortex_actors.api.registry import Call, operation
+from cortex_actors.api.shapes import all_fields, fields_of
 from cortex_actors.clock import ulid
 from cortex_actors.domain.agent import OWNER
 from cortex_actors.domain.event import Nothing, OrganisationComplete
@@ -23,7 +24,7 @@ from cortex_actors.render import section
 from cortex_actors.storage import principles, projects, resolutions, reviews
 
 if TYPE_CHECKING:
-    from cortex_actors.domain.event import Event, Payload
+    from cortex_actors.api.registry import Said
     from cortex_actors.domain.principle import Resolved
     from cortex_actors.domain.project import Project
     from cortex_actors.storage.ledger.actor import Connection
@@ -83,15 +84,15 @@ async def resolve(
 
 async def _accept(call: Call, names: Sequence[str]) -> None:
     """Note that a person accepted a diff with those principles; those that are gone are not."""
-    now = call.parts.clock.now()
+    now = call.clock.now()
 
-    def work(connection: Connection) -> tuple[None, Sequence[Event[Payload]]]:
+    def work(connection: Connection) -> tuple[None, Sequence[Said]]:
         known = principles.by_ids(connection, names)
         for each in known:
             said = Approval(each, Decision.APPROVED, now, OWNER.by, Way.DIFF)
             reviews.decide_approval(connection, said)
         done = OrganisationComplete(f"run_{ulid(now)}", tuple(sorted(known)))
-        return None, [call.parts.bus.event(topics.ORGANISATION_COMPLETE, done, source=SOURCE)]
+        return None, [(topics.ORGANISATION_COMPLETE, done)]
 
     await call.change_and_publish(work)
 
@@ -105,7 +106,7 @@ async def undo_resolution(call: Call, path: str) -> dict[str, Any]:
     """
     project, place = await _target(call, path)
     if place == project.root:
-        place = await call.parts.records.read(lambda c: _only(c, project))
+        place = await call.records.read(lambda c: _only(c, project))
     return _shaped(await call.actors.resolver.within(None).ask(Resolver.undo, place))
 
 
@@ -116,9 +117,7 @@ async def set_auto(call: Call, project: str, on: bool) -> dict[str, Any]:
     Once it is on, what is known is brought into them at once. Raises `UnknownProject`.
     """
     found = await call.project(project)
-    said = []
-    if on:
-        said = [call.parts.bus.event(topics.ORGANISATION_REQUESTED, Nothing(), source=SOURCE)]
+    said = [(topics.ORGANISATION_REQUESTED, Nothing())] if on else []
     new = await call.change(lambda c: projects.let_resolve(c, found.id, on=on), *said)
     return {"id": found.id, "name": found.name, "root": found.root, "auto": on, "new": new}
 
@@ -129,7 +128,7 @@ async def _wishes(call: Call, wish: Wish, path: str | None) -> tuple[list[Wish],
     Raises `FolderMissing` where the only one that is meant is gone.
     """
     if path is None:
-        followed = await call.parts.records.read(projects.followed)
+        followed = await call.records.read(projects.followed)
         gone = await asyncio.to_thread(_gone, followed)
         left = [Unwritten(each.root, wish.agent or "", str(_folder_missing(each))) for each in gone]
         return [replace(wish, path=each.root) for each in followed if each not in gone], left
@@ -150,7 +149,7 @@ async def _target(call: Call, path: str) -> tuple[Project, str]:
         project = await call.project(path)
         return project, project.root
     place = await asyncio.to_thread(_real, path)
-    followed = await call.parts.records.read(projects.followed)
+    followed = await call.records.read(projects.followed)
     found = innermost(followed, place)
     if found is None:
         message = f"no followed project holds {path}; follow it with: cortex init PATH"
@@ -189,23 +188,9 @@ def _folder_missing(project: Project) -> FolderMissing:
 
 def _shaped(found: Resolved) -> dict[str, Any]:
     """Return what came of a file as clients get it."""
-    return {
-        "path": found.path,
-        "agent": found.agent,
-        "state": str(found.ending),
-        "reason": found.reason,
-        "refusal": found.refusal,
-        "diff": found.diff,
-        "section": found.section,
-        "bullets": [
-            {
-                "id": each.principle_id,
-                "text": each.text,
-                "conflict": each.conflict or None,
-                "approved": each.is_approved,
-            }
-            for each in found.bullets
-        ],
-        "tokens": found.tokens,
-        "counts": dict(found.counts),
-    }
+    bullets = [
+        fields_of(each, "text", id="principle_id", approved="is_approved")
+        | {"conflict": each.conflict or None}
+        for each in found.bullets
+    ]
+    return all_fields(found, state="ending") | {"bullets": bullets}

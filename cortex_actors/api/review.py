@@ -5,13 +5,12 @@ What waits for a person, and what a person has said, in the shape that clients g
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics
 from cortex_actors.api import insights as whys
 from cortex_actors.api import parameters, shapes
-from cortex_actors.api.registry import SOURCE, Call, operation
+from cortex_actors.api.registry import Call, operation
 from cortex_actors.clock import ulid
 from cortex_actors.domain.agent import OWNER
 from cortex_actors.domain.event import (
@@ -41,7 +40,7 @@ from cortex_actors.storage.insight_lists import InsightFilter, Named, find
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from cortex_actors.domain.event import Event, Payload
+    from cortex_actors.api.registry import Said
     from cortex_actors.domain.insight import Insight
     from cortex_actors.rules.promotion import Requirement, Thresholds
     from cortex_actors.storage.ledger.actor import Connection
@@ -236,14 +235,7 @@ def _whole(connection: Connection, principle_ids: Sequence[str]) -> list[dict[st
 def _places(connection: Connection, insight_ids: Sequence[str]) -> list[dict[str, Any]]:
     """Return where texts stand and stood."""
     return [
-        {
-            "project": line.project,
-            "path": line.path,
-            "line_start": line.line_start,
-            "trust": line.trust,
-            "first_at": line.first_at,
-            "withdrawn_at": line.withdrawn_at,
-        }
+        shapes.fields_of(line, "project", "path", "line_start", "trust", "first_at", "withdrawn_at")
         for line in insight_lists.lines(connection, insight_ids)
     ]
 
@@ -343,21 +335,21 @@ async def reviews(
     """
     parameters.page(limit, skip, of="reviews")
     project_id = await call.project_id(project)
-    now, thresholds = call.parts.clock.now(), call.ruling().promotion
+    now, thresholds = call.clock.now(), call.ruling().promotion
     if status == WAITING:
-        return await call.parts.records.read(
+        return await call.records.read(
             lambda c: listed(
                 c,
                 project_id,
                 now=now,
                 thresholds=thresholds,
-                is_free=call.parts.settings().resolution.unapproved,
+                is_free=call.settings().resolution.unapproved,
                 limit=limit,
                 skip=skip,
             )
         )
     decision = parameters.chosen(Decision, status, what="state of a review") or Decision.APPROVED
-    return await call.parts.records.read(
+    return await call.records.read(
         lambda c: decided(c, decision, project_id, limit=limit, skip=skip)
     )
 
@@ -369,17 +361,17 @@ async def review(call: Call, insight: str) -> dict[str, Any]:
     `insight` is its id; one that begins with `pri_` is a principle's.
     Raises `NotFound`, and `BadInput` for what means several.
     """
-    now, thresholds = call.parts.clock.now(), call.ruling().promotion
+    now, thresholds = call.clock.now(), call.ruling().promotion
 
     def look(connection: Connection) -> dict[str, Any]:
         if _is_principle(insight):
             name = find(connection, Named.PRINCIPLE, insight)
-            free = call.parts.settings().resolution.unapproved
+            free = call.settings().resolution.unapproved
             return principle(connection, name, is_free=free)
         name = find(connection, Named.INSIGHT, insight)
         return whole_review(connection, name, now=now, thresholds=thresholds)
 
-    return await call.parts.records.read(look)
+    return await call.records.read(look)
 
 
 @operation("review.approve", http="POST /reviews/{insight}/approve")
@@ -412,11 +404,11 @@ async def _decide_review(
 ) -> dict[str, Any]:
     """Write a decision down, in place of an earlier one, and have it followed."""
     note = noted(note)
-    now, thresholds = call.parts.clock.now(), call.ruling().promotion
+    now, thresholds = call.clock.now(), call.ruling().promotion
     if _is_principle(name):
         return await _decide_principle(call, name, decision, note, now=now)
 
-    def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Event[Payload]]]:
+    def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
         whole = find(connection, Named.INSIGHT, name)
         refusal = refusal_of(connection, whole, decision)
         if refusal is not None:
@@ -433,9 +425,8 @@ async def _decide_review(
                 stored.end_approvals(connection, [said.principle_id], at=now)
         insight_records.looked_at(connection, whole, now)
         done = AccumulationComplete(f"run_{ulid(now)}", None, (whole,))
-        event = call.parts.bus.event(topics.ACCUMULATION_COMPLETE, done, source=SOURCE)
         found = whole_review(connection, whole, now=now, thresholds=thresholds)
-        return found, [event]
+        return found, [(topics.ACCUMULATION_COMPLETE, done)]
 
     return await call.change_and_publish(work)
 
@@ -444,9 +435,8 @@ async def _decide_principle(
     call: Call, name: str, decision: Decision, note: str | None, *, now: int
 ) -> dict[str, Any]:
     """Let a principle be written into files, or not any more, and have these written."""
-    event = partial(call.parts.bus.event, source=SOURCE)
 
-    def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Event[Payload]]]:
+    def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
         whole = find(connection, Named.PRINCIPLE, name)
         if stored.principles(connection, [whole]):
             message = (
@@ -455,13 +445,13 @@ async def _decide_principle(
             raise Refused(message)
         stored.decide_approval(connection, _approval(whole, decision, now, note))
         done = OrganisationComplete(f"run_{ulid(now)}", (whole,))
-        said: list[Event[Payload]] = [event(topics.ORGANISATION_COMPLETE, done)]
+        said: list[Said] = [(topics.ORGANISATION_COMPLETE, done)]
         if decision is Decision.REJECTED:
             stands = resolutions.standing(connection, [whole])
             for path, agent in sorted({(path, agent) for path, agent, _ in stands}):
                 again = ResolutionRequested(path, agent, refresh=True)
-                said.append(event(topics.RESOLUTION_REQUESTED, again))
-        free = call.parts.settings().resolution.unapproved
+                said.append((topics.RESOLUTION_REQUESTED, again))
+        free = call.settings().resolution.unapproved
         return principle(connection, whole, is_free=free), said
 
     return await call.change_and_publish(work)

@@ -5,10 +5,11 @@ What the front desk looks up about principles, in the shape that clients get it.
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, fields
+from enum import Enum
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from cortex_actors.domain.insight import PrincipleSort
+from cortex_actors.domain.insight import NO_DOMAIN, PrincipleSort
 from cortex_actors.rules import decay as rules
 from cortex_actors.storage import (
     insight_lists,
@@ -21,7 +22,9 @@ from cortex_actors.storage import insights as insight_rows
 from cortex_actors.storage import insights as merging
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from _typeshed import DataclassInstance
 
     from cortex_actors.domain.insight import Insight, InsightSource
     from cortex_actors.domain.principle import Link, Principle
@@ -29,6 +32,32 @@ if TYPE_CHECKING:
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.principle_decay import Evidence, Scales
     from cortex_actors.storage.principle_lists import PrincipleFilter
+
+
+T = TypeVar("T")
+
+
+def fields_of(found: object, *names: str, **others: str) -> dict[str, Any]:
+    """Return attributes as JSON has them: words as texts, tuples as lists.
+
+    `others` are told under another name than they have.
+    """
+    own = dict(zip(names, names, strict=True)) | others
+    return {name: _plain(getattr(found, each)) for name, each in own.items()}
+
+
+def all_fields(found: DataclassInstance, *without: str, **others: str) -> dict[str, Any]:
+    """Return the fields of a dataclass as `fields_of` does, but some of them."""
+    gone = {*without, *others.values()}
+    names = (each.name for each in fields(found) if each.name not in gone)
+    return fields_of(found, *names, **others)
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - a field's
+    """Return a value as JSON has it."""
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return value.value if isinstance(value, Enum) else value
 
 
 def insights(connection: Connection, wanted: InsightFilter) -> dict[str, Any]:
@@ -59,25 +88,8 @@ def whole_insight(connection: Connection, insight: Insight) -> dict[str, Any]:
 
 def insight_shape(insight: Insight, places: Iterable[InsightSource]) -> dict[str, Any]:
     """Return an insight as clients get it."""
-    return {
-        "id": insight.id,
-        "content": insight.content,
-        "heading": insight.heading,
-        "granularity": str(insight.granularity),
-        "kind": None if insight.kind is None else str(insight.kind),
-        "category": str(insight.category),
-        "verdict": insight.verdict,
-        "tags": list(insight.tags),
-        "domain": insight.domain,
-        "confidence": insight.confidence,
-        "status": str(insight.status),
-        "review": insight.review,
-        "observations": insight.observation_count,
-        "first_seen": insight.first_seen,
-        "last_seen": insight.last_seen,
-        "projects": list(insight.projects),
-        "sources": [_place(place) for place in places],
-    }
+    told = all_fields(insight, "content_hash", observations="observation_count")
+    return {**told, "sources": [_place(place) for place in places]}
 
 
 def brief_insights(connection: Connection, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -86,16 +98,34 @@ def brief_insights(connection: Connection, ids: Sequence[str]) -> dict[str, dict
     places = insight_lists.said(connection, ids)
     return {
         each.id: {
-            "id": each.id,
-            "content": each.content,
-            "status": str(each.status),
-            "domain": each.domain,
-            "confidence": each.confidence,
-            "projects": list(each.projects),
+            **fields_of(each, "id", "content", "status", "domain", "confidence", "projects"),
             "sources": [_place(place) for place in places.get(each.id, ())],
         }
         for each in found.values()
     }
+
+
+def speaking(
+    connection: Connection,
+    some: Sequence[T],
+    names: Callable[[T], Iterable[str]],
+    *,
+    domain: str | None,
+    words: Iterable[str] = (),
+) -> list[T]:
+    """Return what has an insight of a domain, or of no known one (`none`), that holds words.
+
+    `names` gives the ids of the insights that something has.
+    """
+    said = brief_insights(connection, [name for each in some for name in names(each)])
+    wanted = None if domain == NO_DOMAIN else domain
+    fitting = {
+        name
+        for name, told in said.items()
+        if (domain is None or told["domain"] == wanted)
+        and all(word in told["content"].lower() for word in words)
+    }
+    return [each for each in some if not fitting.isdisjoint(names(each))]
 
 
 def _places(connection: Connection, ids: Sequence[str]) -> Mapping[str, Sequence[InsightSource]]:
@@ -107,15 +137,8 @@ def _places(connection: Connection, ids: Sequence[str]) -> Mapping[str, Sequence
 
 def _place(place: InsightSource) -> dict[str, Any]:
     """Return where an insight stands; `said` is whose text it is, after a merge another one's."""
-    return {
-        "project": place.project,
-        "path": place.path,
-        "heading": place.heading,
-        "scope": place.scope,
-        "line_start": place.line_start,
-        "line_end": place.line_end,
-        "said": place.said,
-    }
+    lines = fields_of(place, "line_start", "line_end", "said")
+    return fields_of(place, "project", "path", "heading", "scope") | lines
 
 
 #: What is counted about each principle, for the orders that no column has.
@@ -202,13 +225,7 @@ def ranked(found: Principle, known: Evidence, *, now: int, scales: Scales) -> di
 
 def brief_principle(found: Principle) -> dict[str, Any]:
     """Return what tells principles apart."""
-    return {
-        "id": found.id,
-        "content": found.content,
-        "category": found.category.value,
-        "status": found.status.value,
-        "rank": found.rank,
-    }
+    return fields_of(found, "id", "content", "category", "status", "rank")
 
 
 def principle_shape(
@@ -216,14 +233,7 @@ def principle_shape(
 ) -> dict[str, Any]:
     """Return a principle, and what speaks for it."""
     return {
-        **brief_principle(found),
-        "elaboration": found.elaboration,
-        "tags": list(found.tags),
-        "domains": list(found.domains),
-        "confidence": found.confidence,
-        "quality": found.quality,
-        "origin": found.origin.value,
-        "created_at": found.created_at,
+        **all_fields(found, "content_hash", "text_hash"),
         "observations": known.observed,
         "last_seen": known.seen_at,
         "linked": known.links,
@@ -235,11 +245,8 @@ def link(found: Link, principle_id: str, others: Mapping[str, Principle]) -> dic
     """Return a link as one of its ends sees it; `needed` where the other one depends on it."""
     other = found.other(principle_id)
     return {
-        "type": found.type.value,
+        **fields_of(found, "type", "strength", "decided_by", "reason"),
         "needed": found.source_id == other,
-        "strength": found.strength,
-        "decided_by": str(found.decided_by),
-        "reason": found.reason,
         "other": brief_principle(others[other]) if other in others else {"id": other},
     }
 

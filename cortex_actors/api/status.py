@@ -9,6 +9,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from cortex_actors.api.shapes import all_fields, fields_of
 from cortex_actors.domain.principle import Ending
 from cortex_actors.domain.project import AlertKind, innermost
 from cortex_actors.errors import BadInput, CortexError, LedgerDown, NotFound, UnknownProject
@@ -101,7 +102,7 @@ def counts(connection: Connection, model: str, sections: Container[str]) -> dict
         "principles_by_status": principle_lists.by_status(connection),
         "resolved_files": sum(each in sections for each in resolutions.paths(connection)),
         "unresolved": [
-            {"path": each.path, "agent": each.agent, "state": str(each.ending)}
+            fields_of(each, "path", "agent", state="ending")
             for each in resolutions.troubled(connection)
             if each.ending is not Ending.EDITED or each.path in sections
         ],
@@ -113,12 +114,7 @@ def counts(connection: Connection, model: str, sections: Container[str]) -> dict
         "broken_files": len(project_rows.broken(connection)),
         "review": insight_rows.count_waiting(connection),
         "alerts": [
-            {
-                "kind": str(each.kind),
-                "path": each.path,
-                "line_start": each.line_start,
-                "detail": each.detail,
-            }
+            fields_of(each, "kind", "path", "line_start", "detail")
             for each in insight_records.standing(connection)
         ],
     }
@@ -237,14 +233,8 @@ def projects(connection: Connection) -> dict[str, Any]:
 
 def topic(row: Topic) -> dict[str, Any]:
     """Return one row of the catalogue."""
-    return {
-        "name": row.name,
-        "about": row.about,
-        "payload": [field.name for field in fields(row.payload)],
-        "durable": row.durable,
-        "said_by": list(row.said_by),
-        "heard_by": list(row.heard_by),
-    }
+    told = all_fields(row, "key", "owner_only")
+    return {**told, "payload": [field.name for field in fields(row.payload)]}
 
 
 def real(path: str) -> str | None:

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cortex_actors.api import parameters
 from cortex_actors.api.registry import Call, operation
+from cortex_actors.api.shapes import fields_of
 from cortex_actors.domain.agent import agent_id, shown
 from cortex_actors.domain.memory import PROBE, Realm
 from cortex_actors.errors import BadInput, NotFound, Refused
@@ -36,11 +37,9 @@ from cortex_actors.storage import memory_transfer
 from cortex_actors.text import jsonstream
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Generator, Iterator
     from typing import IO
 
-    from cortex_actors.storage.ledger.actor import Connection
-    from cortex_actors.storage.memory_transfer import Arrived
     from cortex_actors.text.jsonstream import Placed
 
 
@@ -73,20 +72,19 @@ class Checked:
         return self.counts.total()
 
 
-def check(path: str) -> Checked:
-    """Look at every record of a file. Raises `BadInput` with the place of the first wrong one."""
+def check(path: str, *, whole: bool = True) -> Checked:
+    """Return which file it is, once every record of it was looked at, or at once.
+
+    Raises `BadInput` with the place of the first wrong one.
+    """
     with _opened(path) as file:
         found = Checked(_form(file, path), _stamp(file))
+        if not whole:
+            return found
         for _, each in _records(file, found.form, path):
             found.counts[each.get("realm") or each["kind"]] += 1
             found.redacted += each.get("redacted", 0)
     return found
-
-
-def glance(path: str) -> Checked:
-    """Return which file it is, without looking at its records."""
-    with _opened(path) as file:
-        return Checked(_form(file, path), _stamp(file))
 
 
 def groups(
@@ -277,7 +275,7 @@ async def export(
     if kind in {"agents", "changes"} and not _NUMBER.fullmatch(after or "0"):
         raise BadInput(f"cannot export {kind} behind {after!r}: that is no number")
     page = partial(KINDS[kind], wanted=wanted, after=after, limit=min(limit, PAGE))
-    records, following = await call.parts.records.read(page)
+    records, following = await call.records.read(page)
     return {"kind": kind, "records": records, "next": following}
 
 
@@ -294,14 +292,14 @@ async def import_memories(
     meanwhile.
     """
     work = partial(_import, call, path, dry_run=dry_run, skip=skip, stamp=stamp)
-    return await call.parts.tasks.run("import", work)
+    return await call.tasks.run("import", work)
 
 
 async def _import(
     call: Call, path: str, *, dry_run: bool, skip: int, stamp: str | None
 ) -> dict[str, Any]:
     """Take in as much as one call may."""
-    clock = call.parts.clock
+    clock = call.clock
     begun, at = clock.monotonic(), clock.now()
     found = await _looked_at(path, skip, stamp)
     total, done, whole = memory_transfer.Arrived(), skip, False
@@ -313,7 +311,11 @@ async def _import(
                 whole = True
                 break
             done, group = coming
-            _add(total, await _group(call, group, at=at, dry_run=dry_run))
+            arrive = partial(memory_transfer.arrive, found=group, at=at)
+            some = await call.change(arrive, dry_run=dry_run)
+            total.added += some.added
+            total.existing += some.existing
+            total.differing += some.differing
     finally:
         with suppress(ValueError):  # cancelled, while the thread still reads
             waiting.close()
@@ -322,13 +324,20 @@ async def _import(
         whole = done == skip or clock.monotonic() - begun < LONG
         if whole:
             await _answer(call, path, found.form)
-    told = _told(found, total) | {"next": None if whole else done}
-    return {"path": path, "dry_run": dry_run, **told}
+    return {
+        "path": path,
+        "dry_run": dry_run,
+        **fields_of(found, "records", "redacted", "stamp", format="form"),
+        "added": dict(total.added),
+        "existing": total.existing,
+        "differing": total.differing[:TOLD],
+        "next": None if whole else done,
+    }
 
 
 async def _looked_at(path: str, skip: int, stamp: str | None) -> Checked:
     """Return what a file holds; a part of one that was looked at is not looked at again."""
-    found = await asyncio.to_thread(glance if skip else check, path)
+    found = await asyncio.to_thread(check, path, whole=not skip)
     if skip and stamp != found.stamp:
         raise Refused(
             f"refused to go on with {path}: it was changed meanwhile; import it anew, what was "
@@ -337,51 +346,8 @@ async def _looked_at(path: str, skip: int, stamp: str | None) -> Checked:
     return found
 
 
-async def _group(call: Call, group: Sequence[dict[str, Any]], *, at: int, dry_run: bool) -> Arrived:
-    """Take a group in, or see what would come of it."""
-
-    def work(connection: Connection) -> Arrived:
-        arrived = memory_transfer.arrive(connection, group, at=at)
-        if dry_run:
-            raise _OnlyLooked(arrived)
-        return arrived
-
-    try:
-        return await call.parts.records.write(work)
-    except _OnlyLooked as looked:
-        return looked.arrived
-
-
 async def _answer(call: Call, path: str, form: str) -> None:
     """Write which of the memories answer which, now that all are there."""
     waiting = groups(path, form, answering=True)
     while (found := await asyncio.to_thread(next, waiting, None)) is not None:
-        await call.parts.records.write(partial(memory_transfer.answer, found=found[1]))
-
-
-class _OnlyLooked(Exception):
-    """Undoes a unit of work that was only to be tried."""
-
-    def __init__(self, arrived: Arrived) -> None:
-        super().__init__("only looked")
-        self.arrived = arrived
-
-
-def _add(total: Arrived, some: Arrived) -> None:
-    """Count what became of a group."""
-    total.added += some.added
-    total.existing += some.existing
-    total.differing += some.differing
-
-
-def _told(found: Checked, total: memory_transfer.Arrived) -> dict[str, Any]:
-    """Return what a file held, and what of it came in with this call."""
-    return {
-        "format": found.form,
-        "records": found.records,
-        "added": dict(total.added),
-        "existing": total.existing,
-        "differing": total.differing[:TOLD],
-        "redacted": found.redacted,
-        "stamp": found.stamp,
-    }
+        await call.records.write(partial(memory_transfer.answer, found=found[1]))

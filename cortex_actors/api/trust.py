@@ -8,12 +8,13 @@ The transactions are here, in the shape that clients get; who says what afterwar
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics
 from cortex_actors.api import history, status
-from cortex_actors.api.registry import SOURCE, Call, operation
+from cortex_actors.api.registry import Call, operation
+from cortex_actors.api.shapes import all_fields, fields_of
 from cortex_actors.clock import ulid
 from cortex_actors.domain.event import (
     AccumulationComplete,
@@ -25,7 +26,7 @@ from cortex_actors.domain.event import (
 )
 from cortex_actors.domain.principle import of_insight
 from cortex_actors.domain.project import SourceKind, innermost
-from cortex_actors.errors import BadInput, CortexError, NotFound, UsageError
+from cortex_actors.errors import BadInput, NotFound, UsageError
 from cortex_actors.pipeline import selection
 from cortex_actors.rules.admission import noted
 from cortex_actors.storage import (
@@ -41,9 +42,9 @@ from cortex_actors.storage.insight_lists import Named, find
 from cortex_actors.storage.revoking import Revoked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
-    from cortex_actors.domain.event import Event, Payload
+    from cortex_actors.api.registry import Said
     from cortex_actors.storage.ledger.actor import Connection
 
 
@@ -55,8 +56,6 @@ KIND = "revocation"
 
 #: What ids begin with, and what they are ids of.
 _NAMED = {Named.INSIGHT: SourceKind.INSIGHT, Named.PRINCIPLE: SourceKind.PRINCIPLE}
-
-_PROJECT = "prj_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +81,12 @@ class Effect:
     begun: tuple[Source, ...]
     did: Revoked
     files: tuple[tuple[str, str], ...]
+
+    @property
+    def lost(self) -> set[str]:
+        """The principles that are none any more."""
+        taken = {each.key for each in self.begun if each.kind is SourceKind.PRINCIPLE}
+        return {name for name, _ in self.did.principles} | taken
 
 
 def source_of(connection: Connection, word: str, place: str | None) -> Source:
@@ -140,11 +145,12 @@ def take(
         if reviews.begin(connection, each.kind, each.key, at=at, note=note):
             begun.append(each)
             did += revoking.revoke(connection, each.kind, each.key, at=at, least=least)
-    lost = {name for name, _ in did.principles}
-    lost |= {each.key for each in begun if each.kind is SourceKind.PRINCIPLE}
+    effect = Effect(tuple(begun), did, ())
     gone = did.gone | {each.key for each in begun if each.kind is SourceKind.INSIGHT}
-    reviews.end_approvals(connection, lost | {of_insight(each) for each in gone}, at=at)
-    return Effect(tuple(begun), did, _files(connection, lost, sections))
+    reviews.end_approvals(connection, effect.lost | {of_insight(each) for each in gone}, at=at)
+    rows: Iterable[tuple[str, str, Any]] = resolutions.standing(connection, effect.lost)
+    files = sorted({(path, agent) for path, agent, _ in rows if path in sections})
+    return replace(effect, files=tuple(files))
 
 
 def told(connection: Connection, wanted: Source, effect: Effect) -> dict[str, Any]:
@@ -154,9 +160,7 @@ def told(connection: Connection, wanted: Source, effect: Effect) -> dict[str, An
         each.id: each for each in insight_lists.by_ids(connection, did.gone | did.freed).values()
     }
     return {
-        "kind": str(wanted.kind),
-        "key": wanted.key,
-        "name": wanted.name,
+        **all_fields(wanted),
         "revoked": [each.key for each in effect.begun],
         "places": did.places,
         "gone": len(did.gone),
@@ -178,12 +182,9 @@ def listed(connection: Connection, sections: Container[str]) -> dict[str, Any]:
     return {
         "revoked": [
             {
-                "kind": str(each.kind),
-                "key": each.key,
+                **fields_of(each, "kind", "key", "note", "at"),
                 "name": names.get(each.key, each.key),
                 "content": texts.get(each.key),
-                "note": each.note,
-                "at": each.at,
             }
             for each in reviews.standing(connection)
         ],
@@ -192,7 +193,8 @@ def listed(connection: Connection, sections: Container[str]) -> dict[str, Any]:
                 "path": path,
                 "agent": agent,
                 "bullet": text,
-                "reason": _reason(connection, path, agent),
+                # None where it was written, or is about to be.
+                "reason": getattr(resolutions.find(connection, path, agent), "reason", None),
             }
             for path, agent, text in revoking.left_over(connection)
             if path in sections
@@ -218,14 +220,6 @@ def record(
     )
 
 
-def _files(
-    connection: Connection, lost: Collection[str], sections: Container[str]
-) -> tuple[tuple[str, str], ...]:
-    """Return the files and agents for which principles stand somewhere."""
-    rows: Iterable[tuple[str, str, Any]] = resolutions.standing(connection, lost)
-    return tuple(sorted({(path, agent) for path, agent, _ in rows if path in sections}))
-
-
 def _checkouts(connection: Connection, wanted: Source) -> list[str]:
     """Return the roots of other projects that are checkouts of the same repository."""
     if wanted.kind is not SourceKind.PROJECT:
@@ -238,12 +232,6 @@ def _checkouts(connection: Connection, wanted: Source) -> list[str]:
         for each in every
         if mine is not None and each.id != wanted.key and origins.get(each.id) == mine
     ]
-
-
-def _reason(connection: Connection, path: str, agent: str) -> str | None:
-    """Return why a file was not written; None where it was, or is about to be."""
-    found = resolutions.find(connection, path, agent)
-    return None if found is None else found.reason
 
 
 #: Ids that one event names: its payload has a limit.
@@ -263,25 +251,27 @@ async def revoke(
     `BadInput`.
     """
     note = noted(note)
-    place, at = await _place(source), call.parts.clock.now()
+    place, at = await _place(source), call.clock.now()
     run_id, least = f"run_{ulid(at)}", call.ruling().promotion.projects
     there = await _sections(call)
 
-    def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Event[Payload]]]:
+    def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
         wanted = source_of(connection, source, place)
         effect = take(connection, wanted, at=at, least=least, note=note, same=same, sections=there)
         answer = told(connection, wanted, effect)
-        if dry_run:
-            raise _OnlyLooked(answer)
         if not effect.begun:
             return answer, ()
-        record(connection, run_id, wanted, at=at, counts=_counts(effect))
-        return answer, list(_said(call, run_id, effect))
+        counts = {
+            "places": effect.did.places,
+            "insights": len(effect.did.gone),
+            "principles": len(effect.did.principles),
+            "files": len(effect.files),
+        }
+        record(connection, run_id, wanted, at=at, counts=counts)
+        return answer, list(_said(run_id, effect))
 
-    try:
-        return {**await call.change_and_publish(work), "dry_run": False}
-    except _OnlyLooked as looked:
-        return {**looked.answer, "dry_run": True}
+    done = await call.change_and_publish(work, dry_run=dry_run)
+    return {**done, "dry_run": dry_run}
 
 
 @operation("projects.lift", http="POST /sources/lift")
@@ -291,10 +281,10 @@ async def lift(call: Call, source: str) -> dict[str, Any]:
     What was known of it is found as it was; principles are earned anew. Raises `NotFound` for
     what was not taken back, and as `revoke` does.
     """
-    place, at = await _place(source), call.parts.clock.now()
+    place, at = await _place(source), call.clock.now()
     run_id = f"run_{ulid(at)}"
 
-    def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Event[Payload]]]:
+    def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
         wanted = source_of(connection, source, place)
         found = reviews.find(connection, wanted.kind, wanted.key)
         if found is None:
@@ -305,9 +295,8 @@ async def lift(call: Call, source: str) -> dict[str, Any]:
         reviews.end(connection, wanted.kind, wanted.key, at=at)
         reviews.restore(connection, ended_at=found.at)
         record(connection, run_id, wanted, at=at, counts={"lifted": 1})
-        said = list(_read_again(call, connection, run_id, wanted))
-        answer = {"kind": str(wanted.kind), "key": wanted.key, "name": wanted.name}
-        return {**answer, "read_again": bool(said)}, said
+        said = list(_read_again(connection, run_id, wanted))
+        return {**all_fields(wanted), "read_again": bool(said)}, said
 
     return await call.change_and_publish(work)
 
@@ -320,7 +309,7 @@ async def revoked(call: Call) -> dict[str, Any]:
     reason where a file could not be written.
     """
     there = await _sections(call)
-    return await call.parts.records.read(lambda c: listed(c, there))
+    return await call.records.read(lambda c: listed(c, there))
 
 
 @operation("insights.blame", http="GET /blame")
@@ -345,13 +334,13 @@ async def blame(
 
 async def _sections(call: Call) -> Container[str]:
     """Return the files that have a section of ours now."""
-    written = await call.parts.records.read(resolutions.paths)
+    written = await call.records.read(resolutions.paths)
     return await asyncio.to_thread(selection.sections, written)
 
 
 async def _as_it_is(call: Call, look: Callable[[Connection], dict[str, Any]]) -> dict[str, Any]:
     """Return where something comes from, with those files alone in which it stands now."""
-    found = await call.parts.records.read(look)
+    found = await call.records.read(look)
     return {**found, "matches": [await history.as_it_is(each) for each in found["matches"]]}
 
 
@@ -362,68 +351,36 @@ async def _place(word: str) -> str | None:
     return await asyncio.to_thread(status.place, word)
 
 
-def _said(call: Call, run_id: str, effect: Effect) -> Iterator[Event[Payload]]:
+def _said(run_id: str, effect: Effect) -> Iterator[Said]:
     """Yield what is said of a source that was taken back."""
     for some in _parts(sorted(effect.did.changed)):
-        complete = AccumulationComplete(run_id, None, some)
-        yield _event(call, topics.ACCUMULATION_COMPLETE, complete)
+        yield topics.ACCUMULATION_COMPLETE, AccumulationComplete(run_id, None, some)
     if effect.did.changed:
-        yield _event(call, topics.ORGANISATION_REQUESTED, Nothing())
-    lost = {name for name, _ in effect.did.principles} | {
-        each.key for each in effect.begun if each.kind is SourceKind.PRINCIPLE
-    }
-    for some in _parts(sorted(lost)):
-        yield _event(call, topics.ORGANISATION_COMPLETE, OrganisationComplete(run_id, some))
+        yield topics.ORGANISATION_REQUESTED, Nothing()
+    for some in _parts(sorted(effect.lost)):
+        yield topics.ORGANISATION_COMPLETE, OrganisationComplete(run_id, some)
     for path, agent in effect.files:
-        again = ResolutionRequested(path, agent, refresh=True)
-        yield _event(call, topics.RESOLUTION_REQUESTED, again)
+        yield topics.RESOLUTION_REQUESTED, ResolutionRequested(path, agent, refresh=True)
 
 
-def _read_again(
-    call: Call, connection: Connection, run_id: str, wanted: Source
-) -> Iterator[Event[Payload]]:
+def _read_again(connection: Connection, run_id: str, wanted: Source) -> Iterator[Said]:
     """Yield what has a source read that counts again."""
     followed = projects.followed(connection)
     if wanted.kind is SourceKind.PRINCIPLE:
-        done = OrganisationComplete(run_id, (wanted.key,))
-        yield _event(call, topics.ORGANISATION_COMPLETE, done)
+        yield topics.ORGANISATION_COMPLETE, OrganisationComplete(run_id, (wanted.key,))
     elif wanted.kind is SourceKind.INSIGHT:
         for path in revoking.read_again(connection, wanted.key):
             project = innermost(followed, path)
             if project is not None:
-                yield _event(call, topics.FILE_CHANGED, FileChanged(project.id, path))
+                yield topics.FILE_CHANGED, FileChanged(project.id, path)
     elif wanted.kind is SourceKind.PROJECT:
         if wanted.key in {each.id for each in followed}:
-            yield _event(call, topics.SCAN_REQUESTED, ScanRequested(wanted.key))
+            yield topics.SCAN_REQUESTED, ScanRequested(wanted.key)
     else:
         inside = {each.id for each in followed if each.root.startswith(f"{wanted.key}/")}
         around = innermost(followed, wanted.key)
         for project_id in sorted(inside | ({around.id} if around is not None else set())):
-            yield _event(call, topics.SCAN_REQUESTED, ScanRequested(project_id))
-
-
-def _event(call: Call, topic: str, payload: Payload) -> Event[Payload]:
-    """Return an event of ours."""
-    return call.parts.bus.event(topic, payload, source=SOURCE)
-
-
-class _OnlyLooked(CortexError):
-    """Nothing was to be changed: raised so that the transaction leaves nothing behind."""
-
-    def __init__(self, answer: dict[str, Any]) -> None:
-        """Remember what would have been the answer."""
-        super().__init__("only looked at what would be taken back")
-        self.answer = answer
-
-
-def _counts(effect: Effect) -> dict[str, int]:
-    """Return the numbers of the audit."""
-    return {
-        "places": effect.did.places,
-        "insights": len(effect.did.gone),
-        "principles": len(effect.did.principles),
-        "files": len(effect.files),
-    }
+            yield topics.SCAN_REQUESTED, ScanRequested(project_id)
 
 
 def _parts(ids: Sequence[str]) -> Iterator[tuple[str, ...]]:

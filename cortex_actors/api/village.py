@@ -12,11 +12,13 @@ An agent reads and leaves its own; the owner leaves them for any agent, and read
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.api import parameters
 from cortex_actors.api.registry import Call, operation, repeated
+from cortex_actors.api.shapes import all_fields, fields_of
 from cortex_actors.clock import SECOND
 from cortex_actors.domain.agent import agent_id
 from cortex_actors.domain.memory import Realm
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from cortex_actors.memory.village import Answer
     from cortex_actors.rules.convergence import Apart, Group
     from cortex_actors.storage.ledger.actor import Connection
-    from cortex_actors.storage.village import Post, Thread, Told
+    from cortex_actors.storage.village import Post
 
 
 #: Decimals of a cosine in an answer.
@@ -56,18 +58,11 @@ def list_messages(
     known = realms.readers_part(connection, named, reader)
     return [
         {
-            "id": each.id,
-            "agent": each.agent_id,
+            **fields_of(each, "id", "realm", "type", "tags", "layer", "created_at"),
+            **fields_of(each, agent="agent_id", content="text", related_agents="related"),
             "agent_display": names.get(each.agent_id, each.agent_id),
-            "realm": str(each.realm),
-            "type": str(each.type),
-            "content": each.text,
             "responding_to": [replied for replied in each.replies_to if replied in known],
             "answered_by": list(answers.get(each.id, ())),
-            "related_agents": list(each.related),
-            "tags": list(each.tags),
-            "layer": str(each.layer),
-            "created_at": each.created_at,
         }
         for each in posts
     ]
@@ -93,27 +88,6 @@ def converged(query: str, answer: Answer, threshold: float) -> dict[str, Any]:
     }
 
 
-def _thread(each: Thread) -> dict[str, Any]:
-    """Return a thread in JSON's words."""
-    return {
-        "thread": each.id,
-        "posts": each.posts,
-        "agents": list(each.agents),
-        "first_at": each.first_at,
-        "last_at": each.last_at,
-    }
-
-
-def told(each: Told) -> dict[str, Any]:
-    """Return a group that was told of."""
-    return {
-        "type": str(each.kind),
-        "memory_ids": list(each.memory_ids),
-        "likeness": round(each.likeness, _DECIMALS),
-        "found_at": each.found_at,
-    }
-
-
 def _by_agent(group: Group, posts: Mapping[str, Post]) -> dict[str, list[dict[str, Any]]]:
     """Return how the messages of each agent begin."""
     found: dict[str, list[dict[str, Any]]] = {agent: [] for agent in group.agents}
@@ -123,9 +97,7 @@ def _by_agent(group: Group, posts: Mapping[str, Post]) -> dict[str, list[dict[st
             "id": voice.id,
             "preview": agreeing.preview(voice.text),
             "similarity": round(post.cosine, _DECIMALS),
-            "realm": str(post.memory.realm),
-            "thread": post.memory.thread,
-            "created_at": post.memory.created_at,
+            **fields_of(post.memory, "realm", "thread", "created_at"),
         }
         found[voice.agent].append(shown)
     return found
@@ -134,8 +106,7 @@ def _by_agent(group: Group, posts: Mapping[str, Post]) -> dict[str, list[dict[st
 def _group(group: Group, posts: Mapping[str, Post]) -> dict[str, Any]:
     """Return one group; `likeness` is the least cosine of any two of its messages."""
     return {
-        "type": str(group.kind),
-        "agents": list(group.agents),
+        **fields_of(group, "agents", type="kind"),
         "likeness": round(group.likeness, _DECIMALS),
         "memory_ids": [each.id for each in group.voices],
         "by_agent": _by_agent(group, posts),
@@ -216,7 +187,7 @@ async def thread(
         posts, total = village.posts(connection, name, reader=reader, limit=limit)
         return list_messages(connection, posts, reader), total
 
-    messages, total = await call.parts.records.read(read)
+    messages, total = await call.records.read(read)
     if not messages:
         message = (
             f"no thread of the village or a bridge is called {name!r}; list them with: cortex "
@@ -238,10 +209,10 @@ async def threads(
     """List the conversations, the one with the newest post first. Raises `BadInput`."""
     reader = call.caller.reader(as_agent)
     parameters.page(limit, skip, of="threads")
-    found, total = await call.parts.records.read(
+    found, total = await call.records.read(
         lambda c: village.list_threads(c, reader, limit=limit, skip=skip)
     )
-    return {"total": total, "threads": [_thread(each) for each in found]}
+    return {"total": total, "threads": [all_fields(each, thread="id") for each in found]}
 
 
 @operation("agents.convergence", http="GET /village/convergence", agents=True)
@@ -261,7 +232,7 @@ async def convergence(
     `NotYours`.
     """
     reader = call.caller.reader(as_agent)
-    least = call.parts.settings().memory.convergence if threshold is None else threshold
+    least = call.settings().memory.convergence if threshold is None else threshold
     _admit(query, min_agents, least)
     await _caught_up(call, query)
     ask = call.actors.village.within(None).ask  # a model may have to load
@@ -277,11 +248,11 @@ async def _caught_up(call: Call, query: str) -> None:
     The question's own vector first: where no model answers, that says so soon.
     """
     await repeated(lambda: call.embed([query]))
-    lacking = partial(village.lack_vectors, model=call.parts.model())
+    lacking = partial(village.lack_vectors, model=call.model())
     for _ in range(LOOKS):
-        if not await call.parts.records.read(lacking):
+        if not await call.records.read(lacking):
             return
-        await call.parts.clock.sleep(PAUSE)
+        await call.clock.sleep(PAUSE)
 
 
 @operation("agents.village", http="GET /village", agents=True)
@@ -295,17 +266,19 @@ async def village_stats(call: Call, *, as_agent: str | None = None) -> dict[str,
         latest = village.listed(connection, reader, limit=LATEST)
         return {
             "total": sum(spoken.realms.values()),
-            "by_realm": spoken.realms,
-            "by_agent": spoken.agents,
-            "by_type": spoken.types,
+            **fields_of(spoken, by_realm="realms", by_agent="agents", by_type="types"),
             "threads": named,
             "convergences": village.counts(connection, reader),
-            "latest": [told(each) for each in latest],
+            "latest": [
+                fields_of(each, "memory_ids", "found_at", type="kind")
+                | {"likeness": round(each.likeness, _DECIMALS)}
+                for each in latest
+            ],
             # How many wait is not for whoever may read only some of them.
             **({"waiting": village.count_waiting(connection)} if reader is None else {}),
         }
 
-    return await call.parts.records.read(read)
+    return await call.records.read(read)
 
 
 def _admit(query: str, min_agents: object, threshold: object) -> None:
@@ -407,25 +380,24 @@ async def crumbs(
     `agent` is whose: without one, everybody's whose crumbs one may read. `summary` counts all
     there are in that time, `crumbs` shows `limit` of them. Raises `BadInput`, `NotYours`.
     """
-    wanted = _wanted(call, agent, as_agent, hours=lookback_hours)
-    wanted = _narrowed(wanted, priority, type)
+    wanted = replace(
+        _wanted(call, agent, as_agent, hours=lookback_hours),
+        priority=admission.priority_of(priority),
+        type=admission.type_of(type),
+    )
     parameters.page(limit, 0, of="crumbs")
 
     def read(connection: Connection) -> tuple[list[Crumb], Tally]:
         return kept.list_crumbs(connection, wanted, limit=limit), kept.tally(connection, wanted)
 
-    found, tally = await call.parts.records.read(read)
+    found, tally = await call.records.read(read)
     tasks = (task for each in found for task in each.unfinished)
     return {
         "crumbs": [_shown(each) for each in found],
         "most_recent": _shown(found[0]) if found else None,
         "unfinished_tasks": list(dict.fromkeys(tasks)),
         "key_references": _references(found),
-        "summary": {
-            "total_found": tally.total,
-            "by_priority": tally.by_priority,
-            "by_type": tally.by_type,
-        },
+        "summary": fields_of(tally, "by_priority", "by_type", total_found="total"),
     }
 
 
@@ -442,7 +414,7 @@ async def latest_crumb(
     whose = as_agent if agent is None else agent
     whose = call.caller.acting(None, _default_agent(call)) if whose is None else whose
     wanted = _wanted(call, whose, as_agent)
-    found = await call.parts.records.read(lambda c: kept.list_crumbs(c, wanted, limit=1))
+    found = await call.records.read(lambda c: kept.list_crumbs(c, wanted, limit=1))
     return {"crumb": _shown(found[0]) if found else None}
 
 
@@ -461,17 +433,19 @@ async def unfinished(
     """
     wanted = _wanted(call, agent, as_agent, hours=lookback_hours, unfinished=True)
     parameters.page(limit, 0, of="crumbs")
-    found = await call.parts.records.read(lambda c: kept.list_crumbs(c, wanted, limit=limit))
+    found = await call.records.read(lambda c: kept.list_crumbs(c, wanted, limit=limit))
     tasks: dict[tuple[str, str], dict[str, Any]] = {}
     for crumb in found:
         for task in crumb.unfinished:
-            tasks.setdefault((crumb.agent_id, task), _task(crumb, task))
+            left = fields_of(crumb, "session_id", "priority", "left_at", agent="agent_id")
+            left |= {"task": task, "crumb": crumb.id}
+            tasks.setdefault((crumb.agent_id, task), left)
     return {"tasks": list(tasks.values()), "total": len(tasks)}
 
 
 def _default_agent(call: Call) -> str:
     """Return who acts where nobody is named."""
-    return call.parts.settings().memory.agent
+    return call.settings().memory.agent
 
 
 def _wanted(
@@ -486,7 +460,7 @@ def _wanted(
     return Wanted(
         reader=call.caller.reader(as_agent),
         agent=None if agent is None else agent_id(agent),
-        since=None if hours is None else call.parts.clock.now() - int(_span(hours) * _HOUR),
+        since=None if hours is None else call.clock.now() - int(_span(hours) * _HOUR),
         unfinished=unfinished,
     )
 
@@ -499,17 +473,6 @@ def _span(hours: object) -> float:
     raise BadInput(message)
 
 
-def _narrowed(wanted: Wanted, priority: str | None, kind: str | None) -> Wanted:
-    """Return what is meant, of that priority and type."""
-    return Wanted(
-        reader=wanted.reader,
-        agent=wanted.agent,
-        since=wanted.since,
-        priority=admission.priority_of(priority),
-        type=admission.type_of(kind),
-    )
-
-
 def _told(crumb: Crumb) -> dict[str, Any]:
     """Return a crumb that was just left."""
     return {**_shown(crumb), "message": f"Forward crumb left: {crumb.session_id}"}
@@ -518,33 +481,17 @@ def _told(crumb: Crumb) -> dict[str, Any]:
 def _shown(crumb: Crumb) -> dict[str, Any]:
     """Return a crumb in JSON's words."""
     return {
-        "id": crumb.id,
-        "agent": crumb.agent_id,
-        "session_id": crumb.session_id,
-        "type": str(crumb.type),
-        "priority": str(crumb.priority),
-        "session_summary": crumb.summary,
-        "key_discoveries": list(crumb.discoveries),
-        "emotional_state": dict(crumb.emotional_state),
-        "unfinished_business": list(crumb.unfinished),
+        **all_fields(
+            crumb,
+            agent="agent_id",
+            session_summary="summary",
+            key_discoveries="discoveries",
+            unfinished_business="unfinished",
+        ),
         "has_unfinished": crumb.has_unfinished,
+        "emotional_state": dict(crumb.emotional_state),
         "references": {kind: list(some) for kind, some in crumb.references.items()},
-        "if_disoriented": list(crumb.if_disoriented),
-        "left_at": crumb.left_at,
-        "saved_by": crumb.saved_by,
         "text": render(crumb),
-    }
-
-
-def _task(crumb: Crumb, task: str) -> dict[str, Any]:
-    """Return something left to do, and by which crumb."""
-    return {
-        "task": task,
-        "agent": crumb.agent_id,
-        "crumb": crumb.id,
-        "session_id": crumb.session_id,
-        "priority": str(crumb.priority),
-        "left_at": crumb.left_at,
     }
 
 

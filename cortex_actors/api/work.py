@@ -14,7 +14,7 @@ from cortex_actors import topics
 from cortex_actors.api import parameters, shapes, status
 from cortex_actors.api.registry import SOURCE, Call, operation
 from cortex_actors.domain.event import Ids, Nothing, ReconciliationRequested, ScanRequested
-from cortex_actors.domain.insight import NO_DOMAIN, ClusterSort, FragmentSort
+from cortex_actors.domain.insight import ClusterSort, FragmentSort
 from cortex_actors.domain.project import Project, SourceKind, around
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.files.repository import origin
@@ -42,7 +42,7 @@ async def add_project(call: Call, path: str) -> dict[str, Any]:
     `BadInput` for a path that is no folder, or one that holds much more than a project.
     """
     root = await asyncio.to_thread(status.root, path)
-    project = Project.at(root, call.parts.clock.now())
+    project = Project.at(root, call.clock.now())
     origins = {project.id: await asyncio.to_thread(origin, root)}
 
     def add(connection: Connection) -> dict[str, bool]:
@@ -69,8 +69,8 @@ async def remove_project(call: Call, path: str) -> dict[str, Any]:
 @operation("projects.list", http="GET /projects")
 async def projects(call: Call) -> dict[str, Any]:
     """List the projects that are followed, how each is watched, and files that cannot be read."""
-    found = await call.parts.records.read(status.projects)
-    modes = call.parts.watching()["modes"]
+    found = await call.records.read(status.projects)
+    modes = call.watching()["modes"]
     rows = [{**each, "watch_mode": modes.get(each["id"])} for each in found["projects"]]
     return {**found, "projects": rows}
 
@@ -92,9 +92,9 @@ async def rescan(call: Call, folder: str) -> dict[str, Any]:
     root = await asyncio.to_thread(status.real, folder)
     if root is None:
         raise BadInput(f"there can be no folder {folder!r}; give an absolute path in UTF-8")
-    followed = await call.parts.records.read(stored.followed)
+    followed = await call.records.read(stored.followed)
     found = around(followed, root)
-    events = await call.parts.bus.publish_all(
+    events = await call.bus.publish_all(
         [(topics.SCAN_REQUESTED, ScanRequested(each.id)) for each in found], source=SOURCE
     )
     return {"projects": [each.name for each in found], "seqs": [event.seq for event in events]}
@@ -131,7 +131,7 @@ async def runs(
     wanted = stored.Wanted(
         kind=kind, project_id=await call.project_id(project), failed=failed, limit=limit
     )
-    return await call.parts.records.read(partial(_runs, wanted=wanted))
+    return await call.records.read(partial(_runs, wanted=wanted))
 
 
 @operation("daemon.schedule", http="GET /jobs")
@@ -147,7 +147,7 @@ async def run_job(call: Call, job: str) -> dict[str, Any]:
     One that is in hand is waited for. Raises `NotFound` naming the jobs there are, and whatever
     the job raises.
     """
-    clock = call.parts.clock
+    clock = call.clock
     begun = clock.monotonic()
     done = await call.actors.scheduler.within(None).ask(Scheduler.run_now, job)
     return {"job": job, "said": done.said, "took_s": round(clock.monotonic() - begun, 3)}
@@ -155,14 +155,13 @@ async def run_job(call: Call, job: str) -> dict[str, Any]:
 
 async def _request(call: Call, topic: str, payload: Payload) -> dict[str, Any]:
     """Say an event that has somebody do something; return what a publisher is told of it."""
-    event = await call.parts.bus.publish(topic, payload, source=SOURCE)
+    event = await call.bus.publish(topic, payload, source=SOURCE)
     return {"id": event.id, "topic": event.topic, "seq": event.seq}
 
 
 async def _commit(call: Call, work: Callable[[Connection], T], topic: str, project_id: str) -> T:
     """Change a project and say so, both in one transaction; return what the change gave."""
-    event = call.parts.bus.event(topic, Ids((project_id,)), source=SOURCE)
-    return await call.change(work, event)
+    return await call.change(work, (topic, Ids((project_id,))))
 
 
 def _runs(connection: Connection, *, wanted: stored.Wanted) -> dict[str, Any]:
@@ -217,11 +216,13 @@ async def clusters(
         every = contradictions.list_clusters(connection, project_id=project_id)
         some = [e for e in every if len(e.members) >= size and e.coherence >= least]
         if domain is not None or words:
-            some = _speaking(connection, some, domain=domain, words=words)
+            some = shapes.speaking(
+                connection, some, lambda each: each.members, domain=domain, words=words
+            )
         found = sorted(some, key=lambda each: (*order(each), each.id))[skip : skip + limit]
         return {"total": len(some), "clusters": _shaped(connection, found)}
 
-    return await call.parts.records.read(look)
+    return await call.records.read(look)
 
 
 @operation("insights.cluster", http="GET /clusters/{cluster}")
@@ -232,7 +233,7 @@ async def cluster(call: Call, cluster: str) -> dict[str, Any]:
         found = contradictions.get_cluster(connection, find(connection, Named.CLUSTER, cluster))
         return _shaped(connection, [found] if found else [])[0]
 
-    return await call.parts.records.read(look)
+    return await call.records.read(look)
 
 
 @operation("insights.fragments", http="GET /fragments")
@@ -260,7 +261,7 @@ async def fragments(
         total = insight_lists.count_fragments(connection, project_id=project_id, path=path)
         return {"total": total, "fragments": [asdict(each) for each in found]}
 
-    return await call.parts.records.read(look)
+    return await call.records.read(look)
 
 
 @operation("daemon.pace", http="GET /pace")
@@ -269,25 +270,8 @@ async def pace(call: Call) -> dict[str, Any]:
 
     A progress bar asks this again and again.
     """
-    model = call.parts.model()
-    return asdict(await call.parts.records.read(lambda c: stored.waiting(c, model)))
-
-
-def _speaking(
-    connection: Connection, some: Iterable[Cluster], *, domain: str | None, words: list[str]
-) -> list[Cluster]:
-    """Return the clusters with a member of that domain that holds those words."""
-    every = list(some)
-    said = shapes.brief_insights(connection, [name for each in every for name in each.members])
-    wanted = None if domain == NO_DOMAIN else domain
-
-    def fits(name: str) -> bool:
-        member = said.get(name)
-        if member is None or (domain is not None and member["domain"] != wanted):
-            return False
-        return all(word in member["content"].lower() for word in words)
-
-    return [each for each in every if any(fits(name) for name in each.members)]
+    model = call.model()
+    return asdict(await call.records.read(lambda c: stored.waiting(c, model)))
 
 
 def _shaped(connection: Connection, some: Iterable[Cluster]) -> list[dict[str, Any]]:

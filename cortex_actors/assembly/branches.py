@@ -1,11 +1,12 @@
-"""What the actors of the memory and federation branches are handed; for others see wiring.py."""
+"""What the actors of pipeline, memory and federation are handed; for others see wiring.py."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
+from cortex_actors.embedding.tokens import Counter
 from cortex_actors.federation.binding import Binder
 from cortex_actors.federation.federation import Federation
 from cortex_actors.federation.local import members
@@ -17,8 +18,14 @@ from cortex_actors.memory.librarian import Librarian
 from cortex_actors.memory.planner import Looking, Phrasing, Planner
 from cortex_actors.memory.trail import Trail
 from cortex_actors.memory.village import Village
+from cortex_actors.pipeline.accumulator import Accumulator
+from cortex_actors.pipeline.likeness import SecondOpinion
+from cortex_actors.pipeline.organiser import Organiser
+from cortex_actors.pipeline.reconciler import Reconciler
 from cortex_actors.pipeline.relations import Ruling
+from cortex_actors.pipeline.resolver import Resolver
 from cortex_actors.storage.index.vectors import Vectors
+from cortex_actors.storage.search.matrix import Neighbours
 from cortex_actors.storage.search.search import Search
 from cortex_actors.storage.similar_memories import Vicinity
 
@@ -33,7 +40,6 @@ if TYPE_CHECKING:
     from cortex_actors.judging.judge import QuietJudge
     from cortex_actors.rules.contradiction import Thresholds
     from cortex_actors.runtime.actor import AsyncioActor
-    from cortex_actors.runtime.names import NamedActor
     from cortex_actors.sections import (
         FederationSettings,
         MemorySettings,
@@ -48,13 +54,20 @@ if TYPE_CHECKING:
     from cortex_actors.text.lexicon import Lexicon
 
 
+#: Actors by name, and how each of them is made.
+Makers: TypeAlias = "dict[str, Callable[[], AsyncioActor]]"
+
+#: Seconds for which a model may still be loading before a file is written without it.
+PATIENCE = 20.0
+
+
 @dataclass(frozen=True, slots=True)
-class MemoryBranch:
-    """What they share, as the settings are now."""
+class BranchParts:
+    """What actors are made from, as the settings are now."""
 
     world: World
     settings: Settings
-    vectors: NamedActor[Vectors]
+    actors: Actors
     records: Records
     bus: Bus
     #: What a consumer of that name is handed.
@@ -63,85 +76,138 @@ class MemoryBranch:
     model: str
     #: Asks the cache for vectors.
     embed: Callable[..., Awaitable[Matrix]]
+    #: Never raises, and never keeps those waiting who ask it.
     judge: QuietJudge
     matrix: VectorMatrix
+    #: What outlives a crash of the roster.
+    register: Register
 
-    def makers(self) -> dict[str, Callable[[], AsyncioActor]]:
-        """Return how the actors are made, by name."""
-        return {
-            "archivist": self._archivist(),
-            "village": self._village(),
-            "trail": partial(Trail, self.bus, self.records, clock=self.world.clock),
-            "custodian": self._custodian(),
-            "librarian": self._librarian(),
-        }
 
-    def _archivist(self) -> Callable[[], AsyncioActor]:
-        return partial(
+def upward(parts: BranchParts) -> Makers:
+    """Return how the actors of the pipeline are made that learn from files."""
+    settings, records = parts.settings, parts.records
+    return {
+        "accumulator": partial(
+            Accumulator,
+            parts.desk("accumulator"),
+            records,
+            settings=settings.accumulation,
+            model=parts.model,
+            embed=parts.embed,
+            neighbours=Neighbours(parts.matrix),
+        ),
+        "reconciler": partial(
+            Reconciler,
+            parts.desk("reconciler"),
+            records,
+            settings=settings.reconciliation,
+            neighbours=Neighbours(parts.matrix),
+            judge=parts.judge,
+            tables=parts.world.home.rules,
+            opinion=SecondOpinion(records, parts.embed, model=parts.model),
+        ),
+    }
+
+
+def downward(parts: BranchParts) -> Makers:
+    """Return how the actors of the pipeline are made that distil, and write files."""
+    settings, world = parts.settings, parts.world
+    return {
+        "organiser": partial(
+            Organiser,
+            parts.desk("organiser"),
+            parts.records,
+            settings=settings.organisation,
+            promotion=settings.reconciliation,
+            neighbours=Neighbours(parts.matrix),
+            embed=parts.embed,
+            writer=parts.judge,
+            tables=world.home.rules,
+        ),
+        "resolver": partial(
+            Resolver,
+            parts.desk("resolver"),
+            parts.records,
+            settings=settings.resolution,
+            reconciliation=settings.reconciliation,
+            model=parts.model,
+            # A person may be waiting, and a model that loads is worth waiting for.
+            embed=partial(parts.embed, urgent=True, patience=PATIENCE),
+            count=Counter(settings.embedding.provider),
+            tables=world.home.rules,
+            tasks=world.tasks,
+        ),
+    }
+
+
+def memory(parts: BranchParts) -> Makers:
+    """Return how the memory branch's actors are made."""
+    settings, records, clock = parts.settings.memory, parts.records, parts.world.clock
+    query = partial(parts.actors.vectors.ask, Vectors.query, model=parts.model)
+    return {
+        "archivist": partial(
             _archivist,
-            self,
-            model=self.model,
-            settings=self.settings.memory,
-            judging=self.settings.reconciliation,
-            judge=self.judge,
-            query=partial(self.vectors.ask, Vectors.query, model=self.model),
-            matrix=self.matrix,
-        )
-
-    def _village(self) -> Callable[[], AsyncioActor]:
-        return partial(
+            parts.world,
+            parts.bus,
+            records=records,
+            embed=parts.embed,
+            query=query,
+            model=parts.model,
+            settings=settings,
+            judging=parts.settings.reconciliation,
+            judge=parts.judge,
+            matrix=parts.matrix,
+        ),
+        "village": partial(
             Village,
-            self.bus,
-            self.records,
-            clock=self.world.clock,
-            settings=self.settings.memory,
-            matrix=self.matrix,
-            embed=self.embed,
-        )
-
-    def _custodian(self) -> Callable[[], AsyncioActor]:
-        return partial(
-            Custodian, self.desk("custodian"), self.records, settings=self.settings.memory
-        )
-
-    def _librarian(self) -> Callable[[], AsyncioActor]:
-        return partial(
-            Librarian, self.records, clock=self.world.clock, settings=self.settings.memory
-        )
+            parts.bus,
+            records,
+            clock=clock,
+            settings=settings,
+            matrix=parts.matrix,
+            embed=parts.embed,
+        ),
+        "trail": partial(Trail, parts.bus, records, clock=clock),
+        "custodian": partial(Custodian, parts.desk("custodian"), records, settings=settings),
+        "librarian": partial(Librarian, records, clock=clock, settings=settings),
+    }
 
 
 def _archivist(
-    branch: MemoryBranch,
+    world: World,
+    bus: Bus,
     *,
+    records: Records,
+    embed: Callable[..., Awaitable[Matrix]],
+    query: DenseNeighbours,
     model: str,
     settings: MemorySettings,
     judging: ReconciliationSettings,
     judge: QuietJudge,
-    query: DenseNeighbours,
     matrix: VectorMatrix,
 ) -> Archivist:
     """Return an archivist with eyes of its own.
 
     The rules are those that statements of files are judged by, a user's own among them.
     """
-    clock, phrasing = branch.world.clock, Phrasing(judge)
-    ruling = Ruling(judging, model, branch.world.home.rules)
+    clock, phrasing = world.clock, Phrasing(judge)
+    ruling = Ruling(judging, model, world.home.rules)
     around = Vicinity(query, model=model, matrix=matrix)
     planner = Planner(
         Looking(around, gates=settings.gates, rules=partial(_rules, ruling)),
-        branch.records,
+        records,
         phrasing,
-        embed=branch.embed,
+        embed=embed,
         gates=settings.gates,
         model=model,
         clock=clock,
     )
     return Archivist(
-        branch.bus,
-        branch.records,
+        bus,
+        records,
         planner,
         phrasing=phrasing,
-        embed=branch.embed,
+        embed=embed,
         model=model,
         clock=clock,
         settings=settings,
@@ -155,51 +221,32 @@ def _rules(ruling: Ruling) -> tuple[Thresholds, Lexicon | None]:
     return relations.limits.default, relations.lexicon
 
 
-@dataclass(frozen=True, slots=True)
-class FederationBranch:
-    """What they share, as the settings are now."""
-
-    world: World
-    settings: Settings
-    actors: Actors
-    records: Records
-    bus: Bus
-    #: The id of the vector space that answers.
-    model: str
-    #: Asks the cache for vectors.
-    embed: Callable[..., Awaitable[Matrix]]
-    matrix: VectorMatrix
-    #: What outlives a crash of the roster.
-    register: Register
-
-    def makers(self) -> dict[str, Callable[[], AsyncioActor]]:
-        """Return how the actors are made, by name."""
-        return {"roster": self._roster(), "federation": self._federation()}
-
-    def _roster(self) -> Callable[[], AsyncioActor]:
-        return partial(
+def federation(parts: BranchParts) -> Makers:
+    """Return how the federation branch's actors are made."""
+    settings = parts.settings
+    return {
+        "roster": partial(
             _roster,
-            self.world,
-            self.bus,
-            register=self.register,
-            query=partial(self.actors.vectors.ask, Vectors.query, model=self.model),
-            model=self.model,
-            memory=self.settings.memory,
-            settings=self.settings.federation,
-            tls=self.settings.tls,
-            records=self.records,
-            matrix=self.matrix,
-        )
-
-    def _federation(self) -> Callable[[], AsyncioActor]:
-        return partial(
+            parts.world,
+            parts.bus,
+            register=parts.register,
+            records=parts.records,
+            query=partial(parts.actors.vectors.ask, Vectors.query, model=parts.model),
+            model=parts.model,
+            memory=settings.memory,
+            settings=settings.federation,
+            tls=settings.tls,
+            matrix=parts.matrix,
+        ),
+        "federation": partial(
             Federation,
-            self.actors.roster,
-            self.embed,
-            model=self.model,
-            clock=self.world.clock,
-            settings=self.settings.federation,
-        )
+            parts.actors.roster,
+            parts.embed,
+            model=parts.model,
+            clock=parts.world.clock,
+            settings=settings.federation,
+        ),
+    }
 
 
 def _roster(
@@ -207,12 +254,12 @@ def _roster(
     bus: Bus,
     *,
     register: Register,
+    records: Records,
     query: DenseNeighbours,
     model: str,
     memory: MemorySettings,
     settings: FederationSettings,
     tls: TlsSettings,
-    records: Records,
     matrix: VectorMatrix,
 ) -> Roster:
     """Return a roster with a search of its own, and books that outlive it."""

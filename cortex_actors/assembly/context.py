@@ -9,7 +9,7 @@ are read where they lie, through the loop's `run_in_executor`; the time comes fr
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from cortex_actors.embedding.factory import provider_for
 from cortex_actors.federation.credentials import Vault
@@ -24,31 +24,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cortex_actors.clock import Clock
-    from cortex_actors.domain.project import Project
     from cortex_actors.embedding.provider import Provider
     from cortex_actors.home import Home
     from cortex_actors.judging.layer import MakeLayers
     from cortex_actors.process.logs import LogStream
     from cortex_actors.runtime.names import Names
     from cortex_actors.runtime.tasks import TaskSupervisor
-    from cortex_actors.sections import EmbeddingSettings, StorageSettings, WatchingSettings
+    from cortex_actors.sections import StorageSettings, WatchingSettings
     from cortex_actors.settings import Settings
     from cortex_actors.storage.index.life import Spawn
     from cortex_actors.storage.models import Chosen
+    from cortex_actors.watching.watchlist import Watchers
     from supervision import Report
-
-
-class Watchers(Protocol):
-    """What the tree offers the watchlist."""
-
-    async def start_watcher(self, project: Project) -> None:
-        """Start the watcher of a project."""
-
-    async def end_watcher(self, project_id: str) -> None:
-        """End the watcher of a project."""
-
-    def watched(self) -> frozenset[str]:
-        """Return the ids of the projects that have a watcher."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,30 +62,6 @@ def _nobody(_report: Report) -> None:
     """Hear a report of the tree, and do nothing with it."""
 
 
-class MakeProvider(Protocol):
-    """Makes a provider, not started; whatever is missing is a state of it."""
-
-    def __call__(
-        self,
-        settings: EmbeddingSettings,
-        clock: Clock,
-        *,
-        models: Path | None = None,
-        chosen: Chosen | None = None,
-        on_line: Callable[[str], None] | None = None,
-    ) -> Provider:
-        """Return the provider of a model, else of the one that the settings ask for.
-
-        Args:
-            settings: how it works, and which model it has where `chosen` does not say.
-            clock: the time.
-            models: where compiled models are.
-            chosen: the ledger's model.
-            on_line: is given what a model's process writes to its standard error.
-
-        """
-
-
 @dataclass(frozen=True, slots=True)
 class Outside:
     """How the tree reaches what is outside of it; the defaults are the real things."""
@@ -107,8 +70,8 @@ class Outside:
     ledger: Callable[[Home, StorageSettings, Clock], Ledger] = Ledger
     #: Starts the child process with the vector index.
     spawn: Spawn = ChildProcess.spawn
-    #: Makes what turns texts into vectors.
-    provider: MakeProvider = provider_for
+    #: Makes what turns texts into vectors, not started; whatever is missing is a state of it.
+    provider: Callable[..., Provider] = provider_for
     #: Makes what judges where the rules leave it open.
     layers: MakeLayers = layers_for
     #: Reads which model a ledger says answers, before the ledger is opened.

@@ -14,12 +14,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.api.desk import FrontDesk
-from cortex_actors.api.registry import SOON, Life, Parts
+from cortex_actors.api.registry import SOON, Call, Life
 from cortex_actors.bus.consumer import Wake
 from cortex_actors.doctor import checks, model_checks
 from cortex_actors.doctor.doctor import Visit, Ward
 from cortex_actors.doctor.model_checks import Patient
 from cortex_actors.doctor.probe import RoundTrip
+from cortex_actors.domain.agent import OWNER
 from cortex_actors.errors import ActorAway, IndexDown, MailboxFull
 from cortex_actors.gateways.server import Http
 from cortex_actors.memory.custodian import AccessReporter
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from cortex_actors.domain.hit import Diagnosis
     from cortex_actors.runtime.names import Names
     from cortex_actors.settings import Settings
-    from cortex_actors.storage.index.verification import Verdict
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.watching.hints import Hints
 
@@ -64,8 +64,9 @@ def front_desk(
     names = world.names
     http: NamedActor[Http] = NamedActor("http", names)
     return FrontDesk(
-        actors,
-        Parts(
+        Call(
+            caller=OWNER,
+            actors=actors,
             home=world.home,
             clock=world.clock,
             bus=bus,
@@ -149,12 +150,11 @@ class Practice:
 
     async def _compare(self, _look: Look) -> list[Diagnosis]:
         """Have the index compared by the actor that owns it, which renews one that is not good."""
-        lost = await self._lost()
-        return [lost] if lost else await model_checks.compared(self._verify, renews=True)
-
-    async def _verify(self) -> Verdict:
-        """Have the index compared with the ledger; takes as long as it takes."""
-        return await self._vectors.within(None).ask(Vectors.verify)
+        if lost := await self._lost():
+            return [lost]
+        # Takes as long as it takes.
+        verify = partial(self._vectors.within(None).ask, Vectors.verify)
+        return await model_checks.compared(verify, renews=True)
 
     async def _lost(self) -> Diagnosis | None:
         """Return that the generation that answers has lost its folder; None where it has not."""

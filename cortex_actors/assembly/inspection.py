@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeGuard
+from typing import TYPE_CHECKING, Any, Final
 
 from cortex_actors import topics
 from cortex_actors.clock import SECOND
@@ -90,7 +90,8 @@ def _life(ref: AsyncioRef[Any], now: int) -> dict[str, Any]:
     life = ref.life
     lived = life.loop.time() - life.born
     hands = life.in_hand()
-    message = [hand for hand in hands if _is_own(hand, life.label)]
+    # The message itself, and not a task beside it.
+    message = [hand for hand in hands if hand.task and hand.task.get_name() == life.label]
     return {
         "class": ref.actor_class.__name__,
         "started_at": now - round(lived * SECOND),
@@ -105,11 +106,6 @@ def _life(ref: AsyncioRef[Any], now: int) -> dict[str, Any]:
 def _rounded(stats: dict[str, Any]) -> dict[str, Any]:
     """Return a mailbox's numbers, its milliseconds to three digits."""
     return {key: round(each, 3) if key.endswith("_ms") else each for key, each in stats.items()}
-
-
-def _is_own(hand: InHand, label: str) -> bool:
-    """Return whether something in hand is the message, and not a task beside it."""
-    return hand.task is not None and hand.task.get_name() == label
 
 
 def _hand(hand: InHand, now: float) -> dict[str, Any]:
@@ -218,9 +214,11 @@ class Crashes:
 
     def take(self, report: Report) -> str:
         """Remember a report; return its reason in words."""
-        child, reason = who(report), _words(report.reason)
-        if self.fatal is None and _is_fatal(report.reason):
-            self.fatal = report.reason
+        child = who(report)
+        reason = "" if report.reason is None else repr(report.reason)[:REASON_LIMIT]
+        fault = report.reason
+        if self.fatal is None and isinstance(fault, CortexError) and fault.ends_daemon:
+            self.fatal = fault
         match report.kind:
             case "gave_up":
                 self._gave_up.add(report.supervisor)
@@ -249,13 +247,3 @@ class Crashes:
         self._crashes[child] = Crash(reason, self._now()), times
         if len(self._crashes) > NAMES_LIMIT:
             del self._crashes[next(iter(self._crashes))]
-
-
-def _is_fatal(reason: object) -> TypeGuard[CortexError]:
-    """Tell whether nothing may be restarted after such an end."""
-    return isinstance(reason, CortexError) and reason.ends_daemon
-
-
-def _words(reason: object) -> str:
-    """Return an exit reason as one short line."""
-    return "" if reason is None else repr(reason)[:REASON_LIMIT]

@@ -12,17 +12,19 @@ import asyncio
 import logging
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import supervision
 from cortex_actors import settings
 from cortex_actors.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 
     from cortex_actors.home import Home
     from cortex_actors.settings import Settings
+
+T = TypeVar("T")
 
 log = logging.getLogger("cortex.reload")
 
@@ -116,25 +118,25 @@ class Reload:
         A caller that is cancelled does not leave an actor ended. Raises `ConfigurationError`, and
         then nothing has changed.
         """
-        task = asyncio.create_task(self._reload(), name="reload")
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
-        return await asyncio.shield(task)
+        return await self._shielded(self._reload(), "reload")
 
     async def start_again(self, change: Callable[[], None], names: Collection[str]) -> None:
         """Make a change of what children are made with, and start those anew; nobody else.
 
         Takes turns with reloads. A caller that is cancelled does not leave an actor ended.
         """
-        work = self._started_again(change, [each for each in self._places if each[1] in names])
-        task = asyncio.create_task(work, name="start again")
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
-        await asyncio.shield(task)
+        await self._shielded(self._started_again(change, names), "start again")
 
     async def settled(self) -> None:
         """Wait for the reloads that are under way, once their supervisors have ended."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _shielded(self, work: Coroutine[Any, Any, T], name: str) -> T:
+        """Do something to its end, whoever asked for it and is cancelled meanwhile."""
+        task = asyncio.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        return await asyncio.shield(task)
 
     async def _reload(self) -> dict[str, Any]:
         """Do it, when it is our turn."""
@@ -154,12 +156,12 @@ class Reload:
             restarted = [child for _, child in affected]
             return {"changed": followed, "restarted": restarted, "needs_restart": waiting}
 
-    async def _started_again(self, change: Callable[[], None], places: Sequence[Place]) -> None:
+    async def _started_again(self, change: Callable[[], None], names: Collection[str]) -> None:
         """Do it, when it is our turn; whose child does not come back begins anew as a branch."""
         async with self._turn:
             change()
             self._adopt(self._chosen)
-            await self._back(places)
+            await self._back([each for each in self._places if each[1] in names])
 
     async def _follow(self, before: Settings, after: Settings, places: Sequence[Place]) -> None:
         """Start children again with new settings, or with those before if one does not start."""

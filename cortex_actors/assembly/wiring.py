@@ -5,12 +5,18 @@ Actors are handed other actors by name (`NamedActor`) or callables that ask one;
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from cortex_actors.api.registry import Actors
-from cortex_actors.assembly.branches import FederationBranch, MemoryBranch
+from cortex_actors.assembly.branches import (
+    BranchParts,
+    Makers,
+    downward,
+    federation,
+    memory,
+    upward,
+)
 from cortex_actors.assembly.desk import Practice, front_desk
 from cortex_actors.assembly.embedder import Incumbent
 from cortex_actors.bus.bus import Bus
@@ -18,15 +24,9 @@ from cortex_actors.bus.consumer import Desk
 from cortex_actors.embedding.cache import Cache
 from cortex_actors.embedding.migrator import Migrator
 from cortex_actors.embedding.pool import Pool
-from cortex_actors.embedding.tokens import Counter
 from cortex_actors.federation.registry import Register
 from cortex_actors.gateways.server import Http
 from cortex_actors.judging.judge import Judge, QuietJudge
-from cortex_actors.pipeline.accumulator import Accumulator
-from cortex_actors.pipeline.likeness import SecondOpinion
-from cortex_actors.pipeline.organiser import Organiser
-from cortex_actors.pipeline.reconciler import Reconciler
-from cortex_actors.pipeline.resolver import Resolver
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.schedule.scheduler import Scheduler
 from cortex_actors.storage import embeddings
@@ -34,99 +34,16 @@ from cortex_actors.storage.events import LedgerJournal
 from cortex_actors.storage.index.indexer import Indexer
 from cortex_actors.storage.index.vectors import Vectors
 from cortex_actors.storage.ledger.actor import Records
-from cortex_actors.storage.search.matrix import Neighbours, VectorMatrix
+from cortex_actors.storage.search.matrix import VectorMatrix
 from cortex_actors.watching.watcher import WatcherParts
 from cortex_actors.watching.watchlist import Watchlist
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Callable, Sequence
 
     from cortex_actors.assembly.context import World
     from cortex_actors.embedding.provider import Row
-    from cortex_actors.runtime.actor import AsyncioActor
     from cortex_actors.settings import Settings
-    from cortex_actors.storage.embeddings import Matrix
-
-
-#: Seconds for which a model may still be loading before a file is written without it.
-PATIENCE = 20.0
-
-
-@dataclass(frozen=True, slots=True)
-class Pipeline:
-    """What they share, as the settings are now."""
-
-    world: World
-    settings: Settings
-    records: Records
-    #: What a consumer of that name is handed.
-    desk: Callable[[str], Desk]
-    #: The id of the vector space that answers.
-    model: str
-    #: Asks the cache for vectors.
-    embed: Callable[..., Awaitable[Matrix]]
-    judge: QuietJudge
-    matrix: VectorMatrix
-
-    def makers(self) -> dict[str, Callable[[], AsyncioActor]]:
-        """Return how the actors are made, by name."""
-        return {
-            "accumulator": self._accumulator(),
-            "reconciler": self._reconciler(),
-            "organiser": self._organiser(),
-            "resolver": self._resolver(),
-        }
-
-    def _accumulator(self) -> Callable[[], AsyncioActor]:
-        return partial(
-            Accumulator,
-            self.desk("accumulator"),
-            self.records,
-            settings=self.settings.accumulation,
-            model=self.model,
-            embed=self.embed,
-            neighbours=Neighbours(self.matrix),
-        )
-
-    def _reconciler(self) -> Callable[[], AsyncioActor]:
-        return partial(
-            Reconciler,
-            self.desk("reconciler"),
-            self.records,
-            settings=self.settings.reconciliation,
-            neighbours=Neighbours(self.matrix),
-            judge=self.judge,
-            tables=self.world.home.rules,
-            opinion=SecondOpinion(self.records, self.embed, model=self.model),
-        )
-
-    def _organiser(self) -> Callable[[], AsyncioActor]:
-        return partial(
-            Organiser,
-            self.desk("organiser"),
-            self.records,
-            settings=self.settings.organisation,
-            promotion=self.settings.reconciliation,
-            neighbours=Neighbours(self.matrix),
-            embed=self.embed,
-            writer=self.judge,
-            tables=self.world.home.rules,
-        )
-
-    def _resolver(self) -> Callable[[], AsyncioActor]:
-        return partial(
-            Resolver,
-            self.desk("resolver"),
-            self.records,
-            settings=self.settings.resolution,
-            reconciliation=self.settings.reconciliation,
-            model=self.model,
-            # A person may be waiting, and a model that loads is worth waiting for.
-            embed=partial(self.embed, urgent=True, patience=PATIENCE),
-            count=Counter(self.settings.embedding.provider),
-            tables=self.world.home.rules,
-            tasks=self.world.tasks,
-        )
 
 
 #: Threads that look at files: sweeps and large parses, of all projects together.
@@ -175,23 +92,33 @@ class Assembly:
         """Hand these settings to every life that begins from now on."""
         self._settings = settings
         self._incumbent.adopt(settings.embedding)
-        #: For those made below; it never raises and never keeps them waiting.
-        self._judge = QuietJudge(self.actors.judge, settings.judging)
         self.hints.adopt(settings.watching)
-        self._matrix = self._shared()
+        self._matrix = self._one_matrix()
         self.watching = WatcherParts(
             self.bus, self._clock, self.records, self.threads, settings.watching, self.hints
         )
-        self.make: dict[str, Callable[[], AsyncioActor]] = {
+        parts = BranchParts(
+            self._world,
+            settings,
+            self.actors,
+            self.records,
+            self.bus,
+            self._desk,
+            self.model,
+            self._embed,
+            QuietJudge(self.actors.judge, settings.judging),
+            self._matrix,
+            self._register,
+        )
+        self.make: Makers = {
             **self._storage(),
             **self._embedding(),
-            **self._judging(),
-            **self._pipeline(),
-            **self._memory(),
-            **self._federation(),
-            **self._watching(),
+            **upward(parts),
+            **downward(parts),
+            **memory(parts),
+            **federation(parts),
+            **self._others(),
             **self._schedule(),
-            **self._gateways(),
         }
 
     @property
@@ -199,7 +126,7 @@ class Assembly:
         """The id of the vector space everything is embedded in."""
         return self._incumbent.provider.model_id
 
-    def _shared(self) -> VectorMatrix:
+    def _one_matrix(self) -> VectorMatrix:
         """Return the one matrix of vectors in memory: whoever compares them shares it."""
         most = self._settings.storage.matrix_mb
         now: VectorMatrix | None = getattr(self, "_matrix", None)
@@ -207,7 +134,7 @@ class Assembly:
             return now
         return VectorMatrix(self.model, most)
 
-    def _storage(self) -> dict[str, Callable[[], AsyncioActor]]:
+    def _storage(self) -> Makers:
         """Return how the storage branch's actors are made."""
         world = self._world
         return {
@@ -236,7 +163,7 @@ class Assembly:
             ),
         }
 
-    def _embedding(self) -> dict[str, Callable[[], AsyncioActor]]:
+    def _embedding(self) -> Makers:
         """Return how the embedding branch's actors are made."""
         settings = self._settings.embedding
         return {
@@ -266,8 +193,8 @@ class Assembly:
             ),
         }
 
-    def _judging(self) -> dict[str, Callable[[], AsyncioActor]]:
-        """Return how the judging branch's actor is made."""
+    def _others(self) -> Makers:
+        """Return how the actors are made that are alone in their branch, or nearly so."""
         return {
             "judge": partial(
                 Judge,
@@ -276,54 +203,7 @@ class Assembly:
                 clock=self._clock,
                 settings=self._settings.judging,
                 on_line=self._line("judge"),
-            )
-        }
-
-    def _pipeline(self) -> dict[str, Callable[[], AsyncioActor]]:
-        """Return how the pipeline's actors are made."""
-        return Pipeline(
-            self._world,
-            self._settings,
-            self.records,
-            self._desk,
-            self.model,
-            self._embed,
-            self._judge,
-            self._matrix,
-        ).makers()
-
-    def _memory(self) -> dict[str, Callable[[], AsyncioActor]]:
-        """Return how the memory branch's actors are made."""
-        return MemoryBranch(
-            self._world,
-            self._settings,
-            self.actors.vectors,
-            self.records,
-            self.bus,
-            self._desk,
-            self.model,
-            self._embed,
-            self._judge,
-            self._matrix,
-        ).makers()
-
-    def _federation(self) -> dict[str, Callable[[], AsyncioActor]]:
-        """Return how the federation branch's actors are made."""
-        return FederationBranch(
-            self._world,
-            self._settings,
-            self.actors,
-            self.records,
-            self.bus,
-            self.model,
-            self._embed,
-            self._matrix,
-            self._register,
-        ).makers()
-
-    def _watching(self) -> dict[str, Callable[[], AsyncioActor]]:
-        """Return how the watching branch's actors are made."""
-        return {
+            ),
             "watchlist": partial(
                 Watchlist,
                 self._desk("watchlist"),
@@ -331,10 +211,18 @@ class Assembly:
                 settings=self._settings.watching,
                 threads=self.threads,
                 watchers=self._world.watchers,
-            )
+            ),
+            "http": partial(
+                Http,
+                self._world.home,
+                lambda: self.cortex,
+                logs=self._world.logs,
+                clock=self._clock,
+                settings=self._settings.http,
+            ),
         }
 
-    def _schedule(self) -> dict[str, Callable[[], AsyncioActor]]:
+    def _schedule(self) -> Makers:
         """Return how the schedule branch's actor is made."""
         return {
             "scheduler": partial(
@@ -350,19 +238,6 @@ class Assembly:
                 memory=self._settings.memory,
                 trial=lambda: self.cortex.round_trip(),  # noqa: PLW0108 - the desk comes later
                 tasks=self._world.tasks,
-            )
-        }
-
-    def _gateways(self) -> dict[str, Callable[[], AsyncioActor]]:
-        """Return how the gateways branch's actor is made."""
-        return {
-            "http": partial(
-                Http,
-                self._world.home,
-                lambda: self.cortex,
-                logs=self._world.logs,
-                clock=self._clock,
-                settings=self._settings.http,
             )
         }
 

@@ -20,7 +20,6 @@ from cortex_actors.client.transfer import Carrying
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from pathlib import Path
-    from types import TracebackType
 
     from cortex_actors.client.host import Embed
     from cortex_actors.home import Home
@@ -58,6 +57,7 @@ class Cortex:
         how many seconds an answer may take.
         """
         self._door = Blocking(home, token=token, embedded=embedded, timeout=timeout)
+        self._door.open()
         self._operations = Carrying(self._door, agent)
 
     @property
@@ -72,12 +72,7 @@ class Cortex:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
 
@@ -122,12 +117,7 @@ class AsyncCortex(Carrying):
         await self._way.open()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_error: object) -> None:
         await self.close()
 
 

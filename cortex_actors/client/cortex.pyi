@@ -1,7 +1,6 @@
 # Made from the registry of operations by `make docs`.
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from cortex_actors.client.host import Embed
@@ -21,12 +20,7 @@ from cortex_actors.home import Home
 
 class Cortex:
     def __enter__(self) -> Self: ...
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
+    def __exit__(self, *_error: object) -> None: ...
     def __init__(
         self,
         home: Home | Path | str | None = None,
@@ -728,12 +722,7 @@ class Cortex:
 
 class AsyncCortex:
     async def __aenter__(self) -> Self: ...
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
+    async def __aexit__(self, *_error: object) -> None: ...
     def __init__(
         self,
         home: Home | Path | str | None = None,

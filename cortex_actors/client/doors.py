@@ -137,8 +137,8 @@ class Door(Protocol):
         """Run what reads or writes files."""
 
 
-class Blocking:
-    """Waits for answers by keeping the calling thread; may be shared by threads."""
+class _Entrance:
+    """Knows whom to ask: a daemon, or a tree of ours."""
 
     def __init__(
         self,
@@ -148,16 +148,21 @@ class Blocking:
         embedded: Embed = False,
         timeout: float = TIMEOUT,
     ) -> None:
-        """Find out who answers, and start a tree where it is to be ours; raises as `Way.host`."""
-        self._client = Client(home, token=token, timeout=timeout)
+        """Remember whom to ask; the first ask, or `open`, finds out who answers."""
+        self._socket = AsyncClient(home, token=token, timeout=timeout)
+        self._client = self._socket.client
         self._timeout = timeout
         self._way = Way(self._client, embedded)
-        self._way.host()
+        #: The home that is asked.
+        self.home = self._client.home
 
-    @property
-    def home(self) -> Home:
-        """The home that is asked."""
-        return self._client.home
+
+class Blocking(_Entrance):
+    """Waits for answers by keeping the calling thread; may be shared by threads."""
+
+    def open(self) -> None:
+        """Start a tree where it is to be ours; raises as `Way.host`."""
+        self._way.host()
 
     async def ask(self, verb: str, said: Mapping[str, Any], timeout: float | None = None) -> Answer:
         """Ask, without ever suspending."""
@@ -185,27 +190,8 @@ class Blocking:
         self._way.close()
 
 
-class Awaited:
+class Awaited(_Entrance):
     """Asks on the caller's loop; may be shared by tasks, and by loops one after another."""
-
-    def __init__(
-        self,
-        home: Home | Path | str | None,
-        *,
-        token: str | None = None,
-        embedded: Embed = False,
-        timeout: float = TIMEOUT,
-    ) -> None:
-        """Remember whom to ask; the first ask, or `open`, finds out who answers."""
-        self._socket = AsyncClient(home, token=token, timeout=timeout)
-        self._client = self._socket.client
-        self._timeout = timeout
-        self._way = Way(self._client, embedded)
-
-    @property
-    def home(self) -> Home:
-        """The home that is asked."""
-        return self._client.home
 
     async def open(self) -> None:
         """Start a tree where it is to be ours; raises as `Way.host`."""
@@ -219,8 +205,7 @@ class Awaited:
         if host is None:
             return await self._socket.call(verb, timeout=timeout, **said)
         seconds = self._timeout if timeout is None else timeout
-        answer = host.submit(self._client.encoded(verb, said))
-        line = _awaited(answer, verb)
+        line = _awaited(host.submit(self._client.encoded(verb, said)), verb)
         return await _in_time(line, verb, client=self._client, seconds=seconds)
 
     async def on_thread(self, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:

@@ -48,7 +48,7 @@ class Host:
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop
         self._control: Control
-        self._embedded: Embedded | None = None
+        self.embedded: Embedded | None = None
         self._ready: Future[None] = Future()
         #: Why it was asked to end; empty until then.
         self._asked = ""
@@ -90,7 +90,10 @@ class Host:
         thread = self._thread
         if os.getpid() != self._pid or thread is None or thread is threading.current_thread():
             return
-        self._ask_to_end("the program closed it")
+        self._asked = "the program closed it"
+        if self.embedded is not None:
+            with contextlib.suppress(RuntimeError):  # its loop has ended
+                self._loop.call_soon_threadsafe(self.embedded.ask_to_end, self._asked)
         thread.join(END)
         if thread.is_alive():
             raise InternalError(
@@ -98,18 +101,6 @@ class Host:
                 f"{self.home.logs} may say what it was doing"
             )
         _HOSTS.discard(self)
-
-    def let_go(self) -> None:
-        """Let go of the lock in a fork, which would otherwise hold it as long as it lives."""
-        if self._embedded is not None:
-            self._embedded.let_go()
-
-    def _ask_to_end(self, reason: str) -> None:
-        """Ask the tree to end, however far it is."""
-        self._asked = reason
-        if self._embedded is not None:
-            with contextlib.suppress(RuntimeError):  # its loop has ended
-                self._loop.call_soon_threadsafe(self._embedded.ask_to_end, reason)
 
     def _main(self) -> None:
         """Run the tree from its first moment to its last (on its thread)."""
@@ -125,7 +116,7 @@ class Host:
         from cortex_actors.client.embedded import Embedded  # noqa: PLC0415 - loads all there is
 
         self._loop = asyncio.get_running_loop()
-        self._embedded = embedded = Embedded(self.home)
+        self.embedded = embedded = Embedded(self.home)
         if self._asked:
             embedded.ask_to_end(self._asked)
         await embedded.live(self._on_ready)
@@ -137,7 +128,7 @@ class Host:
 
     def _gone(self) -> str:
         """Return why nothing can be asked any more."""
-        ended = self._embedded.reason if self._embedded else ""
+        ended = self.embedded.reason if self.embedded else ""
         why = self._asked or ended or "it was not started"
         return f"the embedded memory of {self.home.root} has ended: {why}; make a new one"
 
@@ -164,9 +155,10 @@ _HOSTS: WeakSet[Host] = WeakSet()
 
 
 def _let_go() -> None:
-    """Let a fork hold no lock."""
+    """Let a fork hold no lock, which it would otherwise hold as long as it lives."""
     for host in list(_HOSTS):
-        host.let_go()
+        if host.embedded is not None:
+            host.embedded.let_go()
 
 
 def _close_all() -> None:
@@ -219,7 +211,7 @@ class Way:
         """
         with self._guard:
             if not self.is_known:
-                self._host = self._found() if self._embedded == AUTO else _started(self._client)
+                self._host = self._found()
                 self.is_known = True
             return self._host
 
@@ -230,30 +222,20 @@ class Way:
                 self._host.close()
 
     def _found(self) -> Host | None:
-        """Return a tree of ours, unless a daemon answers, if need be after it has started."""
+        """Return a tree of ours; where either will do, None if a daemon answers, or soon does."""
         clock, pause = SystemClock(), threading.Event()
         begun = clock.monotonic()
-        while not _answers(self._client):
+        while True:
+            if self._embedded == AUTO:
+                with contextlib.suppress(DaemonDown):
+                    self._client.pid()
+                    return None
+            host = Host(self._client.home)
             try:
-                return _started(self._client)
+                host.start()
             except AlreadyRunning:
-                if clock.monotonic() - begun > PATIENCE:
+                if self._embedded != AUTO or clock.monotonic() - begun > PATIENCE:
                     raise
-            pause.wait(PAUSE)
-        return None
-
-
-def _started(client: Client) -> Host:
-    """Return a tree of the client's home."""
-    host = Host(client.home)
-    host.start()
-    return host
-
-
-def _answers(client: Client) -> bool:
-    """Say whether a daemon listens."""
-    try:
-        client.pid()
-    except DaemonDown:
-        return False
-    return True
+                pause.wait(PAUSE)
+            else:
+                return host

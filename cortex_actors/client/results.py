@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
-#: What an answer keeps beside the fields that have a name, and hits keep of their own kind.
-_RAW, _EXTRA = "raw", "extra"
+#: What an answer keeps beside the fields that have a name.
+_RAW = "raw"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -78,28 +78,18 @@ class Saved(Result):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Hit(Result):
-    """One thing that was found: a memory, an insight, a piece of a document, a crumb.
+class Recollection(Result):
+    """What is told of a memory, wherever it is; a time is in UTC microseconds.
 
     Attributes:
-        score: 0 to 1, comparable within one answer.
-        store: the collection or remote store it is in.
-        source: a document's path or address.
-        attention: how present a memory is now.
+        attention: how present it is now.
 
     """
 
     id: str = ""
     text: str = ""
-    score: float = 0.0
-    store: str = ""
-    project: str | None = None
-    path: str | None = None
-    line_start: int | None = None
-    line_end: int | None = None
-    heading: str | None = None
+    status: str = ""
     agent: str = ""
-    agent_display: str = ""
     realm: str = ""
     layer: str = ""
     type: str = ""
@@ -108,20 +98,40 @@ class Hit(Result):
     tags: tuple[str, ...] = ()
     related_agents: tuple[str, ...] = ()
     responding_to: tuple[str, ...] = ()
-    status: str = ""
     created_at: int | None = None
-    promoted_at: int | None = None
-    said_from: int | None = None
-    said_until: int | None = None
-    time_range: str | None = None
-    decay_rate: float | None = None
     attention: float | None = None
     access_count: int = 0
     abstract: str = ""
     summary: str = ""
     pinned: bool = False
-    merged_from: int = 0
     conflicts: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Hit(Recollection):
+    """One thing that was found: a memory, an insight, a piece of a document, a crumb.
+
+    Attributes:
+        score: 0 to 1, comparable within one answer.
+        store: the collection or remote store it is in.
+        source: a document's path or address.
+
+    """
+
+    score: float = 0.0
+    store: str = ""
+    project: str | None = None
+    path: str | None = None
+    line_start: int | None = None
+    line_end: int | None = None
+    heading: str | None = None
+    agent_display: str = ""
+    promoted_at: int | None = None
+    said_from: int | None = None
+    said_until: int | None = None
+    time_range: str | None = None
+    decay_rate: float | None = None
+    merged_from: int = 0
     source: str = ""
     topic: str = ""
     title: str = ""
@@ -129,10 +139,8 @@ class Hit(Result):
     @classmethod
     def of(cls, answer: Mapping[str, Any]) -> Self:
         """Return a hit; what its kind alone has to say stands beside the rest."""
-        known = {each.name for each in fields(cls)} - {_RAW}
-        whole = {**(answer.get(_EXTRA) or {}), **answer}
-        said = {name: _held(value) for name, value in whole.items() if name in known}
-        return cls(raw=answer, **said)
+        made = super(Hit, cls).of({**(answer.get("extra") or {}), **answer})
+        return replace(made, raw=answer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -156,11 +164,9 @@ class Found(Result):
     @classmethod
     def of(cls, answer: Mapping[str, Any]) -> Self:
         """Return what was found."""
-        hits = tuple(Hit.of(each) for each in answer.get("hits", ()))
-        rest = {name: _held(answer.get(name, ())) for name in ("failed", "skipped")}
-        rest["beside"] = tuple(Hit.of(each) for each in answer.get("beside", ()))
-        took = float(answer.get("took_ms", 0.0))
-        return cls(raw=answer, query=str(answer.get("query", "")), hits=hits, took_ms=took, **rest)
+        hits, beside = ([*map(Hit.of, answer.get(name, ()))] for name in ("hits", "beside"))
+        made = super(Found, cls).of({**answer, "hits": hits, "beside": beside})
+        return replace(made, raw=answer)
 
     def __len__(self) -> int:
         return len(self.hits)
@@ -173,7 +179,7 @@ class Found(Result):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Detail(Result):
+class Detail(Recollection):
     """Everything that is known of one memory.
 
     Attributes:
@@ -187,30 +193,11 @@ class Detail(Result):
 
     """
 
-    id: str = ""
     content: str = ""
-    text: str = ""
-    status: str = ""
     current: str | None = None
     merged_into: str | None = None
-    realm: str = ""
-    layer: str = ""
-    agent: str = ""
-    type: str = ""
-    role: str = ""
-    thread: str = ""
-    tags: tuple[str, ...] = ()
-    related_agents: tuple[str, ...] = ()
-    responding_to: tuple[str, ...] = ()
-    created_at: int | None = None
-    attention: float | None = None
-    access_count: int = 0
-    abstract: str = ""
-    summary: str = ""
-    pinned: bool = False
     lineage: Any = ()
     changes: tuple[Mapping[str, Any], ...] = ()
-    conflicts: tuple[Any, ...] = ()
 
 
 def _held(value: Any) -> Any:  # noqa: ANN401 - any JSON value

@@ -132,7 +132,10 @@ async def _core(
             continue
         collection = memorycore.COLLECTIONS.get(name, name)
         yield f"{between}\n{json.dumps(collection)}: ["
-        async for records in door._pages(*_asked(name), agent=agent, **_narrowed(name)):  # noqa: SLF001
+        kind, how = "memories", {"realm": name, "active": True}
+        if name == memorycore.CRUMBS:
+            kind, how = "crumbs", {}
+        async for records in door._pages(kind, agent=agent, **how):  # noqa: SLF001 - our own
             made = [json.dumps(memorycore.given(each)[1], ensure_ascii=False) for each in records]
             if made:
                 first = not counts[collection]
@@ -146,16 +149,6 @@ async def _core(
         "total_memories": counts.total(),
     }
     yield "\n}, " + json.dumps({"metadata": found})[1:] + "\n"
-
-
-def _asked(name: str) -> tuple[str]:
-    """Return the kind of records that a collection of MemoryCore's holds."""
-    return ("crumbs",) if name == memorycore.CRUMBS else ("memories",)
-
-
-def _narrowed(name: str) -> dict[str, Any]:
-    """Return what they are narrowed to."""
-    return {} if name == memorycore.CRUMBS else {"realm": name, "active": True}
 
 
 async def _dimension(door: Carrying) -> int | None:
@@ -190,7 +183,7 @@ def _ended(file: IO[str], target: Path) -> None:
         raise BadInput(f"cannot write {target}: it is a folder; name a file in it")
     file.flush()
     os.fsync(file.fileno())
-    Path(_name(file)).replace(target)
+    Path(file.name).replace(target)
     file.close()
 
 
@@ -198,9 +191,4 @@ def _dropped(file: IO[str]) -> None:
     """Remove what was not completed."""
     file.close()
     with suppress(OSError):
-        Path(_name(file)).unlink()
-
-
-def _name(file: IO[str]) -> str:
-    """Return where a file lies."""
-    return str(file.name)
+        Path(file.name).unlink()

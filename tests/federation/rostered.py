@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -24,13 +24,13 @@ from cortex_actors.runtime.names import Names
 from cortex_actors.sections import FederationSettings, TlsSettings
 from cortex_actors.storage.search.scope import ROOMS
 from cortex_actors.testing import PATIENCE, ManualClock, MemoryJournal
+from tests.fakes import partial_call
 from tests.federation.support import Shelf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from cortex_actors.api.registry import Parts
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.hit import Recall
     from cortex_actors.endpoint.connection import Line
@@ -116,7 +116,7 @@ class House:
         self.bus.subscribe("store:*", self.said.append)
         self.shelf = Shelf(LOCAL, ("a", 0.9), kind=LOCAL)
         actors = Actors.of(self.names)
-        self.verbs = FrontDesk(actors, cast("Parts", None))
+        self.verbs = FrontDesk(partial_call(actors=actors))
         self.port = actors.roster
         self._ask = self.names.method("federation", Federation.recall, timeout=10)
         self._handle: ActorHandle | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,12 +14,12 @@ from cortex_actors.errors import NotYours
 from cortex_actors.gateways.rpc import Request, bound
 from cortex_actors.home import Home
 from cortex_actors.testing import eventually
+from tests.fakes import partial_call
 from tests.flow.support import grown
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cortex_actors.api.registry import Actors, Parts
     from cortex_actors.tree import Tree
 
 #: Where nothing listens.
@@ -108,7 +108,7 @@ class TestAgents:
         """No agent may ask for any of it: which stores there are is the owner's."""
         mine = [each for name, each in OPERATIONS.items() if name.startswith("stores.")]
         names = [each.method for each in mine]
-        desk = FrontDesk(cast("Actors", None), cast("Parts", None))
+        desk = FrontDesk(partial_call())
         verbs: Any = {name: getattr(desk, name) for name in names}
 
         assert 11 == len(names)

@@ -94,7 +94,7 @@ class TestSummon:
 class TestIntroduce:
     async def test_known(self, tree: Tree) -> None:
         """An agent that is known greets the village in its thread of the day."""
-        day = iso(tree.cortex._parts.clock.now())[:10].replace("-", "")
+        day = iso(tree.cortex._call.clock.now())[:10].replace("-", "")
         found = await tree.cortex.introduce("elysian")
         thread = await tree.cortex.thread(found["thread"])
 

@@ -50,7 +50,7 @@ class TestReadYourWrites:
         async with grown(tmp_home) as tree:
             cortex = tree.cortex
             old = (await cortex.remember("the port is 5432", type="dialogue"))["id"]
-            before = tree.parts.cortex._parts.clock.now()
+            before = tree.parts.cortex._call.clock.now()
             new = (await cortex.remember("the port is 5433", type="dialogue", supersedes=[old]))[
                 "id"
             ]

@@ -134,7 +134,7 @@ class TestNextStart:
         async def busy() -> bool:
             return False
 
-        clock = tree.cortex._parts.clock
+        clock = tree.cortex._call.clock
         await Migration(records, clock, model=coming, provider=provider, busy=busy).run()
         await tree.stop(8)
         async with grown(tmp_home) as again:

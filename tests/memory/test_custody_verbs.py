@@ -35,12 +35,12 @@ class House:
 
     def __init__(self, tree: Tree) -> None:
         self.desk: FrontDesk = tree.cortex
-        self._parts = tree.cortex._parts
+        self._parts = tree.cortex._call
         self.now = self._parts.clock.now()
 
     async def save(self, *some: Memory) -> list[str]:
         """Save memories with their vectors; return their ids."""
-        rows = await self.desk.begin(OWNER).embed([each.text for each in some])
+        rows = await self._parts.embed([each.text for each in some])
         found = {
             sha256(each.text.encode()).digest(): row for each, row in zip(some, rows, strict=True)
         }

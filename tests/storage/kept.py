@@ -14,7 +14,7 @@ from cortex_actors.sections import MemorySettings
 from cortex_actors.storage import memory_history, memory_records, memory_states
 from cortex_actors.storage.memory_history import Change
 from cortex_actors.testing import EPOCH, ManualClock
-from tests.fakes import FakeActor
+from tests.fakes import FakeActor, partial_call
 from tests.storage.things import in_memory, mem, memory
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from cortex_actors.api.registry import Actors, Parts
-    from cortex_actors.domain.agent import Caller
     from tests.storage.things import Tables
 
 T = TypeVar("T")
@@ -34,10 +32,12 @@ W = mem("w")
 class NotedCall(Call):
     """A call that publishes nothing: what it would publish is noted by the desk."""
 
-    async def change_and_publish(self, work: Callable[[Connection], tuple[T, Any]]) -> T:
-        desk = cast("Desk", self.parts.records)
+    async def change_and_publish(
+        self, work: Callable[[Connection], tuple[T, Any]], *, dry_run: bool = False
+    ) -> T:
+        desk = cast("Desk", self.records)
         given, said = await desk.write(work)
-        desk.said += said
+        desk.said += [(topic, payload.ids) for topic, payload in said]
         return given
 
 
@@ -49,11 +49,10 @@ class Desk(FrontDesk):
         self.tables = tables
         self.said: list[tuple[str, Any]] = []
         self.clock = ManualClock()
-        bus = SimpleNamespace(event=lambda topic, payload, source: (topic, payload.ids))
         settings = SimpleNamespace(memory=MemorySettings())
-        parts = SimpleNamespace(records=self, clock=self.clock, settings=lambda: settings, bus=bus)
-        nobody = FakeActor(SimpleNamespace(look=lambda: None))
-        super().__init__(cast("Actors", SimpleNamespace(archivist=nobody)), cast("Parts", parts))
+        actors = SimpleNamespace(archivist=FakeActor(SimpleNamespace(look=lambda: None)))
+        parts = {"records": self, "clock": self.clock, "settings": lambda: settings}
+        super().__init__(partial_call(NotedCall, actors=actors, **parts))
 
     async def read(self, query: Callable[[Connection], T]) -> T:
         """Run a query."""
@@ -63,10 +62,6 @@ class Desk(FrontDesk):
         """Run a unit of work, all or nothing."""
         with self.tables.connection.begin_nested():
             return unit(self.tables.connection)
-
-    def begin(self, caller: Caller) -> Call:
-        """Return a call that notes what it publishes."""
-        return NotedCall(caller, self._actors, self._parts)
 
 
 @contextmanager

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from functools import partial
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from cortex_actors import topics
 from cortex_actors.api.events import replay
-from cortex_actors.api.registry import Call
 from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.delivery import Delivery, Failure, Outcome
-from cortex_actors.domain.agent import OWNER
 from cortex_actors.domain.event import Custom, FileChanged, ScanRequested
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.storage import events
 from cortex_actors.storage.events import LedgerJournal, Wanted
 from cortex_actors.storage.ledger.actor import Records
+from tests.fakes import partial_call
 
 if TYPE_CHECKING:
-    from cortex_actors.api.registry import Actors
     from cortex_actors.domain.event import Event, Payload
     from tests.storage.support import Store
 
@@ -226,8 +223,7 @@ class TestReplay:
                     await desk.die()
                 return done
 
-        parts: Any = SimpleNamespace(records=Dying(desk.store.names), wake=lambda _consumer: None)
-        call = Call(OWNER, cast("Actors", None), parts)
+        call = partial_call(records=Dying(desk.store.names), wake=lambda _consumer: None)
         put_back = (await replay(call, ["all"]))["replayed"]
 
         assert [1, 2, 3] == [each["seq"] for each in put_back]
