@@ -31,7 +31,7 @@ from cortex_actors.storage import embeddings, passages
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.index.vectors import Vectors
 from cortex_actors.storage.ledger.actor import Ledger, Records
-from cortex_actors.storage.tables.memory import agents, memories
+from cortex_actors.storage.tables.schema import agents, memories
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

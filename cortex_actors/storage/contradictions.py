@@ -40,13 +40,13 @@ from cortex_actors.storage.embeddings import stored_vectors
 from cortex_actors.storage.insight_records import of_project, settle
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.tables.columns import chunks, entity, rows_in
-from cortex_actors.storage.tables.knowledge import (
+from cortex_actors.storage.tables.schema import (
     cluster_insights,
     clusters,
     contradictions,
     insights,
+    verdicts,
 )
-from cortex_actors.storage.tables.system import verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

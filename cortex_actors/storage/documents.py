@@ -24,7 +24,7 @@ from sqlalchemy.dialects.sqlite import insert
 from cortex_actors.domain.project import Chunk, Document
 from cortex_actors.storage import passages
 from cortex_actors.storage.tables.columns import as_row, chunks, entity, rows_in
-from cortex_actors.storage.tables.memory import documents, knowledge_chunks
+from cortex_actors.storage.tables.schema import documents, knowledge_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -43,8 +43,7 @@ from sqlalchemy.dialects.sqlite import insert
 from cortex_actors.domain.memory import PAIRED, Place
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.tables.columns import chunks
-from cortex_actors.storage.tables.memory import memories
-from cortex_actors.storage.tables.system import index_ops, passages, vectors
+from cortex_actors.storage.tables.schema import index_ops, memories, passages, vectors
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Mapping, Sequence

@@ -47,7 +47,7 @@ from cortex_actors.storage.deliveries import UnreadableError, handed_next
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.tables.columns import Text as MaybeBytes
 from cortex_actors.storage.tables.columns import rows_in, stored_text
-from cortex_actors.storage.tables.system import dead_letters, deliveries, events
+from cortex_actors.storage.tables.schema import dead_letters, deliveries, events
 
 if TYPE_CHECKING:
     import sqlite3

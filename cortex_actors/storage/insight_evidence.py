@@ -31,7 +31,7 @@ from cortex_actors.storage import contradictions, principles, reviews
 from cortex_actors.storage.insights import followers, private_ids
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.tables.columns import given_text, rows_in, stored_text
-from cortex_actors.storage.tables.knowledge import insights
+from cortex_actors.storage.tables.schema import insights
 from cortex_actors.text.suspicion import wary
 
 if TYPE_CHECKING:

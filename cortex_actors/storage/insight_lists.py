@@ -40,7 +40,7 @@ from cortex_actors.domain.project import Revocation, SourceKind
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.storage import insight_records
 from cortex_actors.storage.tables.columns import chunks, entity, rows_in
-from cortex_actors.storage.tables.knowledge import (
+from cortex_actors.storage.tables.schema import (
     clusters,
     contradictions,
     insight_sources,

@@ -38,15 +38,15 @@ from cortex_actors.storage import passages
 from cortex_actors.storage.embeddings import embedded_text
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.tables.columns import as_row, chunks, entity
-from cortex_actors.storage.tables.knowledge import (
+from cortex_actors.storage.tables.schema import (
     alerts,
     insight_sources,
     insights,
+    meta,
     observations,
     projects,
     reviews,
 )
-from cortex_actors.storage.tables.system import meta
 from cortex_actors.text.credentials import fingerprint
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ from cortex_actors.storage import insight_records
 from cortex_actors.storage.embeddings import embedded_text, stored_vectors
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.tables.columns import as_row, chunks, rows_in, stored_text
-from cortex_actors.storage.tables.knowledge import insight_sources, insights, observations, reviews
+from cortex_actors.storage.tables.schema import insight_sources, insights, observations, reviews
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

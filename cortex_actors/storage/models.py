@@ -19,7 +19,7 @@ from cortex_actors.errors import NotFound, Refused
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.ledger.files import beside, reader, size
-from cortex_actors.storage.tables.system import embedding_models, vectors
+from cortex_actors.storage.tables.schema import embedding_models, vectors
 
 if TYPE_CHECKING:
     from collections.abc import Collection

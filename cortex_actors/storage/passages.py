@@ -24,7 +24,7 @@ from cortex_actors.storage.index import pending
 from cortex_actors.storage.ledger import faults
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.tables.columns import chunks, stored_text
-from cortex_actors.storage.tables.system import WORDS, passages
+from cortex_actors.storage.tables.schema import WORDS, passages
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, bindparam, func, or_, select, update
 from cortex_actors.domain.principle import LinkType
 from cortex_actors.rules import decay, promotion
 from cortex_actors.storage.ledger.backups import horizon
-from cortex_actors.storage.tables import knowledge as tables
+from cortex_actors.storage.tables import schema as tables
 from cortex_actors.storage.tables.columns import rows_in
 
 if TYPE_CHECKING:

@@ -42,9 +42,9 @@ from cortex_actors.storage.embeddings import stored_vectors
 from cortex_actors.storage.insight_lists import holds
 from cortex_actors.storage.insight_records import of_project
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.tables import knowledge as tables
+from cortex_actors.storage.tables import schema as tables
 from cortex_actors.storage.tables.columns import chunks, given_text
-from cortex_actors.storage.tables.knowledge import (
+from cortex_actors.storage.tables.schema import (
     derivations,
     insight_sources,
     insights,

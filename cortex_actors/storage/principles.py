@@ -39,7 +39,7 @@ from cortex_actors.storage.embeddings import embedded_text, stored_vectors
 from cortex_actors.storage.insight_records import STANDS
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.tables.columns import as_row, entity, given_text, rows_in, stored_text
-from cortex_actors.storage.tables.knowledge import derivations, principles
+from cortex_actors.storage.tables.schema import derivations, principles
 
 if TYPE_CHECKING:
     import sqlite3

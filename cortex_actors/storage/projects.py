@@ -38,9 +38,11 @@ from cortex_actors.files.journal import Entry, State
 from cortex_actors.files.repository import is_weak
 from cortex_actors.storage.embeddings import count_unembedded
 from cortex_actors.storage.tables.columns import as_row, entity
-from cortex_actors.storage.tables.knowledge import (
+from cortex_actors.storage.tables.schema import (
     alerts,
     contradictions,
+    deliveries,
+    events,
     file_states,
     file_writes,
     insights,
@@ -49,7 +51,6 @@ from cortex_actors.storage.tables.knowledge import (
     resolutions,
     runs,
 )
-from cortex_actors.storage.tables.system import deliveries, events
 from cortex_actors.topics import FILE_CHANGED, SCAN_REQUESTED
 
 if TYPE_CHECKING:

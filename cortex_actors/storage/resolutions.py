@@ -21,8 +21,8 @@ from cortex_actors.storage import principles
 from cortex_actors.storage.insight_records import live_insights, of_project, shared
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.tables.columns import as_row, entity, rows_in
-from cortex_actors.storage.tables.knowledge import insights, projects, resolutions, resolved_bullets
-from cortex_actors.storage.tables.knowledge import principles as principle_rows
+from cortex_actors.storage.tables.schema import insights, projects, resolutions, resolved_bullets
+from cortex_actors.storage.tables.schema import principles as principle_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -29,7 +29,7 @@ from cortex_actors.domain import project
 from cortex_actors.storage import projects
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.tables.columns import as_row, chunks, entity, rows_in
-from cortex_actors.storage.tables.knowledge import approvals, reviews, revocations
+from cortex_actors.storage.tables.schema import approvals, reviews, revocations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -23,8 +23,8 @@ from cortex_actors.storage.insight_evidence import voices
 from cortex_actors.storage.insight_lists import said_under
 from cortex_actors.storage.insight_records import settle
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.tables.knowledge import insight_sources, resolved_bullets, revocations
-from cortex_actors.storage.tables.knowledge import principles as principle_rows
+from cortex_actors.storage.tables.schema import insight_sources, resolved_bullets, revocations
+from cortex_actors.storage.tables.schema import principles as principle_rows
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

@@ -80,13 +80,12 @@ OPEN: dict[str, int] = {
     "sqlite": 38,
     "lone protocols": 4,
     "wrapped functions": 4,
-    "re-exports": 1,
     "positional": 751,
-    "field": 11,
+    "field": 10,
 }
 
 #: What the product may have and need not use up. The next are 61,000 code lines in 320 modules.
-BOUNDS: dict[str, int] = {"code lines": 65_096, "modules": 315}
+BOUNDS: dict[str, int] = {"code lines": 64_348, "modules": 312}
 
 
 @dataclass(frozen=True)

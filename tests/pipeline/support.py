@@ -25,8 +25,7 @@ from cortex_actors.storage.events import LedgerJournal
 from cortex_actors.storage.insights import Finding
 from cortex_actors.storage.ledger.actor import Ledger, Records
 from cortex_actors.storage.search.matrix import Neighbours, VectorMatrix
-from cortex_actors.storage.tables.knowledge import insight_sources, observations
-from cortex_actors.storage.tables.system import deliveries, events
+from cortex_actors.storage.tables.schema import deliveries, events, insight_sources, observations
 from cortex_actors.testing import ManualClock, eventually
 from cortex_actors.topics import FILE_CHANGED
 
