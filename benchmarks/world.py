@@ -181,7 +181,8 @@ def _memories(connection: Connection, *, found: World, start: int) -> None:
         for place, said in zip(places, texts, strict=True)
         for passage in passages.of_item(said, collection="cortex_village", item_id=found.ids[place])
     ]
-    passages.put(connection, made)
+    items = [found.ids[place] for place in places]
+    passages.replace(connection, "cortex_village", items, made)
     vectors = dict(zip(digests, found.rows[places.start : places.stop], strict=True))
     embeddings.keep_vectors(connection, MODEL, vectors)
 

@@ -31,7 +31,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.sqlite import insert
 
-from cortex_actors.domain.insight import LIVE, Category, Granularity, Insight, InsightSource
+from cortex_actors.domain.insight import LIVE, Granularity, Insight, InsightSource
 from cortex_actors.domain.memory import Passage, Place
 from cortex_actors.domain.project import Alert, AlertKind, StatementKind
 from cortex_actors.storage import passages
@@ -128,7 +128,6 @@ def insight(row: Row[Any]) -> Insight:
     return entity(
         Insight,
         row,
-        category=Category(row.category),
         observation_count=row.observed,
         first_seen=row.first_seen_at,
         last_seen=row.last_seen_at,

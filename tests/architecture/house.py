@@ -77,7 +77,7 @@ OPEN: dict[str, int] = {
     "folders": 3,
     "namesakes": 119,
     "folder rings": 6,
-    "sqlite": 38,
+    "sqlite": 37,
     "lone protocols": 4,
     "wrapped functions": 4,
     "positional": 751,
@@ -85,7 +85,7 @@ OPEN: dict[str, int] = {
 }
 
 #: What the product may have and need not use up. The next are 61,000 code lines in 320 modules.
-BOUNDS: dict[str, int] = {"code lines": 64_348, "modules": 312}
+BOUNDS: dict[str, int] = {"code lines": 64_193, "modules": 312}
 
 
 @dataclass(frozen=True)

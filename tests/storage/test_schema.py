@@ -136,7 +136,7 @@ class TestSchema:
                 assert [key.column] == list(key.column.table.primary_key), column
 
     def test_sets_are_the_domains(self) -> None:
-        """A column takes the words of the code's enumeration, or those that stand here."""
+        """Where the domain has a closed set, the schema has the same one."""
         assert {column: sorted(words) for column, words in WORDS.items()} == dict(closed())
 
     def test_said_once(self) -> None:

@@ -14,12 +14,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Text as Utf8
+from sqlalchemy import bindparam, func, literal_column, select, update
+from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.types import TypeDecorator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from sqlalchemy import ColumnElement, Connection, Dialect, Row, Select, Table
+    from sqlalchemy import ColumnElement, Connection, Dialect, FromClause, Row, Select, Table
 
 
 class Text(TypeDecorator[str]):
@@ -72,6 +74,48 @@ def rows_in(
     """Yield what a query finds where a column is one of those values, however many they are."""
     for some in chunks(dict.fromkeys(ids)):
         yield from connection.execute(query.where(column.in_(some)))
+
+
+def count_rows(connection: Connection, table: FromClause, *where: ColumnElement[bool]) -> int:
+    """Return how many rows a table, or a query, has that fulfil conditions."""
+    query = select(func.count()).select_from(table).where(*where)
+    return int(connection.execute(query).scalar_one())
+
+
+def put_rows(
+    connection: Connection,
+    table: Table,
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    change: Iterable[str] | None = None,
+) -> None:
+    """Write rows; one whose key is there gets the columns `change` anew, or all that are given.
+
+    With an empty `change` it stays as it is. Rows all have the same columns.
+    """
+    if not (made := list(rows)):
+        return
+    key = [each.name for each in table.primary_key]
+    names = [each for each in made[0] if each not in key] if change is None else list(change)
+    statement = insert(table).on_conflict_do_nothing()
+    if names:
+        # Named by hand: SQLAlchemy's own `excluded` copies the whole table each time, which took a
+        # quarter of what learning a file takes.
+        again: dict[str, Any] = {each: literal_column(f'excluded."{each}"') for each in names}
+        statement = insert(table).on_conflict_do_update(index_elements=key, set_=again)
+    connection.execute(statement, made)
+
+
+def change_rows(
+    connection: Connection,
+    table: Table,
+    rows: Iterable[Mapping[str, Any]],
+    *where: ColumnElement[bool],
+) -> None:
+    """Change the rows whose id is `one` to the other values, where the conditions hold."""
+    if made := list(rows):
+        chosen = table.c.id == bindparam("one")
+        connection.execute(update(table).where(chosen, *where), made)
 
 
 def entity(cls: Callable[..., T], row: Row[Any] | dict[str, Any], **given: Any) -> T:
