@@ -31,7 +31,7 @@ from cortex_actors.home import Home
 from cortex_actors.process.logs import LogStream
 from cortex_actors.settings import Settings
 from cortex_actors.storage import embeddings, memory_records
-from cortex_actors.storage.tables.system import index_ops
+from cortex_actors.storage.tables.schema import index_ops
 from cortex_actors.tree import grow
 
 if TYPE_CHECKING:

@@ -116,7 +116,8 @@ class Ground:
 
         def work(connection: Connection) -> None:
             embeddings.keep_vectors(connection, MODEL, found)
-            passages.put(connection, rows)
+            items = [each.item_id for each in rows]
+            passages.replace(connection, COLLECTION, items, rows)
 
         async with self._turn:
             await self.records.write(work)

@@ -31,7 +31,7 @@ from cortex_actors.storage import embeddings, passages
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.index.vectors import Vectors
 from cortex_actors.storage.ledger.actor import Ledger, Records
-from cortex_actors.storage.tables.memory import agents, memories
+from cortex_actors.storage.tables.schema import agents, memories
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -181,7 +181,8 @@ def _memories(connection: Connection, *, found: World, start: int) -> None:
         for place, said in zip(places, texts, strict=True)
         for passage in passages.of_item(said, collection="cortex_village", item_id=found.ids[place])
     ]
-    passages.put(connection, made)
+    items = [found.ids[place] for place in places]
+    passages.replace(connection, "cortex_village", items, made)
     vectors = dict(zip(digests, found.rows[places.start : places.stop], strict=True))
     embeddings.keep_vectors(connection, MODEL, vectors)
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.errors import BadInput, ConfigurationError
-from cortex_actors.storage import contradictions
+from cortex_actors.storage.tables.columns import count_rows
+from cortex_actors.storage.tables.schema import verdicts
 from cortex_actors.testing import settled
 from tests.flow.support import follow, grown
 from tests.judging.support import SAME, chatting, quotes, says
@@ -68,7 +69,7 @@ class TestReconciled:
             await settled(tree)
 
             assert asked == len(chat.requests)
-            assert asked == await tree.parts.records.read(contradictions.count_verdicts)
+            assert asked == await tree.parts.records.read(lambda c: count_rows(c, verdicts))
 
         assert [("llm", "partial", "on Friday, when")] == [
             (each["decided_by"], each["type"], each["reason"]) for each in found

@@ -13,7 +13,7 @@ from cortex_actors.assembly.reload import HANDED
 from cortex_actors.errors import ConfigurationError
 from cortex_actors.home import Home
 from cortex_actors.sections import Section
-from cortex_actors.storage.tables.system import events
+from cortex_actors.storage.tables.schema import events
 from cortex_actors.testing import eventually, settled
 from tests.flow.support import copied, follow, grown, knows, said
 

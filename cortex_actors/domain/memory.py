@@ -59,6 +59,10 @@ class MemoryType(StrEnum):
     AGENT_PROFILE = "agent_profile"
 
 
+#: What may be merged and is said once: somebody's claim, and no voice of a conversation.
+MERGEABLE: Final = (MemoryType.FACT, MemoryType.OBSERVATION)
+
+
 class ChangeKind(StrEnum):
     """What was done with a memory, apart from remembering and reading it."""
 

@@ -10,12 +10,12 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cortex_actors.domain.agent import OWNER, Caller, agent_id, shown
-from cortex_actors.domain.memory import PROBE, Layer, Memory, MemoryType, Realm
+from cortex_actors.domain.memory import MERGEABLE, PROBE, Layer, Memory, MemoryType, Realm
 from cortex_actors.domain.project import Trust
 from cortex_actors.errors import BadInput
 from cortex_actors.rules.admission import THREAD, admitted, filed, named
 from cortex_actors.rules.decay import is_deeper
-from cortex_actors.rules.merging import MERGEABLE, Prefer
+from cortex_actors.rules.merging import Prefer
 from cortex_actors.storage import memory_records, memory_states, realms, village
 from cortex_actors.text.summary import abstract, summary
 

@@ -38,7 +38,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Final
 
 from cortex_actors.domain.insight import Claim, Decider, Judgement, Relation
-from cortex_actors.domain.memory import Layer, MemoryType
+from cortex_actors.domain.memory import Layer
 from cortex_actors.rules import clustering, contradiction
 from cortex_actors.rules.sameness import moves, overlap, settled
 from cortex_actors.text.claims import read
@@ -143,9 +143,6 @@ def _is_richer(text: str, other: str) -> bool:
     """Tell which of two texts that say the same stays, whatever their order."""
     return says(text, other) and (len(text), text) > (len(other), other)
 
-
-#: What may be merged: somebody's claim, and no voice of a conversation.
-MERGEABLE = frozenset({MemoryType.FACT, MemoryType.OBSERVATION})
 
 #: Layers from the first to the deepest.
 DEPTH = tuple(Layer)

@@ -421,6 +421,11 @@ def rank(
     found = parts(
         confidence, frequency, recency=recency, quality=quality, links=links, weights=weights
     )
+    return total(found)
+
+
+def total(found: Iterable[Part]) -> float:
+    """Return the rank that parts make, 0 to 1."""
     return min(math.fsum(each.points for each in found), 1.0)
 
 

@@ -36,7 +36,7 @@ from cortex_actors.errors import BadInput
 from cortex_actors.storage import passages, realms
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.tables.columns import as_row, chunks, entity, given_text, rows_in
-from cortex_actors.storage.tables.memory import agents, crumbs, memories, memory_agents
+from cortex_actors.storage.tables.schema import agents, crumbs, memories, memory_agents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -29,8 +29,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Row, delete, func, or_, select, update
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import Connection, Row, delete, func, or_, select, update
 
 from cortex_actors.domain.insight import Claim, Conflict, Granularity
 from cortex_actors.errors import BadInput, NotFound
@@ -39,14 +38,15 @@ from cortex_actors.storage import embeddings
 from cortex_actors.storage.embeddings import stored_vectors
 from cortex_actors.storage.insight_records import of_project, settle
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.tables.columns import chunks, entity, rows_in
-from cortex_actors.storage.tables.knowledge import (
+from cortex_actors.storage.tables.columns import chunks, count_rows, entity, put_rows, rows_in
+from cortex_actors.storage.tables.schema import (
     cluster_insights,
     clusters,
     contradictions,
     insights,
+    meta,
+    verdicts,
 )
-from cortex_actors.storage.tables.system import verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -160,8 +160,7 @@ def listed(
 
 def count(connection: Connection, status: str = OPEN) -> int:
     """Return how many contradictions are in that state."""
-    query = select(func.count()).where(contradictions.c.status == status)
-    return int(connection.execute(query).scalar_one())
+    return count_rows(connection, contradictions, contradictions.c.status == status)
 
 
 def of(connection: Connection, ids: Iterable[str]) -> dict[str, list[Contradiction]]:
@@ -169,7 +168,8 @@ def of(connection: Connection, ids: Iterable[str]) -> dict[str, list[Contradicti
     wanted = list(dict.fromkeys(ids))
     found: dict[str, Contradiction] = {}
     for some in chunks(wanted):
-        for row in connection.execute(select(contradictions).where(_with(some))):
+        sides = contradictions.c.insight_a.in_(some), contradictions.c.insight_b.in_(some)
+        for row in connection.execute(select(contradictions).where(or_(*sides))):
             found[row.id] = entity(Contradiction, row)
     asked = set(wanted)
     of_each: dict[str, list[Contradiction]] = {}
@@ -254,11 +254,6 @@ def _check(found: Contradiction, status: str, kept_id: str | None) -> None:
         )
 
 
-def _with(ids: Collection[str]) -> ColumnElement[bool]:
-    """Return the condition that one of the two is among those insights."""
-    return or_(contradictions.c.insight_a.in_(ids), contradictions.c.insight_b.in_(ids))
-
-
 #: What each decision about a contradiction says of the pair.
 _LABELS = {"resolved": Label.CONTRADICTION, "dismissed": Label.HARMLESS}
 
@@ -273,10 +268,7 @@ def pairs(connection: Connection, model: str) -> list[Decided]:
     query = select(insights).where(insights.c.granularity == Granularity.STATEMENT)
     rows_ = rows_in(connection, query, insights.c.id, sorted(sides))
     texts: dict[str, Row[Any]] = {row.id: row for row in rows_}
-    digests = list({row.text_hash for row in texts.values()})
-    rows: dict[bytes, Matrix] = {}
-    for some in chunks(digests):
-        rows |= stored_vectors(connection, model, some)
+    rows = stored_vectors(connection, model, list({row.text_hash for row in texts.values()}))
     made = (
         _decided(texts.get(left), texts.get(right), label, rows) for left, right, label in found
     )
@@ -467,12 +459,6 @@ def _found(connection: Connection, query: Any) -> list[Cluster]:
 #: Names of the two facts.
 _BY, _UP_TO = "reconciled_by", "reconciled_vectors"
 
-_READ = "SELECT value FROM meta WHERE name = ?"
-_WRITE = (
-    "INSERT INTO meta (name, value) VALUES (?, ?)"
-    " ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Mark:
@@ -490,20 +476,15 @@ class Mark:
 
 def mark(connection: Connection) -> Mark:
     """Return how far comparing has come."""
-    driver = driver_of(connection)
-    by, up_to = (driver.execute(_READ, (name,)).fetchone() for name in (_BY, _UP_TO))
-    return Mark(by[0] if by else b"", int(up_to[0]) if up_to else 0)
+    query = select(meta.c.name, meta.c.value).where(meta.c.name.in_((_BY, _UP_TO)))
+    found = dict(connection.execute(query).all())
+    return Mark(found.get(_BY, b""), int(found.get(_UP_TO, 0)))
 
 
 def note(connection: Connection, found: Mark) -> None:
     """Write down how far comparing has come."""
-    rows = [(_BY, found.by), (_UP_TO, str(found.up_to).encode())]
-    driver_of(connection).executemany(_WRITE, rows)
-
-
-def forget(connection: Connection) -> None:
-    """Have everything compared anew at the next opportunity."""
-    driver_of(connection).execute("DELETE FROM meta WHERE name = ?", (_BY,))
+    facts = {_BY: found.by, _UP_TO: str(found.up_to).encode()}
+    put_rows(connection, meta, ({"name": name, "value": value} for name, value in facts.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -526,20 +507,13 @@ def found(connection: Connection, keys: Iterable[bytes]) -> dict[bytes, Mapping[
 
 def keep(connection: Connection, rows: Sequence[Verdict]) -> None:
     """Keep answers; one that is there already stays, because it is the one that was acted on."""
-    if rows:
-        values = [asdict(each) for each in rows]
-        connection.execute(insert(verdicts).on_conflict_do_nothing(), values)
+    put_rows(connection, verdicts, map(asdict, rows), change=())
 
 
 def prune(connection: Connection, most: int, limit: int) -> int:
     """Delete the oldest answers beyond the `most` newest, `limit` at a time; return how many."""
-    over = connection.execute(select(func.count()).select_from(verdicts)).scalar_one() - most
+    over = count_rows(connection, verdicts) - most
     if over <= 0:
         return 0
     old = select(verdicts.c.key).order_by(verdicts.c.at).limit(min(over, limit))
     return connection.execute(delete(verdicts).where(verdicts.c.key.in_(old))).rowcount
-
-
-def count_verdicts(connection: Connection) -> int:
-    """Return how many answers are kept."""
-    return connection.execute(select(func.count()).select_from(verdicts)).scalar_one()

@@ -141,8 +141,9 @@ def _first(driver: sqlite3.Connection, consumer: str, in_hand: Sequence[Delivery
     What is withheld withholds its own repeats, of whatever project, and what is behind those.
     """
     held = _withheld(driver, consumer, in_hand)
-    free = "".join(map(_is_not, in_hand))
-    given = chain.from_iterable(map(_named, in_hand))
+    others = list(map(_but, in_hand))
+    free = "".join(condition for condition, _ in others)
+    given = chain.from_iterable(marked for _, marked in others)
     values = (consumer, *given, LOOKED_AT if held else 1)
     passed: set[tuple[str, str | bytes]] = set()
     for row in map(_Row._make, driver.execute(_OLDEST.format(free=free), values)):
@@ -197,18 +198,15 @@ def _alike(
     return [_Row._make(each) for each in found]
 
 
-def _is_not(delivery: Delivery) -> str:
-    """Return the condition for rows that are neither a delivery's own nor a repeat of it."""
-    if delivery.key is None:
-        return f" AND d.seq NOT IN ({_marks(delivery.seqs)})"
-    return " AND NOT (d.key IS ? AND e.topic = ?)"
+def _but(delivery: Delivery) -> tuple[str, tuple[Any, ...]]:
+    """Return the condition for rows that are neither a delivery's own nor a repeat of it.
 
-
-def _named(delivery: Delivery) -> tuple[Any, ...]:
-    """Return what the marks of `_is_not` stand for."""
+    With it comes what its marks stand for.
+    """
     if delivery.key is None:
-        return delivery.seqs
-    return stored_text(delivery.key), delivery.event.topic
+        return f" AND d.seq NOT IN ({_marks(delivery.seqs)})", delivery.seqs
+    marked = (stored_text(delivery.key), delivery.event.topic)
+    return " AND NOT (d.key IS ? AND e.topic = ?)", marked
 
 
 def _marks(values: Sequence[object]) -> str:

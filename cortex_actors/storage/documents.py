@@ -19,15 +19,23 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, func, select, update
-from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.domain.project import Chunk, Document
 from cortex_actors.storage import passages
-from cortex_actors.storage.tables.columns import as_row, chunks, entity, rows_in
-from cortex_actors.storage.tables.memory import documents, knowledge_chunks
+from cortex_actors.storage.tables.columns import (
+    as_row,
+    chunks,
+    count_rows,
+    entity,
+    put_rows,
+    rows_in,
+)
+from cortex_actors.storage.tables.schema import documents, knowledge_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from sqlalchemy import ColumnElement
 
     from cortex_actors.domain.memory import Passage
 
@@ -57,13 +65,9 @@ def learn_chunks(connection: Connection, source: str, some: Sequence[Chunk]) -> 
     wanted = {each.id for each in some}
     gone = [each for each in before if each not in wanted]
     _move(connection, gone, WITHDRAWN)
-    _keep(connection, some)
+    # One that is there already becomes what was read now.
+    put_rows(connection, knowledge_chunks, map(_chunk_row, some))
     remake(connection, [*gone, *(each.id for each in some)])
-
-
-def withdraw_chunks(connection: Connection, source: str) -> None:
-    """Let a document be found no more."""
-    learn_chunks(connection, source, ())
 
 
 def remake(connection: Connection, ids: Iterable[str]) -> int:
@@ -91,10 +95,8 @@ def active_ids(connection: Connection) -> list[str]:
 
 def count_chunks(connection: Connection, topic: str | None = None) -> int:
     """Return how many pieces documents say now, in all or of a topic."""
-    query = select(func.count()).where(_CHUNKS.status == ACTIVE)
-    if topic is not None:
-        query = query.where(_CHUNKS.topic == topic)
-    return int(connection.execute(query).scalar_one())
+    of_it = () if topic is None else (_CHUNKS.topic == topic,)
+    return count_rows(connection, knowledge_chunks, _CHUNKS.status == ACTIVE, *of_it)
 
 
 def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Chunk]:
@@ -122,20 +124,6 @@ def _move(connection: Connection, ids: Sequence[str], status: str) -> None:
     for some in chunks(ids):
         statement = update(knowledge_chunks).where(_CHUNKS.id.in_(some))
         connection.execute(statement.values({"status": status}))
-
-
-def _keep(connection: Connection, some: Sequence[Chunk]) -> None:
-    """Write pieces; one that is there already becomes what was read now."""
-    if not some:
-        return
-    statement = insert(knowledge_chunks)
-    changed = {
-        column.name: statement.excluded[column.name]
-        for column in knowledge_chunks.columns
-        if column.name != "id"
-    }
-    statement = statement.on_conflict_do_update(index_elements=["id"], set_=changed)
-    connection.execute(statement, [_chunk_row(each) for each in some])
 
 
 def _before(connection: Connection, some: Iterable[Chunk]) -> dict[str, str]:
@@ -169,13 +157,7 @@ _ROWS = documents.c
 def learn(connection: Connection, document: Document, some: Sequence[Chunk]) -> None:
     """Make that what a document is and says, whatever it was and said before."""
     learn_chunks(connection, document.source, some)
-    statement = insert(documents).values(as_row(documents, document))
-    changed = {
-        column.name: statement.excluded[column.name]
-        for column in documents.columns
-        if column.name != "source"
-    }
-    connection.execute(statement.on_conflict_do_update(index_elements=["source"], set_=changed))
+    put_rows(connection, documents, [as_row(documents, document)])
 
 
 def by_source(connection: Connection, sources: Iterable[str]) -> dict[str, Document]:
@@ -195,8 +177,7 @@ def below(connection: Connection, folder: str) -> list[str]:
 
 def of_topic(connection: Connection, topic: str, *, withdrawn: bool = False) -> list[str]:
     """Return the sources of a topic: those that are found, or those that are withdrawn."""
-    held = _ROWS.withdrawn_at.is_not(None) if withdrawn else _ROWS.withdrawn_at.is_(None)
-    query = select(_ROWS.source).where(_ROWS.topic == topic, held)
+    query = select(_ROWS.source).where(_ROWS.topic == topic, _held(withdrawn=withdrawn))
     return list(connection.execute(query.order_by(_ROWS.source)).scalars())
 
 
@@ -205,7 +186,7 @@ def withdraw(connection: Connection, sources: Iterable[str], *, at: int) -> list
     known = by_source(connection, sources)
     gone = [source for source, each in known.items() if each.withdrawn_at is None]
     for source in gone:
-        withdraw_chunks(connection, source)
+        learn_chunks(connection, source, ())
     _mark(connection, gone, at)
     return gone
 
@@ -247,15 +228,18 @@ def listed(
     connection: Connection, topic: str | None, *, limit: int, skip: int, withdrawn: bool = False
 ) -> tuple[list[dict[str, Any]], int]:
     """Return documents by source, of a topic or of all, and how many there are."""
-    held = _ROWS.withdrawn_at.is_not(None) if withdrawn else _ROWS.withdrawn_at.is_(None)
-    where = [held] if topic is None else [held, _ROWS.topic == topic]
+    where = [_held(withdrawn=withdrawn)] + ([] if topic is None else [_ROWS.topic == topic])
     query = select(documents).where(*where).order_by(_ROWS.source).limit(limit).offset(skip)
-    total = connection.execute(select(func.count()).select_from(documents).where(*where))
     found = (asdict(entity(Document, row)) for row in connection.execute(query))
     return [
         {**each, "content_hash": each["content_hash"].hex(), "tags": list(each["tags"])}
         for each in found
-    ], int(total.scalar_one())
+    ], count_rows(connection, documents, *where)
+
+
+def _held(*, withdrawn: bool) -> ColumnElement[bool]:
+    """Return the condition that a document is withdrawn, or that it is not."""
+    return _ROWS.withdrawn_at.is_not(None) if withdrawn else _ROWS.withdrawn_at.is_(None)
 
 
 def stats(connection: Connection) -> dict[str, int]:
@@ -266,15 +250,14 @@ def stats(connection: Connection) -> dict[str, int]:
         func.coalesce(func.sum(_ROWS.redacted), 0),
     ).where(_ROWS.withdrawn_at.is_(None))
     count, size, redacted = connection.execute(query).one()
-    code = select(func.count()).where(
-        knowledge_chunks.c.status == ACTIVE, knowledge_chunks.c.is_code == 1
-    )
     return {
         "documents": count,
         "bytes": size,
         "redacted": redacted,
         "pieces": count_chunks(connection),
-        "code": int(connection.execute(code).scalar_one()),
+        "code": count_rows(
+            connection, knowledge_chunks, _CHUNKS.status == ACTIVE, _CHUNKS.is_code == 1
+        ),
     }
 
 

@@ -32,19 +32,17 @@ from sqlalchemy import (
     case,
     delete,
     exists,
-    func,
+    insert,
     literal,
     literal_column,
     select,
     union,
 )
-from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.domain.memory import PAIRED, Place
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.tables.columns import chunks
-from cortex_actors.storage.tables.memory import memories
-from cortex_actors.storage.tables.system import index_ops, passages, vectors
+from cortex_actors.storage.tables.columns import chunks, count_rows, put_rows
+from cortex_actors.storage.tables.schema import index_ops, memories, passages, vectors
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Mapping, Sequence
@@ -143,12 +141,11 @@ def keep_vectors(connection: Connection, model: str, found: Mapping[bytes, Matri
 
     Vectors are never changed: a damaged one is dropped by `remake` and then made again.
     """
-    rows = [
+    rows = (
         {"model": model, "text_hash": digest, "vector": stored(vector)}
         for digest, vector in found.items()
-    ]
-    if rows:
-        connection.execute(insert(vectors).on_conflict_do_nothing(), rows)
+    )
+    put_rows(connection, vectors, rows, change=())
 
 
 def stored_vectors(
@@ -175,7 +172,7 @@ def unembedded(connection: Connection, model: str, limit: int) -> list[tuple[str
     """
     first = select(index_ops.c.item_id).order_by(index_ops.c.seq).limit(_FEW)
     found = connection.execute(_missing(model).where(passages.c.item_id.in_(first))).all()
-    if not found and _waiting(connection) > _FEW:
+    if not found and count_rows(connection, index_ops) > _FEW:
         texts = _merged(model).limit(limit).subquery()
         hashes = passages.c.text_hash.in_(select(texts.c.text_hash))
         found = connection.execute(_missing(model).where(hashes)).all()
@@ -185,14 +182,14 @@ def unembedded(connection: Connection, model: str, limit: int) -> list[tuple[str
 
 def count_unembedded(connection: Connection, model: str) -> int:
     """Return how many texts have no vector of the model."""
-    waiting = _waiting(connection)
+    waiting = count_rows(connection, index_ops)
     if not waiting:
         return 0
     query: Any = _merged(model)
     if waiting <= _FEW:
         query = _missing(model).where(passages.c.item_id.in_(select(index_ops.c.item_id)))
         query = query.with_only_columns(passages.c.text_hash).order_by(None).distinct()
-    return int(connection.execute(select(func.count()).select_from(query.subquery())).scalar_one())
+    return count_rows(connection, query.subquery())
 
 
 def some_unembedded(
@@ -248,11 +245,6 @@ def _merged(model: str) -> CompoundSelect[Any]:
     return select(passages.c.text_hash).except_(made).order_by("text_hash")
 
 
-def _waiting(connection: Connection) -> int:
-    """Return how many changes the index has not been told."""
-    return int(connection.execute(select(func.count()).select_from(index_ops)).scalar_one())
-
-
 #: The number of a memory's row: its id is no number, and units go on behind one.
 _ROW: ColumnElement[int] = literal_column("memories.rowid")
 
@@ -277,11 +269,8 @@ class Waiting:
 def progress(connection: Connection, model_id: str) -> Progress:
     """Return how far a model's vectors are; reads two keys of each text."""
     texts = union(select(passages.c.text_hash), select(memories.c.text_hash)).subquery()
-    done = select(func.count()).select_from(texts).where(_has(model_id, texts.c.text_hash))
-    total = select(func.count()).select_from(texts)
-    return Progress(
-        int(connection.execute(total).scalar_one()), int(connection.execute(done).scalar_one())
-    )
+    done = count_rows(connection, texts, _has(model_id, texts.c.text_hash))
+    return Progress(count_rows(connection, texts), done)
 
 
 def without(connection: Connection, model_id: str, *, after: int, limit: int) -> list[Waiting]:

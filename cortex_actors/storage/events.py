@@ -36,7 +36,6 @@ from sqlalchemy import (
     union_all,
     update,
 )
-from sqlalchemy.dialects.sqlite import insert as upsert
 
 from cortex_actors import topics
 from cortex_actors.bus.commits import refuse_other
@@ -46,8 +45,8 @@ from cortex_actors.errors import CortexError, NotFound
 from cortex_actors.storage.deliveries import UnreadableError, handed_next
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.tables.columns import Text as MaybeBytes
-from cortex_actors.storage.tables.columns import rows_in, stored_text
-from cortex_actors.storage.tables.system import dead_letters, deliveries, events
+from cortex_actors.storage.tables.columns import count_rows, entity, put_rows, rows_in, stored_text
+from cortex_actors.storage.tables.schema import dead_letters, deliveries, events
 
 if TYPE_CHECKING:
     import sqlite3
@@ -178,7 +177,9 @@ class Wanted:
 
 def listed(connection: Connection, wanted: Wanted) -> list[StoredEvent]:
     """Return the newest events that are wanted, newest first; of each error its last line."""
-    query = select(*_COLUMNS).where(events.c.seq > wanted.since).order_by(events.c.seq.desc())
+    query: Select[Any] = (
+        select(*_COLUMNS).where(events.c.seq > wanted.since).order_by(events.c.seq.desc())
+    )
     if wanted.topic is not None:
         query = query.where(events.c.topic.op("GLOB")(wanted.topic))
     tables = [deliveries] * wanted.waiting + [dead_letters] * wanted.dead
@@ -187,7 +188,10 @@ def listed(connection: Connection, wanted: Wanted) -> list[StoredEvent]:
         query = query.where(events.c.seq.in_(left))
     rows = connection.execute(query.limit(wanted.limit)).all()
     standings = _standings(connection, [row.seq for row in rows], whole=False)
-    return [_event(row, [each for each in standings if each.seq == row.seq]) for row in rows]
+    return [
+        entity(StoredEvent, row, standings=[each for each in standings if each.seq == row.seq])
+        for row in rows
+    ]
 
 
 def shown(connection: Connection, name: str) -> tuple[StoredEvent, Any, str | None]:
@@ -198,7 +202,7 @@ def shown(connection: Connection, name: str) -> tuple[StoredEvent, Any, str | No
     (seq,) = numbers(connection, [name])
     columns = (*_COLUMNS, RAW, events.c.idempotency_key)
     row = connection.execute(select(*columns).where(events.c.seq == seq)).one()
-    event = _event(row, _standings(connection, [seq], whole=True))
+    event = entity(StoredEvent, row, standings=_standings(connection, [seq], whole=True))
     return event, decoded(row.payload), row.idempotency_key
 
 
@@ -228,11 +232,6 @@ def numbers(connection: Connection, names: Sequence[str]) -> list[int]:
             raise NotFound(message)
         found.append(int(seq))
     return list(dict.fromkeys(found))
-
-
-def _event(row: Any, standings: Sequence[Standing]) -> StoredEvent:
-    """Return a row with who has still to handle it."""
-    return StoredEvent(row.seq, row.id, row.topic, row.source, row.at, standings)
 
 
 def _standings(connection: Connection, seqs: Sequence[int], *, whole: bool) -> list[Standing]:
@@ -353,7 +352,7 @@ def store_once(connection: Connection, event: Event[Payload], key: str) -> Event
 
 def waiting(connection: Connection) -> int:
     """Return how many deliveries have not been handled."""
-    return int(connection.execute(select(func.count()).select_from(deliveries)).scalar_one())
+    return count_rows(connection, deliveries)
 
 
 def waiting_keys(connection: Connection, consumer: str, keys: Iterable[str]) -> frozenset[str]:
@@ -365,7 +364,7 @@ def waiting_keys(connection: Connection, consumer: str, keys: Iterable[str]) -> 
 
 def dead(connection: Connection) -> int:
     """Return how many dead letters there are."""
-    return int(connection.execute(select(func.count()).select_from(dead_letters)).scalar_one())
+    return count_rows(connection, dead_letters)
 
 
 def _settle(connection: Connection, delivery: Delivery, outcome: Outcome) -> list[Event[Payload]]:
@@ -400,12 +399,11 @@ def _bury(connection: Connection, which: Any, *, attempts: int, error: str, now:
     """Move deliveries to the dead letters."""
     # Only what still waited: what was settled in the meantime did not fail.
     gone = delete(deliveries).where(which).returning(deliveries.c.consumer, deliveries.c.seq)
-    rows = [
+    rows = (
         {"consumer": consumer, "seq": seq, "attempts": attempts, "error": error, "at": now}
         for consumer, seq in connection.execute(gone)
-    ]
-    if rows:
-        connection.execute(upsert(dead_letters).on_conflict_do_nothing(), rows)
+    )
+    put_rows(connection, dead_letters, rows, change=())
 
 
 def _of(consumer: str, seqs: Sequence[int]) -> Any:

@@ -31,7 +31,7 @@ from cortex_actors.storage import contradictions, principles, reviews
 from cortex_actors.storage.insights import followers, private_ids
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.tables.columns import given_text, rows_in, stored_text
-from cortex_actors.storage.tables.knowledge import insights
+from cortex_actors.storage.tables.schema import insights
 from cortex_actors.text.suspicion import wary
 
 if TYPE_CHECKING:
@@ -88,8 +88,7 @@ def replace(
 
 def everybody(connection: Connection) -> set[str]:
     """Return the ids of all insights that have slots."""
-    rows = driver_of(connection).execute("SELECT DISTINCT insight_id FROM insight_slots")
-    return {each for (each,) in rows}
+    return _ids(connection, "SELECT DISTINCT insight_id FROM insight_slots")
 
 
 #: What ends the name of a file that one person alone reads.
@@ -117,6 +116,10 @@ _REVISIONS = (
 )
 
 _SAID = "SELECT DISTINCT said_id FROM insight_sources WHERE withdrawn_at IS NULL"
+
+#: Those of some insights that fulfil a condition; with a plus before the status SQLite looks them
+#: up, instead of walking all that have it.
+_AMONG = "SELECT i.id FROM json_each(?) AS j JOIN insights AS i ON i.id = j.value WHERE"
 
 #: Texts of a model's vectors that came behind one. The plus has SQLite begin at that one: by the
 #: model it would walk all vectors there are, in each run.
@@ -202,7 +205,7 @@ def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Spoken]:
 
 def everything(connection: Connection) -> set[str]:
     """Return the ids of all texts that files say now."""
-    return {said for (said,) in driver_of(connection).execute(_SAID)}
+    return _ids(connection, _SAID)
 
 
 def is_any(connection: Connection) -> bool:
@@ -212,43 +215,34 @@ def is_any(connection: Connection) -> bool:
 
 def standing(connection: Connection) -> list[str]:
     """Return the ids of all insights that stand for what files say."""
-    query = "SELECT id FROM insights WHERE status IN ('active', 'contradicted') ORDER BY id"
-    return [each for (each,) in driver_of(connection).execute(query)]
+    query = "SELECT id FROM insights WHERE status IN ('active', 'contradicted')"
+    return sorted(_ids(connection, query))
 
 
 def sure(connection: Connection, confidence: float) -> set[str]:
     """Return the ids of the insights that nothing speaks against and that are believed so far."""
     query = "SELECT id FROM insights WHERE status = 'active' AND confidence >= ?"
-    return {each for (each,) in driver_of(connection).execute(query, (confidence,))}
+    return _ids(connection, query, confidence)
 
 
 def active_among(connection: Connection, ids: Collection[str]) -> set[str]:
     """Return those of the insights that files say and that nothing speaks against."""
-    query = (
-        "SELECT i.id FROM json_each(?) AS j JOIN insights AS i ON i.id = j.value"
-        " WHERE +i.status = 'active'"
-    )
-    return {each for (each,) in driver_of(connection).execute(query, (json.dumps(sorted(ids)),))}
+    return _ids(connection, f"{_AMONG} +i.status = 'active'", json.dumps(sorted(ids)))
 
 
 def said_among(connection: Connection, ids: Collection[str]) -> set[str]:
     """Return those of the insights that files say, whether or not something speaks against them."""
-    query = (
-        "SELECT i.id FROM json_each(?) AS j JOIN insights AS i ON i.id = j.value"
-        " WHERE +i.status IN ('active', 'contradicted')"
-    )
-    return {each for (each,) in driver_of(connection).execute(query, (json.dumps(sorted(ids)),))}
+    query = f"{_AMONG} +i.status IN ('active', 'contradicted')"
+    return _ids(connection, query, json.dumps(sorted(ids)))
 
 
 def live_among(connection: Connection, ids: Collection[str]) -> set[str]:
     """Return those of the texts that a file says now and that wait for nobody."""
     query = (
-        "SELECT i.id FROM json_each(?) AS j JOIN insights AS i ON i.id = j.value"
-        " WHERE i.review IS NULL AND EXISTS (SELECT 1 FROM insight_sources AS s"
+        f"{_AMONG} i.review IS NULL AND EXISTS (SELECT 1 FROM insight_sources AS s"  # noqa: S608 - names above
         " WHERE s.said_id = i.id AND s.withdrawn_at IS NULL)"
     )
-    asked = json.dumps(sorted(ids))
-    return {each for (each,) in driver_of(connection).execute(query, (asked,))}
+    return _ids(connection, query, json.dumps(sorted(ids)))
 
 
 def late(connection: Connection, model: str, after: int) -> tuple[set[str], int]:
@@ -256,11 +250,16 @@ def late(connection: Connection, model: str, after: int) -> tuple[set[str], int]
 
     The numbers of vectors grow for ever, so nothing that came meanwhile is missed.
     """
-    driver = driver_of(connection)
-    newest = int(driver.execute("SELECT coalesce(max(seq), 0) FROM vectors").fetchone()[0])
+    query = "SELECT coalesce(max(seq), 0) FROM vectors"
+    newest = int(driver_of(connection).execute(query).fetchone()[0])
     if newest <= after:
         return set(), newest
-    return {each for (each,) in driver.execute(_LATE, (after, model))}, newest
+    return _ids(connection, _LATE, after, model), newest
+
+
+def _ids(connection: Connection, query: str, *values: object) -> set[str]:
+    """Return the ids that a query finds."""
+    return {each for (each,) in driver_of(connection).execute(query, values)}
 
 
 def _spoken(row: tuple[Any, ...]) -> Spoken:

@@ -39,8 +39,8 @@ from cortex_actors.domain.insight import LIVE, NO_DOMAIN, FragmentSort, InsightS
 from cortex_actors.domain.project import Revocation, SourceKind
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.storage import insight_records
-from cortex_actors.storage.tables.columns import chunks, entity, rows_in
-from cortex_actors.storage.tables.knowledge import (
+from cortex_actors.storage.tables.columns import count_rows, entity, rows_in
+from cortex_actors.storage.tables.schema import (
     clusters,
     contradictions,
     insight_sources,
@@ -54,14 +54,10 @@ from cortex_actors.storage.tables.knowledge import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable
 
     from cortex_actors.domain.insight import Category, Insight, InsightSource
     from cortex_actors.domain.project import StatementKind
-
-
-#: Makes `%` and `_` of a search the characters that they are.
-_ESCAPE = "!"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,20 +87,15 @@ class InsightFilter:
 
 def listed(connection: Connection, wanted: InsightFilter) -> list[Insight]:
     """Return one page of insights, in the order that is wanted."""
-    query = insight_records.with_evidence()
-    if wanted.sort is InsightSort.SEEN:
-        query = query.order_by(desc("observed"))
-    else:
-        query = query.order_by(*_ORDER[wanted.sort])
-    query = query.where(*_filters(wanted)).order_by(insights.c.id)
+    query = insight_records.with_evidence().where(*_filters(wanted))
+    query = query.order_by(*_ORDER[wanted.sort], insights.c.id)
     rows = connection.execute(query.limit(wanted.limit).offset(wanted.skip))
     return [insight_records.insight(row) for row in rows]
 
 
 def count(connection: Connection, wanted: InsightFilter) -> int:
     """Return how many insights there are of those, on all pages."""
-    query = select(func.count()).select_from(insights).where(*_filters(wanted))
-    return int(connection.execute(query).scalar_one())
+    return count_rows(connection, insights, *_filters(wanted))
 
 
 def by_ids(connection: Connection, ids: Collection[str]) -> dict[str, Insight]:
@@ -124,17 +115,24 @@ def said(connection: Connection, ids: Collection[str]) -> dict[str, list[Insight
 
 def said_under(path: str) -> ColumnElement[bool]:
     """Return the condition that a source lies in a file, or in a folder of files."""
-    places = insight_sources.c.path
-    return or_(places == path, _begins(places, path.rstrip("/") + "/"))
+    places, folder = insight_sources.c.path, path.rstrip("/") + "/"
+    return or_(places == path, func.substr(places, 1, len(folder)) == folder)
 
 
 def holds(column: ColumnElement[str], word: str) -> ColumnElement[bool]:
     """Return the condition that a text holds a word."""
-    return column.like(f"%{_escaped(word)}%", escape=_ESCAPE)
+    return column.contains(word, autoescape=True)
+
+
+def among(column: ColumnElement[Any], word: str) -> ColumnElement[bool]:
+    """Return the condition that a list holds a word."""
+    some = func.json_each(column).table_valued("value")
+    return exists(select(some.c.value).where(some.c.value == word))
 
 
 _ORDER: dict[InsightSort, tuple[Any, ...]] = {
     InsightSort.SURE: (insights.c.confidence.desc(),),
+    InsightSort.SEEN: (desc("observed"),),
     InsightSort.NEWEST: (insights.c.first_seen_at.desc(),),
     InsightSort.OLDEST: (insights.c.first_seen_at,),
     InsightSort.DOUBT: (func.coalesce(insights.c.verdict, 0), insights.c.confidence.desc()),
@@ -153,31 +151,15 @@ def _filters(wanted: InsightFilter) -> list[ColumnElement[bool]]:
         if value is not None:
             found.append(column == str(value))
     if wanted.tag is not None:
-        tags = func.json_each(insights.c.tags).table_valued("value")
-        found.append(exists(select(tags.c.value).where(tags.c.value == wanted.tag)))
+        found.append(among(insights.c.tags, wanted.tag))
     if wanted.least is not None:
         found.append(insights.c.confidence >= wanted.least)
     if wanted.path is not None:
-        found.append(insights.c.id.in_(_said_in(wanted.path)))
+        said = select(insight_sources.c.insight_id).where(
+            insight_sources.c.withdrawn_at.is_(None), said_under(wanted.path)
+        )
+        found.append(insights.c.id.in_(said))
     return [*found, *(holds(insights.c.content, word) for word in wanted.words)]
-
-
-def _said_in(path: str) -> Select[tuple[str]]:
-    """Return the query for ids of insights that a file, or a file in a folder, says."""
-    query = select(insight_sources.c.insight_id).where(insight_sources.c.withdrawn_at.is_(None))
-    return query.where(said_under(path))
-
-
-def _begins(column: ColumnElement[str], start: str) -> ColumnElement[bool]:
-    """Return the condition that a text begins so, letter by letter."""
-    return func.substr(column, 1, len(start)) == start
-
-
-def _escaped(text: str) -> str:
-    """Return a text as a pattern that means itself."""
-    for each in (_ESCAPE, "%", "_"):
-        text = text.replace(each, _ESCAPE + each)
-    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,20 +203,20 @@ def list_fragments(
     query = _grouped(project_id, path).order_by(*_FRAGMENT_ORDER[sort])
     query = query.order_by(insight_sources.c.path, func.min(insight_sources.c.line_start))
     rows = connection.execute(query.limit(limit).offset(skip))
-    return [FragmentRow(**row._mapping) for row in rows]  # noqa: SLF001 - SQLAlchemy's own name
+    return [entity(FragmentRow, row) for row in rows]
 
 
 def count_fragments(
     connection: Connection, *, project_id: str | None = None, path: str | None = None
 ) -> int:
     """Return how many fragments there are of those."""
-    every = _grouped(project_id, path).subquery()
-    return int(connection.execute(select(func.count()).select_from(every)).scalar_one())
+    return count_rows(connection, _grouped(project_id, path).subquery())
 
 
 def _grouped(project_id: str | None, path: str | None) -> Select[Any]:
     """Return the query for fragments, a row each."""
     place, others = insight_sources.c, insight_sources.alias("others")
+    status = insights.c.status
     elsewhere = (
         select(others.c.id)
         .where(others.c.insight_id == place.insight_id, others.c.withdrawn_at.is_(None))
@@ -253,8 +235,8 @@ def _grouped(project_id: str | None, path: str | None) -> Select[Any]:
             func.max(place.line_end).label("line_end"),
             func.count().label("statements"),
             func.count().filter(elsewhere).label("shared"),
-            func.count().filter(_is(InsightStatus.CONTRADICTED)).label("contradicted"),
-            func.count().filter(_is(InsightStatus.PENDING_REVIEW)).label("waiting"),
+            func.count().filter(status == InsightStatus.CONTRADICTED).label("contradicted"),
+            func.count().filter(status == InsightStatus.PENDING_REVIEW).label("waiting"),
             func.max(place.seen_at).label("seen_at"),
         )
         .join(projects, projects.c.id == place.project_id)
@@ -265,11 +247,6 @@ def _grouped(project_id: str | None, path: str | None) -> Select[Any]:
     if project_id is not None:
         query = query.where(place.project_id == project_id)
     return query if path is None else query.where(said_under(path))
-
-
-def _is(status: InsightStatus) -> Any:
-    """Return the condition that an insight stands so."""
-    return insights.c.status == status
 
 
 _FRAGMENT_ORDER: dict[FragmentSort, tuple[Any, ...]] = {
@@ -383,16 +360,20 @@ def lines(connection: Connection, ids: Collection[str]) -> list[Line]:
     A statement's source is another one with every other word of its section, so that of what a file
     says no more only the last is told; every place that stands is.
     """
-    rows = [row for some in chunks(ids) for row in connection.execute(_sources(some))]
+    query = select(
+        insight_sources, func.coalesce(projects.c.name, "").label("project_name")
+    ).outerjoin(projects, projects.c.id == insight_sources.c.project_id)
     seen = _seen(connection, ids)
     by_file: dict[tuple[str, str], list[Row[Any]]] = defaultdict(list)
-    for row in rows:
+    for row in rows_in(connection, query, insight_sources.c.said_id, ids):
         by_file[row.said_id, row.path].append(row)
-    found = [
-        _line(row, seen.get(key, (0, row.seen_at, row.seen_at)))
-        for key, some in by_file.items()
-        for row in _telling(some)
-    ]
+    found = []
+    for key, some in by_file.items():
+        standing = [row for row in some if row.withdrawn_at is None]
+        for row in standing or [max(some, key=lambda row: (row.withdrawn_at, row.id))]:
+            revisions, first, last = seen.get(key, (0, row.seen_at, row.seen_at))
+            more = {"revisions": revisions, "first_at": first, "last_at": last}
+            found.append(entity(Line, row, project=row.project_name, **more))
     return sorted(found, key=lambda each: (each.path, each.line_start, each.said_id))
 
 
@@ -431,15 +412,6 @@ def taken_back(connection: Connection, keys: Iterable[tuple[SourceKind, str]]) -
     return [entity(Revocation, row) for row in rows_in(connection, query, named, keys)]
 
 
-def _sources(ids: Collection[str]) -> Any:
-    """Return the query for all places of texts, those that are gone, too."""
-    return (
-        select(insight_sources, func.coalesce(projects.c.name, "").label("project_name"))
-        .outerjoin(projects, projects.c.id == insight_sources.c.project_id)
-        .where(insight_sources.c.said_id.in_(ids))
-    )
-
-
 def _seen(connection: Connection, ids: Collection[str]) -> dict[tuple[str, str], tuple[int, ...]]:
     """Return for each text and file in how many revisions it was seen, first and last."""
     seen = (
@@ -452,16 +424,3 @@ def _seen(connection: Connection, ids: Collection[str]) -> dict[tuple[str, str],
     query = select(*key, *seen).select_from(places).group_by(*key)
     rows = rows_in(connection, query, insight_sources.c.said_id, ids)
     return {(said_id, path): tuple(times) for said_id, path, *times in rows}
-
-
-def _telling(rows: Sequence[Row[Any]]) -> Sequence[Row[Any]]:
-    """Return those places of a text in one file that stand; where none does, the last one."""
-    standing = [row for row in rows if row.withdrawn_at is None]
-    return standing or [max(rows, key=lambda row: (row.withdrawn_at, row.id))]
-
-
-def _line(row: Row[Any], seen: tuple[int, ...]) -> Line:
-    """Return a place with the revisions of its file that said the text."""
-    revisions, first, last = seen
-    more = {"revisions": revisions, "first_at": first, "last_at": last}
-    return entity(Line, row, project=row.project_name, **more)

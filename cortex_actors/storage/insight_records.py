@@ -31,22 +31,22 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.sqlite import insert
 
-from cortex_actors.domain.insight import LIVE, Category, Granularity, Insight, InsightSource
+from cortex_actors.domain.insight import LIVE, Granularity, Insight, InsightSource
 from cortex_actors.domain.memory import Passage, Place
 from cortex_actors.domain.project import Alert, AlertKind, StatementKind
 from cortex_actors.storage import passages
 from cortex_actors.storage.embeddings import embedded_text
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.tables.columns import as_row, chunks, entity
-from cortex_actors.storage.tables.knowledge import (
+from cortex_actors.storage.tables.schema import (
     alerts,
     insight_sources,
     insights,
+    meta,
     observations,
     projects,
     reviews,
 )
-from cortex_actors.storage.tables.system import meta
 from cortex_actors.text.credentials import fingerprint
 
 if TYPE_CHECKING:
@@ -128,7 +128,6 @@ def insight(row: Row[Any]) -> Insight:
     return entity(
         Insight,
         row,
-        category=Category(row.category),
         observation_count=row.observed,
         first_seen=row.first_seen_at,
         last_seen=row.last_seen_at,

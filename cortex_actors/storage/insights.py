@@ -30,7 +30,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sqlalchemy import BindParameter, Connection, bindparam, func, literal_column, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, func, literal_column, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.domain.insight import Granularity, Insight, InsightSource, InsightStatus
@@ -38,8 +38,16 @@ from cortex_actors.rules.classification import classify
 from cortex_actors.storage import insight_records
 from cortex_actors.storage.embeddings import embedded_text, stored_vectors
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.tables.columns import as_row, chunks, rows_in, stored_text
-from cortex_actors.storage.tables.knowledge import insight_sources, insights, observations, reviews
+from cortex_actors.storage.tables.columns import (
+    as_row,
+    change_rows,
+    chunks,
+    count_rows,
+    put_rows,
+    rows_in,
+    stored_text,
+)
+from cortex_actors.storage.tables.schema import insight_sources, insights, observations, reviews
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -66,7 +74,6 @@ def face(connection: Connection, ids: Iterable[str]) -> None:
     found = driver_of(connection).execute(_FIRST, (asked,)).fetchall()
     if not found:
         return
-    statement = update(insights).where(insights.c.id == bindparam("one"))
     rows = []
     for insight_id, content, heading, kind in found:
         taken = classify(content, heading)
@@ -81,8 +88,7 @@ def face(connection: Connection, ids: Iterable[str]) -> None:
                 "verdict": taken.confidence,
             }
         )
-    names = [each for each in rows[0] if each != "one"]
-    connection.execute(statement.values({each: bindparam(each) for each in names}), rows)
+    change_rows(connection, insights, rows)
 
 
 #: What no two sources share: the fragment, and which of its statements.
@@ -127,18 +133,25 @@ _UNSEEN = (
 
 def live_sources(connection: Connection, path: str) -> dict[Spot, str]:
     """Return what a file says now: the insight whose text stands at each spot."""
-    query = select(
-        insight_sources.c.fragment_id, insight_sources.c.ordinal, insight_sources.c.said_id
-    ).where(insight_sources.c.path == path, insight_sources.c.withdrawn_at.is_(None))
-    return {(row.fragment_id, row.ordinal): row.said_id for row in connection.execute(query)}
+    return _spots(connection, path, column=insight_sources.c.said_id)
+
+
+def _spots(connection: Connection, path: str, *, column: ColumnElement[Any]) -> dict[Spot, Any]:
+    """Return what a column has of each spot of a file that says something now."""
+    query = select(insight_sources.c.fragment_id, insight_sources.c.ordinal, column)
+    rows = connection.execute(query.where(*_says(path)))
+    return {(fragment, ordinal): value for fragment, ordinal, value in rows}
+
+
+def _says(path: str) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions that a place is one at which a file says something now."""
+    return insight_sources.c.path == path, insight_sources.c.withdrawn_at.is_(None)
 
 
 def strangers(connection: Connection, path: str, project_id: str) -> set[str]:
     """Return the ids of insights that a file says now in the name of another project."""
     query = select(insight_sources.c.said_id, insight_sources.c.insight_id).where(
-        insight_sources.c.path == path,
-        insight_sources.c.withdrawn_at.is_(None),
-        insight_sources.c.project_id != project_id,
+        *_says(path), insight_sources.c.project_id != project_id
     )
     return {each for row in connection.execute(query) for each in row}
 
@@ -151,8 +164,7 @@ def has_seen(connection: Connection, path: str, revision: str) -> bool:
 
 def said_ids(connection: Connection, ids: Iterable[str]) -> set[str]:
     """Return those of the texts that some file says now."""
-    asked = json.dumps(list(ids))
-    return {each for (each,) in driver_of(connection).execute(_SAID, (asked,))}
+    return {each for (each,) in driver_of(connection).execute(_SAID, (json.dumps(list(ids)),))}
 
 
 def private_ids(connection: Connection, ids: Iterable[str]) -> set[str]:
@@ -160,16 +172,14 @@ def private_ids(connection: Connection, ids: Iterable[str]) -> set[str]:
 
     They stay in their project: nobody else's text is merged with them.
     """
-    asked = json.dumps(list(ids))
-    return {each for (each,) in driver_of(connection).execute(_PRIVATE, (asked,))}
+    return {each for (each,) in driver_of(connection).execute(_PRIVATE, (json.dumps(list(ids)),))}
 
 
 def hand_over(connection: Connection, path: str, project_id: str) -> None:
     """Make what a file says now a project's: a folder inside one may have become its own."""
     connection.execute(
         update(insight_sources)
-        .where(insight_sources.c.path == path, insight_sources.c.withdrawn_at.is_(None))
-        .where(insight_sources.c.project_id != project_id)
+        .where(*_says(path), insight_sources.c.project_id != project_id)
         .values({"project_id": project_id})
     )
 
@@ -209,13 +219,9 @@ def attach(
 
 def observe(connection: Connection, path: str, found: Iterable[InsightSource], at: int) -> None:
     """Note in which revision a file says what; a revision that is read again is one observation."""
-    query = select(
-        insight_sources.c.fragment_id, insight_sources.c.ordinal, insight_sources.c.id
-    ).where(insight_sources.c.path == path, insight_sources.c.withdrawn_at.is_(None))
-    ids = {(row.fragment_id, row.ordinal): row.id for row in connection.execute(query)}
-    rows = [{"source_id": ids[each.spot], "file_hash": each.file_hash, "at": at} for each in found]
-    if rows:
-        connection.execute(insert(observations).on_conflict_do_nothing(), rows)
+    ids = _spots(connection, path, column=insight_sources.c.id)
+    rows = ({"source_id": ids[each.spot], "file_hash": each.file_hash, "at": at} for each in found)
+    put_rows(connection, observations, rows, change=())
 
 
 def withdraw(connection: Connection, spots: Iterable[Spot], at: int) -> None:
@@ -256,14 +262,12 @@ _STAND = (
 
 def representatives(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
     """Return which insight represents each of those that is represented by another one."""
-    asked = json.dumps(list(ids))
-    return dict(driver_of(connection).execute(_POINTS, (asked,)).fetchall())
+    return dict(driver_of(connection).execute(_POINTS, (json.dumps(list(ids)),)).fetchall())
 
 
 def followers(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
     """Return the texts that one of those insights represents, with which."""
-    asked = json.dumps(list(ids))
-    return dict(driver_of(connection).execute(_FOLLOW, (asked,)).fetchall())
+    return dict(driver_of(connection).execute(_FOLLOW, (json.dumps(list(ids)),)).fetchall())
 
 
 def assign(connection: Connection, wanted: Mapping[str, str | None]) -> set[str]:
@@ -447,27 +451,33 @@ def learn(
 def silence(connection: Connection, path: str, at: int) -> list[str]:
     """Withdraw everything a vanished file said; return the ids of insights that changed."""
     before = live_sources(connection, path)
-    said = set(before.values())
-    withdraw(connection, before, at)
+    return sorted(withdraw_said(connection, before, set(before.values()), at=at))
+
+
+def withdraw_said(
+    connection: Connection, spots: Iterable[Spot], said: set[str], *, at: int
+) -> set[str]:
+    """Withdraw what stands at those spots; return the ids of insights that changed."""
+    withdraw(connection, spots, at)
     face(connection, said)
     changed = said | release(connection, said)
     insight_records.settle(connection, changed)
-    return sorted(changed)
+    return changed
 
 
 def count(connection: Connection, project_id: str | None = None) -> int:
     """Return how many insights are live, or how many of those a project says."""
-    query = select(func.count()).select_from(insights).where(insight_records.live_insights())
+    live = insight_records.live_insights()
     if project_id is not None:
-        query = query.where(insights.c.id.in_(insight_records.of_project(project_id)))
-    return int(connection.execute(query).scalar_one())
+        live &= insights.c.id.in_(insight_records.of_project(project_id))
+    return count_rows(connection, insights, live)
 
 
 def count_waiting(connection: Connection) -> int:
     """Return how many insights wait for a person to look at them."""
     waits = insights.c.status == InsightStatus.PENDING_REVIEW
-    waits &= insights.c.id.not_in(select(reviews.c.insight_id))
-    return int(connection.execute(select(func.count()).where(waits)).scalar_one())
+    open_ = insights.c.id.not_in(select(reviews.c.insight_id))
+    return count_rows(connection, insights, waits, open_)
 
 
 def count_by_project(connection: Connection) -> dict[str, int]:
@@ -480,19 +490,6 @@ def count_by_project(connection: Connection) -> dict[str, int]:
         .group_by(insight_sources.c.project_id)
     )
     return dict(connection.execute(query).all())
-
-
-def active(
-    connection: Connection, *, project_id: str | None = None, limit: int | None = None
-) -> list[Insight]:
-    """Return live insights, most believed first."""
-    query = insight_records.with_evidence().where(insight_records.live_insights())
-    if project_id is not None:
-        query = query.where(insights.c.id.in_(insight_records.of_project(project_id)))
-    query = query.order_by(insights.c.confidence.desc(), insights.c.id)
-    if limit is not None:
-        query = query.limit(limit)
-    return [insight_records.insight(row) for row in connection.execute(query)]
 
 
 def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Insight]:
@@ -527,11 +524,8 @@ def sources(
 
 def weigh(connection: Connection, confidences: Iterable[tuple[str, float]]) -> None:
     """Write how far each insight is believed."""
-    one = update(insights).where(insights.c.id == bindparam("one"))
-    statement = one.values({"confidence": bindparam("weight")})
-    rows = [{"one": insight_id, "weight": weight} for insight_id, weight in confidences]
-    if rows:
-        connection.execute(statement, rows)
+    rows = ({"one": insight_id, "confidence": weight} for insight_id, weight in confidences)
+    change_rows(connection, insights, rows)
 
 
 def _keep(connection: Connection, findings: Sequence[Finding], at: int) -> None:
@@ -581,15 +575,8 @@ def silent(connection: Connection, model: str, ids: Iterable[str]) -> dict[str, 
 
 def take(connection: Connection, opinions: Sequence[Opinion]) -> None:
     """Write opinions, where still no keyword speaks."""
-    one: BindParameter[str] = bindparam("one")
-    statement = (
-        update(insights)
-        .where(insights.c.id == one, insights.c.verdict == UNSURE)
-        .values({"category": bindparam("said"), "verdict": bindparam("sure")})
-    )
-    rows = [
-        {"one": each.insight_id, "said": str(each.category), "sure": each.verdict}
+    rows = (
+        {"one": each.insight_id, "category": str(each.category), "verdict": each.verdict}
         for each in opinions
-    ]
-    if rows:
-        connection.execute(statement, rows)
+    )
+    change_rows(connection, insights, rows, insights.c.verdict == UNSURE)

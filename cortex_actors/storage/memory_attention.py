@@ -43,7 +43,7 @@ from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.memory_history import Change
 from cortex_actors.storage.search.scope import faded
 from cortex_actors.storage.tables.columns import rows_in
-from cortex_actors.storage.tables.memory import (
+from cortex_actors.storage.tables.schema import (
     convergence_memories,
     memories,
     memory_attention,

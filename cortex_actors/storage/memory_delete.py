@@ -26,12 +26,9 @@ from cortex_actors.errors import NotFound, Refused
 from cortex_actors.storage import memory_history, memory_records, memory_states, village
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.memory_history import Change
-from cortex_actors.storage.tables import memory as tables
-from cortex_actors.storage.tables import system
+from cortex_actors.storage.tables import schema
 from cortex_actors.storage.tables.columns import chunks, rows_in
-from cortex_actors.storage.tables.memory import memories
-from cortex_actors.storage.tables.schema import metadata
-from cortex_actors.storage.tables.system import WORDS
+from cortex_actors.storage.tables.schema import WORDS, memories, metadata
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -48,7 +45,7 @@ _IDLE = 2
 _DUE, _ASKED, _BEGUN = "words_to_wipe", b"1", b"2"
 
 #: How far that is; nothing where no words are to be written anew.
-_HOW_FAR = select(system.meta.c.value).where(system.meta.c.name == _DUE)
+_HOW_FAR = select(schema.meta.c.value).where(schema.meta.c.name == _DUE)
 
 #: Memories that were once made of some, by what was done: texts of a merge say what its parts say.
 _WHOLES = (
@@ -90,7 +87,7 @@ def forget(connection: Connection, ids: Iterable[str], *, by: str, at: int) -> F
     others = set(memory_records.followers(connection, gone)) - set(gone)
     hashes = _hashes(connection, [*gone, *others])
     archived = memory_states.put_away(connection, _replaced(connection, gone), at)
-    row = tables.memories.c
+    row = schema.memories.c
     query = select(row.id).where(row.agent_id == PROBE)
     probes = {each for (each,) in rows_in(connection, query, row.id, wanted)}
     _drop_answers(connection, gone)
@@ -124,7 +121,7 @@ def wipe(connection: Connection) -> bool:
     if any(busy):
         _note_due(connection, _BEGUN)
         return True
-    connection.execute(delete(system.meta).where(system.meta.c.name == _DUE))
+    connection.execute(delete(schema.meta).where(schema.meta.c.name == _DUE))
     return False
 
 
@@ -136,14 +133,14 @@ def is_due(connection: Connection) -> bool:
 def referring() -> Iterator[tuple[Table, str]]:
     """Yield every (table, column) of the schema that names a memory, but for `memories` itself."""
     for table in metadata.sorted_tables:
-        for column in table.columns if table is not tables.memories else ():
-            if any(key.column is tables.memories.c.id for key in column.foreign_keys):
+        for column in table.columns if table is not schema.memories else ():
+            if any(key.column is schema.memories.c.id for key in column.foreign_keys):
                 yield table, column.name
 
 
 def _check(connection: Connection, wanted: Sequence[str]) -> None:
     """Raise for memories that cannot be forgotten."""
-    row = tables.memories.c
+    row = schema.memories.c
     rows = rows_in(connection, select(row.id, row.merged_into), row.id, wanted)
     found: dict[str, str | None] = {each.id: each.merged_into for each in rows}
     whole = memory_history.wholes(connection, wanted)
@@ -181,7 +178,7 @@ def _made_of(connection: Connection, ids: set[str]) -> set[str]:
 
 def _hashes(connection: Connection, ids: Sequence[str]) -> set[bytes]:
     """Return the hashes of all texts that memories have, or are found by."""
-    owners = (tables.memories.c.id, system.passages.c.item_id)
+    owners = (schema.memories.c.id, schema.passages.c.item_id)
     queries = [(select(owner.table.c.text_hash), owner) for owner in owners]
     return {
         row.text_hash for query, owner in queries for row in rows_in(connection, query, owner, ids)
@@ -190,7 +187,7 @@ def _hashes(connection: Connection, ids: Sequence[str]) -> set[bytes]:
 
 def _replaced(connection: Connection, gone: Sequence[str]) -> list[str]:
     """Return the memories that stay, and were superseded by one that goes."""
-    row = tables.memories.c
+    row = schema.memories.c
     found = rows_in(connection, select(row.id).order_by(row.id), row.replaced_by, gone)
     return [each for (each,) in found if each not in set(gone)]
 
@@ -214,8 +211,8 @@ def _drop_vectors(connection: Connection, hashes: Iterable[bytes]) -> None:
             query = select(table.c.text_hash).where(table.c.text_hash.in_(some))
             needed.update(connection.execute(query).scalars())
         free = [each for each in some if each not in needed]
-        row = system.vectors.c.text_hash
-        connection.execute(delete(system.vectors).where(row.in_(free)))
+        row = schema.vectors.c.text_hash
+        connection.execute(delete(schema.vectors).where(row.in_(free)))
 
 
 def _drop_answers(connection: Connection, gone: Sequence[str]) -> None:
@@ -223,19 +220,19 @@ def _drop_answers(connection: Connection, gone: Sequence[str]) -> None:
 
     Its answers repeat texts, and are kept by a hash of the question; they can be asked for again.
     """
-    row = tables.memories.c
+    row = schema.memories.c
     first = min(
         connection.execute(select(func.min(row.created_at)).where(row.id.in_(some))).scalar_one()
         for some in chunks(gone)
     )
-    said = system.verdicts.c
-    theirs = delete(system.verdicts).where(said.layer == Decider.LLM, said.at >= first - _EARLIER)
+    said = schema.verdicts.c
+    theirs = delete(schema.verdicts).where(said.layer == Decider.LLM, said.at >= first - _EARLIER)
     connection.execute(theirs)
 
 
 def _note_due(connection: Connection, how_far: bytes) -> None:
     """Note that words are to be written anew, and how far that is."""
-    known = insert(system.meta).values(name=_DUE, value=how_far)
+    known = insert(schema.meta).values(name=_DUE, value=how_far)
     changed = {"value": how_far}
     connection.execute(known.on_conflict_do_update(index_elements=["name"], set_=changed))
 
@@ -243,7 +240,7 @@ def _note_due(connection: Connection, how_far: bytes) -> None:
 def _having_texts() -> list[Table]:
     """Return the tables whose rows have a text that may have been embedded."""
     every = metadata.sorted_tables
-    return [each for each in every if "text_hash" in each.c and each is not system.vectors]
+    return [each for each in every if "text_hash" in each.c and each is not schema.vectors]
 
 
 def _note_archived(connection: Connection, ids: Sequence[str], *, by: str, at: int) -> None:

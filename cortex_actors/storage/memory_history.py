@@ -44,7 +44,7 @@ from cortex_actors.rules.decay import is_deeper
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.realms import readable
 from cortex_actors.storage.tables.columns import entity
-from cortex_actors.storage.tables.memory import memories, memory_attention, memory_changes
+from cortex_actors.storage.tables.schema import memories, memory_attention, memory_changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

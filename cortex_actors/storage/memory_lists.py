@@ -41,13 +41,13 @@ from cortex_actors.storage.realms import readable, unknown
 from cortex_actors.storage.search.query import Where
 from cortex_actors.storage.search.scope import memory_conditions, present
 from cortex_actors.storage.tables.columns import given_text
-from cortex_actors.storage.tables.memory import (
+from cortex_actors.storage.tables.schema import (
     memories,
     memory_apart,
     memory_attention,
     memory_conflicts,
+    vectors,
 )
-from cortex_actors.storage.tables.system import vectors
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, insert, select, update
 
 from cortex_actors.domain.insight import Decider
-from cortex_actors.domain.memory import ChangeKind, Memory, MemoryStatus, Realm
+from cortex_actors.domain.memory import MERGEABLE, ChangeKind, Memory, MemoryStatus, Realm
 from cortex_actors.errors import BadInput, NotFound, Refused
 from cortex_actors.rules import decay
 from cortex_actors.rules.contradiction import DEFAULTS
@@ -41,7 +41,7 @@ from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.memory_history import Change
 from cortex_actors.storage.memory_lists import LEAST
 from cortex_actors.storage.similar_memories import Scope
-from cortex_actors.storage.tables.memory import MERGEABLE, memories, memory_attention, memory_tags
+from cortex_actors.storage.tables.schema import memories, memory_attention, memory_tags
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -43,7 +43,7 @@ from cortex_actors.storage import agent_records, passages
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.realms import shared
 from cortex_actors.storage.tables.columns import as_row, chunks, entity, given_text
-from cortex_actors.storage.tables.memory import (
+from cortex_actors.storage.tables.schema import (
     beliefs,
     memories,
     memory_agents,

@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, delete, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from cortex_actors.domain.memory import MemoryStatus
+from cortex_actors.domain.memory import MERGEABLE, MemoryStatus
 from cortex_actors.errors import Refused
 from cortex_actors.storage import agent_records, memory_records
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.tables import memory as tables
+from cortex_actors.storage.tables import schema
 from cortex_actors.storage.tables.columns import chunks
-from cortex_actors.storage.tables.memory import MERGEABLE, memory_apart
+from cortex_actors.storage.tables.schema import memory_apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -125,8 +125,8 @@ def part(
 
     Raises `Refused` where another memory says by now what a part says.
     """
-    inside = tables.memories.c.merged_into == whole_id
-    rows = connection.execute(select(tables.memories.c.id).where(inside)).scalars().all()
+    inside = schema.memories.c.merged_into == whole_id
+    rows = connection.execute(select(schema.memories.c.id).where(inside)).scalars().all()
     parts = [each for each in dict.fromkeys(part_ids) if each in set(rows)]
     _require_free(connection, parts, leaving="" if keep else whole_id)
     gone = [] if keep else _take_out(connection, [whole_id], at)
@@ -177,7 +177,7 @@ def put_away(connection: Connection, ids: Sequence[str], at: int) -> list[str]:
 
 def moments(connection: Connection, memory_id: str) -> dict[str, Any]:
     """Return since when a memory is in its state, into what it was merged, by whom and why."""
-    row = tables.memories.c
+    row = schema.memories.c
     query = select(*(row[each] for each in _NOTHING if each not in _PLACES))
     found = connection.execute(query.where(row.id == memory_id)).one()
     return dict(found._mapping)  # noqa: SLF001 - SQLAlchemy's public name
@@ -193,7 +193,7 @@ def _into(
     why: str | None,
 ) -> list[str]:
     """Write active memories as the next parts of a whole; those that are pinned stay."""
-    row = tables.memories.c
+    row = schema.memories.c
     parts = _in(connection, part_ids, (_ACTIVE,), pinned=False)
     last = select(func.max(row.merged_as)).where(row.merged_into == whole_id)
     place = connection.execute(last).scalar()
@@ -254,7 +254,7 @@ def _in(
 def _write(connection: Connection, ids: Sequence[str], values: dict[str, Any]) -> None:
     """Write columns of some memories."""
     for some in chunks(ids):
-        statement = update(tables.memories).where(tables.memories.c.id.in_(some))
+        statement = update(schema.memories).where(schema.memories.c.id.in_(some))
         connection.execute(statement.values(values))
 
 

@@ -28,16 +28,24 @@ from sqlalchemy import ColumnElement, Connection, Select, func, insert, or_, sel
 from sqlalchemy.dialects.sqlite import insert as insert_or
 
 from cortex_actors.domain.agent import BUILT_IN, Agent
-from cortex_actors.domain.memory import PROBE, Crumb, CrumbType, MemoryStatus, Priority, Realm
+from cortex_actors.domain.memory import (
+    MERGEABLE,
+    PROBE,
+    Crumb,
+    CrumbType,
+    MemoryStatus,
+    Priority,
+    Realm,
+)
 from cortex_actors.domain.project import Trust
 from cortex_actors.errors import BadInput
 from cortex_actors.storage import agent_records, memory_records, village
 from cortex_actors.storage import agent_records as known
 from cortex_actors.storage.agent_records import readable as readable_crumb
 from cortex_actors.storage.realms import readable
-from cortex_actors.storage.tables import memory
+from cortex_actors.storage.tables import schema as memory
 from cortex_actors.storage.tables.columns import chunks, rows_in
-from cortex_actors.storage.tables.memory import memories as rows
+from cortex_actors.storage.tables.schema import memories as rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -344,9 +352,7 @@ def _looked_up(connection: Connection, found: Sequence[Found]) -> _Here:
     for row in rows_in(connection, query, rows.c.id, {each["id"] for each in found} | leads):
         here.texts[row.id] = row.text
         here.origins[row.id] = row.trust, row.agent_id, row.realm
-    said = select(*_SAID).where(
-        rows.c.status == MemoryStatus.ACTIVE, rows.c.type.in_(memory.MERGEABLE)
-    )
+    said = select(*_SAID).where(rows.c.status == MemoryStatus.ACTIVE, rows.c.type.in_(MERGEABLE))
     hashes = {each["text_hash"] for each in found}
     here.said.update(_place(*row) for row in rows_in(connection, said, rows.c.text_hash, hashes))
     wholes = {each["merged_into"] for each in found} - {None}
@@ -367,7 +373,7 @@ def _note(new: Found, here: _Here) -> None:
 
 def _once(found: Found) -> _Said | None:
     """Return where a memory says what is said only once; None where it may be said again."""
-    if found["status"] != MemoryStatus.ACTIVE or found["type"] not in memory.MERGEABLE:
+    if found["status"] != MemoryStatus.ACTIVE or found["type"] not in MERGEABLE:
         return None
     names = ("realm", "agent", "thread", "text_hash", "created_at")
     return _place(*(found[name] for name in names))

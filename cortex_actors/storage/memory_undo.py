@@ -16,7 +16,7 @@ from cortex_actors.domain.memory import ChangeKind, MemoryStatus
 from cortex_actors.errors import NotFound, Refused
 from cortex_actors.storage import memory_history, memory_states
 from cortex_actors.storage.memory_history import MERGES, Change
-from cortex_actors.storage.tables.memory import memories, memory_attention, memory_tags
+from cortex_actors.storage.tables.schema import memories, memory_attention, memory_tags
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -13,19 +13,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, delete, exists, func, select, update
-from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.errors import NotFound, Refused
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.ledger.files import beside, reader, size
-from cortex_actors.storage.tables.system import embedding_models, vectors
+from cortex_actors.storage.tables.columns import put_rows
+from cortex_actors.storage.tables.schema import embedding_models, vectors
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
-    from sqlalchemy import Select
+    from sqlalchemy import ColumnElement
 
 #: Columns of a `Chosen`, as `chosen` reads them past SQLAlchemy.
 _CHOSEN = "SELECT id, provider, name, dimension FROM embedding_models WHERE state = ?"
@@ -71,17 +71,17 @@ def chosen(path: Path, *, state: str = "active") -> Chosen | None:
 
 def active(connection: Connection) -> Chosen | None:
     """Return the model that answers; None in a home that has none yet."""
-    return _one(connection, select(embedding_models).where(embedding_models.c.state == "active"))
+    return _one(connection, embedding_models.c.state == "active")
 
 
 def coming(connection: Connection) -> Chosen | None:
     """Return the model that is on its way."""
-    return _one(connection, select(embedding_models).where(embedding_models.c.state == "coming"))
+    return _one(connection, embedding_models.c.state == "coming")
 
 
 def find(connection: Connection, model_id: str) -> Chosen | None:
     """Return a model that is known by its id."""
-    return _one(connection, select(embedding_models).where(embedding_models.c.id == model_id))
+    return _one(connection, embedding_models.c.id == model_id)
 
 
 def retired(connection: Connection) -> list[Retired]:
@@ -100,10 +100,7 @@ def settle(connection: Connection, model: Chosen, at: int) -> Chosen:
     Of an active model whose name is not known, the name is written down.
     """
     found = active(connection)
-    if found is None:
-        _set(connection, model, "active", at=at)
-        return model
-    if found.model_id == model.model_id and found.name is None:
+    if found is None or (found.model_id == model.model_id and found.name is None):
         _set(connection, model, "active", at=at)
         return model
     return found
@@ -209,9 +206,9 @@ def strangers(connection: Connection) -> list[str]:
     return found
 
 
-def _one(connection: Connection, query: Select[tuple[object, ...]]) -> Chosen | None:
-    """Return the model of a row."""
-    row = connection.execute(query).one_or_none()
+def _one(connection: Connection, which: ColumnElement[bool]) -> Chosen | None:
+    """Return the one model for which a condition holds."""
+    row = connection.execute(select(embedding_models).where(which)).one_or_none()
     if row is None:
         return None
     return Chosen(row.id, row.provider or "sentence-transformers", row.name, row.dimension)
@@ -227,5 +224,4 @@ def _set(connection: Connection, model: Chosen, state: str, *, at: int) -> None:
         "provider": model.provider,
         "name": model.name,
     }
-    statement = insert(embedding_models).values(row)
-    connection.execute(statement.on_conflict_do_update(index_elements=["id"], set_=row))
+    put_rows(connection, embedding_models, [row])

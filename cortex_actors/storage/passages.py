@@ -16,18 +16,18 @@ import sqlite3
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, func, select
-
 from cortex_actors.domain.memory import Passage, Place, index_of
 from cortex_actors.errors import WordsDamaged
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.ledger import faults
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.tables.columns import chunks, stored_text
-from cortex_actors.storage.tables.system import WORDS, passages
+from cortex_actors.storage.tables.columns import chunks, count_rows, stored_text
+from cortex_actors.storage.tables.schema import WORDS, passages
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
+
+    from sqlalchemy import Connection
 
 #: The lists of words, each of which is checked and made anew on its own.
 LISTS = tuple(WORDS)
@@ -53,18 +53,6 @@ def of_item(
         _passage(collection, item_id, Place.ALONE, text),
         _passage(collection, item_id, Place.PAIRED, f"{before}\n{text}"),
     ]
-
-
-def put(connection: Connection, made: Sequence[Passage]) -> None:
-    """Make those the passages of their items, instead of any others that these have."""
-    by_item: dict[_Spot, list[Passage]] = {}
-    for each in made:
-        by_item.setdefault((each.collection, each.item_id), []).append(each)
-    for collection in dict.fromkeys(each.collection for each in made):
-        items = [item for owner, item in by_item if owner == collection]
-        for some in chunks(items):
-            wanted = [each for item in some for each in by_item[collection, item]]
-            replace(connection, collection, some, wanted)
 
 
 def replace(
@@ -107,7 +95,7 @@ def rebuild(connection: Connection) -> None:
 
 def count(connection: Connection) -> int:
     """Return how many passages there are: 2 ms at 50,000."""
-    return int(connection.execute(select(func.count()).select_from(passages)).scalar_one())
+    return count_rows(connection, passages)
 
 
 def mend(connection: Connection, words: str) -> bool:

@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, bindparam, func, or_, select, update
+from sqlalchemy import Connection, func, or_, select
 
 from cortex_actors.domain.principle import LinkType
 from cortex_actors.rules import decay, promotion
 from cortex_actors.storage.ledger.backups import horizon
-from cortex_actors.storage.tables import knowledge as tables
-from cortex_actors.storage.tables.columns import rows_in
+from cortex_actors.storage.tables import schema as tables
+from cortex_actors.storage.tables.columns import change_rows, rows_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -71,14 +71,7 @@ class Evidence:
 
     def rank(self, now: int, scales: Scales) -> float:
         """Return its rank at a time."""
-        return promotion.rank(
-            self.confidence,
-            self.observed,
-            recency=self.recency(now, scales),
-            quality=self.quality,
-            links=self.links,
-            weights=scales.weights,
-        )
+        return promotion.total(self.parts(now, scales))
 
     def recency(self, now: int, scales: Scales) -> float:
         """Return how fresh it is at a time."""
@@ -138,23 +131,11 @@ def settle(
 
 def write(connection: Connection, found: Sequence[Faded]) -> None:
     """Write how principles stand; none of them is deleted."""
-    statement = (
-        update(tables.principles)
-        .where(tables.principles.c.id == bindparam("one"))
-        .values(
-            {
-                "rank": bindparam("ranked"),
-                "status": bindparam("stands"),
-                "strikes": bindparam("struck"),
-            }
-        )
-    )
-    rows = [
-        {"one": each.id, "ranked": each.rank, "stands": each.status, "struck": each.strikes}
+    rows = (
+        {"one": each.id, "rank": each.rank, "status": each.status, "strikes": each.strikes}
         for each in found
-    ]
-    if rows:
-        connection.execute(statement, rows)
+    )
+    change_rows(connection, tables.principles, rows)
 
 
 def _judged(

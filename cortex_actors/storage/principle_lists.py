@@ -39,12 +39,12 @@ from cortex_actors.rules.clustering import Subject
 from cortex_actors.storage import principles as links
 from cortex_actors.storage import reviews
 from cortex_actors.storage.embeddings import stored_vectors
-from cortex_actors.storage.insight_lists import holds
+from cortex_actors.storage.insight_lists import among, holds
 from cortex_actors.storage.insight_records import of_project
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.tables import knowledge as tables
-from cortex_actors.storage.tables.columns import chunks, given_text
-from cortex_actors.storage.tables.knowledge import (
+from cortex_actors.storage.tables import schema as tables
+from cortex_actors.storage.tables.columns import count_rows, given_text, rows_in
+from cortex_actors.storage.tables.schema import (
     derivations,
     insight_sources,
     insights,
@@ -102,8 +102,7 @@ def listed(
 
 def count(connection: Connection, wanted: PrincipleFilter) -> int:
     """Return how many principles there are of those, on all pages."""
-    query = select(func.count()).select_from(principles).where(*_filters(wanted))
-    return int(connection.execute(query).scalar_one())
+    return count_rows(connection, principles, *_filters(wanted))
 
 
 def by_status(connection: Connection) -> dict[str, int]:
@@ -116,9 +115,18 @@ def by_status(connection: Connection) -> dict[str, int]:
 def projects(connection: Connection, ids: Collection[str]) -> dict[str, list[str]]:
     """Return the names of the projects that say now what principles were derived from."""
     found: dict[str, list[str]] = {}
-    for some in chunks(ids):
-        for row in connection.execute(_named(some)):
-            found.setdefault(row.principle_id, []).append(row.name)
+    said = func.coalesce(insights.c.superseded_by, insights.c.id)
+    query = (
+        select(derivations.c.principle_id, tables.projects.c.name)
+        .join(insights, insights.c.id == derivations.c.insight_id)
+        .join(insight_sources, insight_sources.c.insight_id == said)
+        .join(tables.projects, tables.projects.c.id == insight_sources.c.project_id)
+        .where(insight_sources.c.withdrawn_at.is_(None))
+        .group_by(derivations.c.principle_id, tables.projects.c.id)
+        .order_by(tables.projects.c.name)
+    )
+    for row in rows_in(connection, query, derivations.c.principle_id, ids):
+        found.setdefault(row.principle_id, []).append(row.name)
     return found
 
 
@@ -140,9 +148,9 @@ def _filters(wanted: PrincipleFilter) -> list[ColumnElement[bool]]:
     if wanted.domain == NO_DOMAIN:
         found.append(func.json_array_length(principles.c.domains) == 0)
     elif wanted.domain is not None:
-        found.append(_among(principles.c.domains, wanted.domain))
+        found.append(among(principles.c.domains, wanted.domain))
     if wanted.tag is not None:
-        found.append(_among(principles.c.tags, wanted.tag))
+        found.append(among(principles.c.tags, wanted.tag))
     if wanted.least is not None:
         found.append(principles.c.rank >= wanted.least)
     return [*found, *(holds(principles.c.content, word) for word in wanted.words)]
@@ -155,26 +163,6 @@ def _said_by(project_id: str) -> Any:
         .join(insights, insights.c.id == derivations.c.insight_id)
         .where(func.coalesce(insights.c.superseded_by, insights.c.id).in_(of_project(project_id)))
     )
-
-
-def _named(ids: Collection[str]) -> Any:
-    """Return the query for (principle, project that says it), by name."""
-    said = func.coalesce(insights.c.superseded_by, insights.c.id)
-    return (
-        select(derivations.c.principle_id, tables.projects.c.name)
-        .join(insights, insights.c.id == derivations.c.insight_id)
-        .join(insight_sources, insight_sources.c.insight_id == said)
-        .join(tables.projects, tables.projects.c.id == insight_sources.c.project_id)
-        .where(derivations.c.principle_id.in_(ids), insight_sources.c.withdrawn_at.is_(None))
-        .group_by(derivations.c.principle_id, tables.projects.c.id)
-        .order_by(tables.projects.c.name)
-    )
-
-
-def _among(column: ColumnElement[Any], word: str) -> ColumnElement[bool]:
-    """Return the condition that a list holds a word."""
-    some = func.json_each(column).table_valued("value")
-    return exists(select(some.c.value).where(some.c.value == word))
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,14 +226,14 @@ def overview(connection: Connection, wanted: LinkFilter) -> Graph:
     query = query.where(principles.c.status.in_(map(str, wanted.statuses)))
     gone = reviews.principles(connection)
     query = query.where(principles.c.id.not_in(sorted(gone)))
-    total = connection.execute(select(func.count()).select_from(query.subquery())).scalar_one()
+    total = count_rows(connection, query.subquery())
     order = query.order_by(principles.c.rank.desc(), principles.c.id).limit(wanted.limit)
     ids = list(connection.execute(order).scalars())
     known = set(ids)
     found = [each for each in links.touching(connection, known) if known.issuperset(each.pair)]
     some = tuple(each for each in found if wanted.takes(each))
     ends = {end for each in some for end in each.pair}
-    return Graph(tuple(each for each in ids if each in ends), some, int(total))
+    return Graph(tuple(each for each in ids if each in ends), some, total)
 
 
 def _is_linked(wanted: LinkFilter) -> ColumnElement[bool]:

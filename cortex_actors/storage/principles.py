@@ -19,8 +19,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import Connection, func, select
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import Connection, select
 
 from cortex_actors.domain.insight import Decider, Granularity
 from cortex_actors.domain.principle import (
@@ -38,8 +37,16 @@ from cortex_actors.storage import reviews
 from cortex_actors.storage.embeddings import embedded_text, stored_vectors
 from cortex_actors.storage.insight_records import STANDS
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.tables.columns import as_row, entity, given_text, rows_in, stored_text
-from cortex_actors.storage.tables.knowledge import derivations, principles
+from cortex_actors.storage.tables.columns import (
+    as_row,
+    count_rows,
+    entity,
+    given_text,
+    put_rows,
+    rows_in,
+    stored_text,
+)
+from cortex_actors.storage.tables.schema import derivations, principles
 
 if TYPE_CHECKING:
     import sqlite3
@@ -61,12 +68,10 @@ _COMING = (
 )
 
 
-def replace_derivations(
-    connection: Connection, principle_ids: Iterable[str], made: Sequence[Derivation]
-) -> None:
-    """Let those principles come of these insights and of no other."""
+def derive(connection: Connection, made: Sequence[Derivation]) -> None:
+    """Let the principles that are named come of these insights and of no other."""
     driver = driver_of(connection)
-    driver.execute(_LEAVE, (json.dumps(sorted(principle_ids)),))
+    driver.execute(_LEAVE, (json.dumps(sorted({each.principle_id for each in made})),))
     rows = [(each.principle_id, each.insight_id, each.weight) for each in made]
     driver.executemany(_OWE, rows)
 
@@ -159,12 +164,6 @@ def opposed(connection: Connection) -> list[tuple[str, str]]:
     return [(str(source), str(target)) for source, target in found]
 
 
-def everything(connection: Connection) -> list[Link]:
-    """Return all links, as they are kept, in order."""
-    rows = driver_of(connection).execute(f"SELECT {_COLUMNS} FROM principle_links")  # noqa: S608 - names above
-    return sorted((_link(row) for row in rows), key=lambda each: (each.pair, each.type))
-
-
 def replace_links(
     connection: Connection, gone: Collection[Link], found: Collection[Link], *, at: int
 ) -> None:
@@ -174,7 +173,11 @@ def replace_links(
     """
     driver = driver_of(connection)
     driver.executemany(_DELETE, [_key(each) for each in gone])
-    driver.executemany(_INSERT, [(*_key(each), *_rest(each), at) for each in found])
+    rows = [
+        (*_key(each), each.strength, str(each.decided_by), stored_text(each.reason), at)
+        for each in found
+    ]
+    driver.executemany(_INSERT, rows)
 
 
 def cut(connection: Connection, ids: Collection[str]) -> None:
@@ -198,11 +201,6 @@ def _key(link: Link) -> tuple[str, str, str]:
     return kept.source_id, kept.target_id, str(kept.type)
 
 
-def _rest(link: Link) -> tuple[float, str, str | bytes | None]:
-    """Return what else is kept of a link."""
-    return link.strength, str(link.decided_by), stored_text(link.reason)
-
-
 def _link(row: sqlite3.Row | tuple[Any, ...]) -> Link:
     """Return a row as a link."""
     source, target, kind, strength, decider, reason = row
@@ -213,9 +211,6 @@ def _link(row: sqlite3.Row | tuple[Any, ...]) -> Link:
 
 #: The name under which principles are asked; they are found without passages.
 COLLECTION = "cortex_principles"
-
-#: Share that a principle owes to the one insight it was made of.
-WHOLE = 1.0
 
 #: How good sources are of which nothing is known (Cerno).
 QUALITY = 0.5
@@ -313,16 +308,7 @@ def of(insight: Insight, now: int) -> Principle:
 
 def add(connection: Connection, made: Sequence[Principle]) -> None:
     """Write principles; one that is there gets what it is made of anew, but not its standing."""
-    rows = [as_row(principles, each) for each in made]
-    statement = insert(principles)
-    again = {name: statement.excluded[name] for name in _AGAIN}
-    if rows:
-        connection.execute(statement.on_conflict_do_update(index_elements=["id"], set_=again), rows)
-
-
-def derive(connection: Connection, made: Sequence[Derivation]) -> None:
-    """Let the principles that are named come of these insights and of no other."""
-    replace_derivations(connection, {each.principle_id for each in made}, made)
+    put_rows(connection, principles, (as_row(principles, each) for each in made), change=_AGAIN)
 
 
 def forget(connection: Connection, principle_ids: Iterable[str]) -> None:
@@ -403,7 +389,7 @@ def ids(connection: Connection) -> list[str]:
 
 def count(connection: Connection) -> int:
     """Return how many principles there are."""
-    return int(connection.execute(select(func.count()).select_from(principles)).scalar_one())
+    return count_rows(connection, principles)
 
 
 def _text_hash(insight: Insight) -> bytes:

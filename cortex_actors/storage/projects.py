@@ -13,13 +13,13 @@ Writes into humans' files: the ledger's side of the journal that stands behind e
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
     Connection,
     Row,
-    Table,
     and_,
     delete,
     exists,
@@ -29,7 +29,6 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.dialects.sqlite import insert as upsert
 
 from cortex_actors.domain.insight import LIVE
 from cortex_actors.domain.project import Project
@@ -37,10 +36,12 @@ from cortex_actors.errors import BeingWritten
 from cortex_actors.files.journal import Entry, State
 from cortex_actors.files.repository import is_weak
 from cortex_actors.storage.embeddings import count_unembedded
-from cortex_actors.storage.tables.columns import as_row, entity
-from cortex_actors.storage.tables.knowledge import (
+from cortex_actors.storage.tables.columns import as_row, count_rows, entity, put_rows
+from cortex_actors.storage.tables.schema import (
     alerts,
     contradictions,
+    deliveries,
+    events,
     file_states,
     file_writes,
     insights,
@@ -49,7 +50,6 @@ from cortex_actors.storage.tables.knowledge import (
     resolutions,
     runs,
 )
-from cortex_actors.storage.tables.system import deliveries, events
 from cortex_actors.topics import FILE_CHANGED, SCAN_REQUESTED
 
 if TYPE_CHECKING:
@@ -83,20 +83,15 @@ class FileState:
 
     def same_stat(self, other: FileState) -> bool:
         """Tell whether two looks saw the same file by everything but its content."""
-        return (self.size, self.mtime_ns, self.ctime_ns, self.inode) == (
-            other.size,
-            other.mtime_ns,
-            other.ctime_ns,
-            other.inode,
-        )
+        seen = attrgetter("size", "mtime_ns", "ctime_ns", "inode")
+        return bool(seen(self) == seen(other))
 
 
 def add(connection: Connection, project: Project) -> bool:
     """Follow a project; return False when it was followed already."""
     known = connection.execute(select(projects.c.active).where(projects.c.id == project.id))
     was = known.scalar_one_or_none()
-    statement = upsert(projects).values(as_row(projects, project, active=1))
-    connection.execute(statement.on_conflict_do_update(index_elements=["id"], set_={"active": 1}))
+    put_rows(connection, projects, [as_row(projects, project, active=1)], change=["active"])
     return was != 1
 
 
@@ -134,23 +129,20 @@ def located(connection: Connection, ids: Iterable[str]) -> dict[str, str | None]
 
 def ever(connection: Connection) -> list[Project]:
     """Return the projects that were ever followed, by name; what they said is known still."""
-    query = select(projects.c.id, projects.c.name, projects.c.root, projects.c.added_at)
-    return [Project(*row) for row in connection.execute(query.order_by("name", "root"))]
+    query = select(projects).order_by(projects.c.name, projects.c.root)
+    return [entity(Project, row) for row in connection.execute(query)]
 
 
 def followed(connection: Connection) -> list[Project]:
     """Return the projects that are followed, by name."""
-    query = (
-        select(projects.c.id, projects.c.name, projects.c.root, projects.c.added_at)
-        .where(projects.c.active == 1)
-        .order_by(projects.c.name, projects.c.root)
-    )
-    return [Project(*row) for row in connection.execute(query)]
+    query = select(projects).where(projects.c.active == 1)
+    rows = connection.execute(query.order_by(projects.c.name, projects.c.root))
+    return [entity(Project, row) for row in rows]
 
 
 def resolving(connection: Connection) -> list[Project]:
     """Return the followed projects whose files are written without being asked for, by name."""
-    query = select(projects.c.id).where(projects.c.active == 1, projects.c.resolves == 1)
+    query = select(projects.c.id).where(projects.c.resolves == 1)
     opted = set(connection.execute(query).scalars())
     return [each for each in followed(connection) if each.id in opted]
 
@@ -168,11 +160,6 @@ def let_resolve(connection: Connection, project_id: str, *, on: bool) -> bool:
 def names(connection: Connection) -> dict[str, str]:
     """Return what every project is called that was ever followed, by id."""
     return dict(connection.execute(select(projects.c.id, projects.c.name)).all())
-
-
-def find(connection: Connection, project_id: str) -> Project | None:
-    """Return a project that is followed."""
-    return next((each for each in followed(connection) if each.id == project_id), None)
 
 
 def file_counts(connection: Connection) -> dict[str, int]:
@@ -220,9 +207,7 @@ def broken(connection: Connection) -> list[FileState]:
 
 def saw(connection: Connection, state: FileState, at: int) -> None:
     """Remember what a file looks like."""
-    row = as_row(file_states, state, seen_at=at)
-    statement = upsert(file_states).values(row)
-    connection.execute(statement.on_conflict_do_update(index_elements=["path"], set_=row))
+    put_rows(connection, file_states, [as_row(file_states, state, seen_at=at)])
 
 
 def forget(connection: Connection, path: str) -> None:
@@ -341,8 +326,9 @@ def digest(connection: Connection, start: int, end: int) -> Digest:
     """Return what is new from a time on, and before another one."""
 
     def new(column: Column[int], *where: ColumnElement[bool]) -> int:
-        return _count(connection, column.table, column >= start, column < end, *where)
+        return count_rows(connection, column.table, column >= start, column < end, *where)
 
+    last = latest(connection, "reconciler", 1)
     return Digest(
         since=start,
         insights=new(insights.c.first_seen_at, insights.c.status.in_(LIVE)),
@@ -351,22 +337,11 @@ def digest(connection: Connection, start: int, end: int) -> Digest:
         decided=new(contradictions.c.resolved_at),
         alerts=new(alerts.c.found_at),
         failures=new(runs.c.finished_at, runs.c.state == "failed"),
-        open=_count(connection, contradictions, contradictions.c.status == "unresolved"),
-        review=_count(connection, insights, insights.c.status == "pending_review"),
-        candidates=_candidates(connection),
+        open=count_rows(connection, contradictions, contradictions.c.status == "unresolved"),
+        review=count_rows(connection, insights, insights.c.status == "pending_review"),
+        # As many as the last reconciliation named.
+        candidates=int(last[0].counts.get("candidates", 0)) if last else 0,
     )
-
-
-def _count(connection: Connection, table: Table, *where: ColumnElement[bool]) -> int:
-    """Return how many rows of a table fulfil conditions."""
-    query = select(func.count()).select_from(table).where(*where)
-    return int(connection.execute(query).scalar_one())
-
-
-def _candidates(connection: Connection) -> int:
-    """Return how many candidates the last reconciliation named."""
-    last = latest(connection, "reconciler", 1)
-    return int(last[0].counts.get("candidates", 0)) if last else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,10 +379,6 @@ def waiting(connection: Connection, model: str) -> Waiting:
     )
 
 
-#: What of an entry is a column of its own name.
-_COLUMNS = frozenset(each.name for each in file_writes.columns)
-
-
 class Writes:
     """The journal of writes, in the ledger: what it says has been committed."""
 
@@ -423,7 +394,7 @@ class Writes:
     async def keep(self, seq: int, displaced: bytes) -> None:
         """Keep a human's text that no file holds any more."""
         # Acknowledged is what the person sees in his file: this must not wait for room on a disk.
-        await self._records.write(lambda connection: keep(connection, seq, displaced), vital=True)
+        await self._records.write(lambda c: _set(c, seq, displaced=displaced), vital=True)
 
     async def end(
         self, seq: int, state: State, *, aside: str = "", undone: int | None = None
@@ -441,7 +412,7 @@ class Writes:
 
     async def clear(self, seq: int) -> None:
         """Say that nothing of a write lies in the folder any more."""
-        await self._records.write(lambda connection: clear(connection, seq), vital=True)
+        await self._records.write(lambda c: _set(c, seq, aside=""), vital=True)
 
     async def unfinished(self, path: str | None = None) -> Sequence[Entry]:
         """Return writes that are pending or have left something in their folder, oldest first."""
@@ -454,8 +425,7 @@ class Writes:
 
 def begin(connection: Connection, entry: Entry) -> Entry:
     """Note a write. Raises `BeingWritten` when another one into the file is pending."""
-    row = {name: value for name, value in asdict(entry).items() if name in _COLUMNS}
-    row |= {"before_bytes": entry.before, "before_sha256": entry.before_sha256}
+    row = as_row(file_writes, entry, before_bytes=entry.before, before_sha256=entry.before_sha256)
     del row["seq"]
     pending = and_(file_writes.c.path == entry.path, file_writes.c.state == State.PENDING)
     if connection.execute(select(file_writes.c.seq).where(pending)).first() is not None:
@@ -464,19 +434,9 @@ def begin(connection: Connection, entry: Entry) -> Entry:
     return replace(entry, seq=added.lastrowid)
 
 
-def keep(connection: Connection, seq: int, displaced: bytes) -> None:
-    """Keep a human's text that no file holds any more."""
-    _set(connection, seq, displaced=displaced)
-
-
 def end(connection: Connection, seq: int, state: State, *, at: int, aside: str = "") -> None:
     """Say how a write ended, and what of it still lies in the folder."""
     _set(connection, seq, state=state, ended_at=at, aside=aside)
-
-
-def clear(connection: Connection, seq: int) -> None:
-    """Say that nothing of a write lies in the folder any more."""
-    _set(connection, seq, aside="")
 
 
 def unfinished(connection: Connection, path: str | None = None) -> list[Entry]:

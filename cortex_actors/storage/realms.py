@@ -10,7 +10,7 @@ from cortex_actors.domain.agent import shown
 from cortex_actors.domain.memory import PROBE, Realm
 from cortex_actors.errors import NotFound, NotYours
 from cortex_actors.storage.tables.columns import rows_in
-from cortex_actors.storage.tables.memory import memories, memory_agents
+from cortex_actors.storage.tables.schema import memories, memory_agents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -13,16 +13,15 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Connection, Row, delete, func, select
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import Connection, Row, delete, func, insert, select
 
 from cortex_actors.domain.principle import Ending, Given
 from cortex_actors.storage import principles
 from cortex_actors.storage.insight_records import live_insights, of_project, shared
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.tables.columns import as_row, entity, rows_in
-from cortex_actors.storage.tables.knowledge import insights, projects, resolutions, resolved_bullets
-from cortex_actors.storage.tables.knowledge import principles as principle_rows
+from cortex_actors.storage.tables.columns import as_row, count_rows, entity, put_rows, rows_in
+from cortex_actors.storage.tables.schema import insights, projects, resolutions, resolved_bullets
+from cortex_actors.storage.tables.schema import principles as principle_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -65,11 +64,7 @@ def keep(connection: Connection, found: Resolution, given: Sequence[Given] = ())
     """
     row = as_row(resolutions, found, state=str(found.ending))
     stands = found.ending in STANDS
-    changed = {key: row[key] for key in row if stands or key != "section"}
-    statement = insert(resolutions).values(row)
-    connection.execute(
-        statement.on_conflict_do_update(index_elements=["path", "agent"], set_=changed)
-    )
+    put_rows(connection, resolutions, [row], change=[e for e in row if stands or e != "section"])
     if not stands:
         return
     bullets = resolved_bullets
@@ -115,12 +110,6 @@ def bullets(connection: Connection, path: str, agent: str) -> list[Given]:
     here = (resolved_bullets.c.path == path, resolved_bullets.c.agent == agent)
     query = select(resolved_bullets).where(*here).order_by(resolved_bullets.c.ordinal)
     return [_standing(row)[2] for row in connection.execute(query)]
-
-
-def forget(connection: Connection, path: str) -> None:
-    """Forget a file of which nobody knows any more what stands there."""
-    for table in (resolved_bullets, resolutions):
-        connection.execute(delete(table).where(table.c.path == path))
 
 
 def troubled(connection: Connection) -> list[Resolution]:
@@ -194,7 +183,7 @@ def statements_at(
         return []
     rows = insights.c
     # SQLite has no case but ASCII's: what it lets through is looked at again.
-    headed = func.substr(rows.heading, -len(wanted)).ilike(_literal(wanted), escape="/")
+    headed = func.substr(rows.heading, -len(wanted)).istartswith(wanted, autoescape=True)
     plain = func.coalesce(rows.heading, "") == ""
     query = select(rows.id, rows.heading, rows.content).where(live_insights(), shared())
     query = query.where(headed | (plain & _begins(rows.content, wanted)))
@@ -217,11 +206,9 @@ def principles_of(connection: Connection, insight_ids: Iterable[str]) -> dict[st
 
 def count_facts(connection: Connection) -> dict[str, int]:
     """Return how many facts everybody may be told: principles, and statements of projects."""
-    given = func.count().filter(principle_rows.c.status == "active")
-    said = select(func.count()).select_from(insights).where(live_insights(), shared())
     return {
-        "principles": int(connection.execute(select(given)).scalar_one()),
-        "statements": int(connection.execute(said).scalar_one()),
+        "principles": count_rows(connection, principle_rows, principle_rows.c.status == "active"),
+        "statements": count_rows(connection, insights, live_insights(), shared()),
     }
 
 
@@ -236,14 +223,6 @@ def _same(one: str, other: str) -> bool:
     return one.casefold() == other.casefold()
 
 
-def _literal(text: str) -> str:
-    """Return a text as a pattern that matches it alone."""
-    return text.replace("/", "//").replace("%", "/%").replace("_", "/_")
-
-
 def _begins(column: ColumnElement[str], words: str) -> ColumnElement[bool]:
     """Return the condition that a text begins with the first of those words."""
-    first, _, _ = words.partition(" ")
-    begun = func.substr(func.ltrim(column), 1, len(first))
-    found: ColumnElement[bool] = begun.ilike(_literal(first), escape="/")
-    return found
+    return func.ltrim(column).istartswith(words.partition(" ")[0], autoescape=True)

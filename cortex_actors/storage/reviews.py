@@ -22,14 +22,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, select, update
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import delete, insert, select, update
 
 from cortex_actors.domain import project
 from cortex_actors.storage import projects
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.tables.columns import as_row, chunks, entity, rows_in
-from cortex_actors.storage.tables.knowledge import approvals, reviews, revocations
+from cortex_actors.storage.tables.columns import as_row, chunks, entity, put_rows, rows_in
+from cortex_actors.storage.tables.schema import approvals, reviews, revocations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,14 +38,7 @@ if TYPE_CHECKING:
 
 def decide(connection: Connection, review: project.Review) -> None:
     """Write a review down, in place of an earlier one."""
-    row = {
-        "insight_id": review.insight_id,
-        "decision": str(review.decision),
-        "at": review.at,
-        "note": review.note,
-    }
-    statement = insert(reviews).values(row)
-    connection.execute(statement.on_conflict_do_update(index_elements=["insight_id"], set_=row))
+    put_rows(connection, reviews, [as_row(reviews, review)])
 
 
 def withdraw(connection: Connection, insight_id: str) -> None:
@@ -164,9 +156,7 @@ _HOMES = (
 
 def decide_approval(connection: Connection, made: project.Approval) -> None:
     """Write a decision down, in place of an earlier one."""
-    row = as_row(approvals, made, ended_at=None)
-    statement = insert(approvals).values(row)
-    connection.execute(statement.on_conflict_do_update(index_elements=["principle_id"], set_=row))
+    put_rows(connection, approvals, [as_row(approvals, made, ended_at=None)])
 
 
 def load_approvals(connection: Connection, ids: Iterable[str]) -> dict[str, project.Approval]:

@@ -18,13 +18,11 @@ from sqlalchemy import ColumnElement, and_, or_, select
 
 from cortex_actors.domain.project import SourceKind
 from cortex_actors.storage import insight_records, insights, principles, projects
-from cortex_actors.storage import insights as source_rows
 from cortex_actors.storage.insight_evidence import voices
 from cortex_actors.storage.insight_lists import said_under
-from cortex_actors.storage.insight_records import settle
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.tables.knowledge import insight_sources, resolved_bullets, revocations
-from cortex_actors.storage.tables.knowledge import principles as principle_rows
+from cortex_actors.storage.tables.schema import insight_sources, resolved_bullets, revocations
+from cortex_actors.storage.tables.schema import principles as principle_rows
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -112,9 +110,9 @@ def revoke(connection: Connection, kind: SourceKind, key: str, *, at: int, least
     heads = insights.representatives(connection, said)
     followed = insights.followers(connection, said).keys()
     touched = principles.coming_of(connection, {*said, *heads.values()})
-    changed = _withdraw(connection, spots, said, at=at) | set(heads.values())
+    changed = insights.withdraw_said(connection, spots, said, at=at) | set(heads.values())
     _end_alerts(connection, kind, key, paths, at=at)
-    gone = said - source_rows.said_ids(connection, said)
+    gone = said - insights.said_ids(connection, said)
     lost = _disown(connection, touched, gone, least=least)
     return Revoked(
         places=len(spots),
@@ -183,17 +181,6 @@ def _comes_of(connection: Connection, kind: SourceKind, key: str) -> ColumnEleme
         return owner == key
     outer = [each.id for each in every if each.id != key and each.holds(own.root)]
     return or_(owner == key, and_(owner.in_(outer), said_under(own.root)))
-
-
-def _withdraw(
-    connection: Connection, spots: Iterable[Spot], said: set[str], *, at: int
-) -> set[str]:
-    """Withdraw what stands at those spots; return the ids of insights that changed."""
-    source_rows.withdraw(connection, spots, at)
-    insights.face(connection, said)
-    changed = said | insights.release(connection, said)
-    settle(connection, changed)
-    return changed
 
 
 def _end_alerts(

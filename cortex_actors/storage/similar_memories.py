@@ -25,15 +25,19 @@ from sqlalchemy import Connection, Row, Select, and_, func, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from cortex_actors.domain.insight import Decider
-from cortex_actors.domain.memory import MemoryStatus, Place, Realm
+from cortex_actors.domain.memory import MERGEABLE, MemoryStatus, Place, Realm
 from cortex_actors.storage import memory_history, memory_records
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.memory_records import COLLECTIONS
 from cortex_actors.storage.realms import readable
 from cortex_actors.storage.search.dense import LISTS, Asked, Dense
 from cortex_actors.storage.tables.columns import chunks, given_text, stored_text
-from cortex_actors.storage.tables.memory import MERGEABLE, memories, memory_agents, memory_conflicts
-from cortex_actors.storage.tables.system import passages
+from cortex_actors.storage.tables.schema import (
+    memories,
+    memory_agents,
+    memory_conflicts,
+    passages,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

@@ -24,7 +24,7 @@ import numpy as np
 from sqlalchemy import ColumnElement, Connection, and_, delete, exists, func, insert, or_, select
 from sqlalchemy.dialects.sqlite import insert as insert_new
 
-from cortex_actors.domain.memory import Convergence, MemoryStatus, Place, Realm
+from cortex_actors.domain.memory import MERGEABLE, Convergence, MemoryStatus, Place, Realm
 from cortex_actors.errors import IndexDown
 from cortex_actors.storage import embeddings, memory_records
 from cortex_actors.storage.ledger.connection import driver_of
@@ -32,16 +32,16 @@ from cortex_actors.storage.memory_records import by_id
 from cortex_actors.storage.realms import readable
 from cortex_actors.storage.search.dense import Asked, Dense
 from cortex_actors.storage.tables.columns import chunks, rows_in
-from cortex_actors.storage.tables.memory import (
-    MERGEABLE,
+from cortex_actors.storage.tables.schema import (
     convergence_memories,
     convergences,
     memories,
     memory_replies,
+    passages,
     posts_due,
+    vectors,
 )
-from cortex_actors.storage.tables.memory import memories as memory_rows
-from cortex_actors.storage.tables.system import passages, vectors
+from cortex_actors.storage.tables.schema import memories as memory_rows
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

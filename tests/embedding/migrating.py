@@ -14,6 +14,7 @@ from cortex_actors.storage import embeddings, models, passages
 from cortex_actors.storage.models import Chosen
 from cortex_actors.testing import eventually
 from tests.storage.support import opened, text_hash
+from tests.storage.things import put_passages
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -143,7 +144,7 @@ class Bench:
         def unit(connection: Connection) -> None:
             for text in texts:
                 made = passages.of_item(text, collection="cortex_insights", item_id=f"i-{text}")
-                passages.put(connection, made)
+                put_passages(connection, made)
 
         await self.store.write(unit)
 

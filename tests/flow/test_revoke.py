@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.errors import Refused
-from cortex_actors.storage.insights import active
 from cortex_actors.testing import eventually, settled
 from tests.flow.downward import AGREED, ASKED, organised, section
 from tests.flow.poisoned import Village, held, known, unfounded
 from tests.flow.support import follow, grown
+from tests.storage.support import active
 
 if TYPE_CHECKING:
     from pathlib import Path

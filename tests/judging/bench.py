@@ -13,7 +13,8 @@ from cortex_actors.judging.judge import Judge, QuietJudge
 from cortex_actors.judging.layer import Kind, LayerInfo, State
 from cortex_actors.runtime.actor import start_actor
 from cortex_actors.runtime.names import NamedActor
-from cortex_actors.storage import contradictions
+from cortex_actors.storage.tables.columns import count_rows
+from cortex_actors.storage.tables.schema import verdicts
 from tests.storage.support import opened
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class Bench:
 
     async def kept(self) -> int:
         """Return how many answers the ledger has."""
-        return await self.store.read(contradictions.count_verdicts)
+        return await self.store.read(lambda c: count_rows(c, verdicts))
 
     async def has_kept(self) -> bool:
         """Return whether the ledger has an answer."""

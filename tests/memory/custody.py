@@ -12,7 +12,7 @@ from cortex_actors.domain.memory import Access, Layer, Memory, Realm
 from cortex_actors.memory.custodian import NAME, Custodian
 from cortex_actors.sections import MemorySettings
 from cortex_actors.storage import memory_records
-from cortex_actors.storage.tables.memory import memory_changes
+from cortex_actors.storage.tables.schema import memory_changes
 from cortex_actors.testing import EPOCH, eventually
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from cortex_actors.sections import MemorySettings
 from cortex_actors.storage import memory_records
 from cortex_actors.storage.search.matrix import VectorMatrix
 from cortex_actors.storage.similar_memories import Vicinity
-from cortex_actors.storage.tables import memory as memory_tables
+from cortex_actors.storage.tables import schema
 from cortex_actors.text.summary import sentences
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class Remembering:
 
     async def parts(self, memory_id: str) -> list[str]:
         """Return what a memory was made of, in order."""
-        row = memory_tables.memories.c
+        row = schema.memories.c
         query = select(row.id).where(row.merged_into == memory_id).order_by(row.merged_as)
         return list(await self.office.read(lambda c: c.execute(query).scalars().all()))
 
@@ -192,4 +192,4 @@ def _of_length_one(row: Matrix) -> Matrix:
 
 def _every(connection: Connection) -> list[str]:
     """Return the ids of all memories."""
-    return list(connection.execute(select(memory_tables.memories.c.id)).scalars())
+    return list(connection.execute(select(schema.memories.c.id)).scalars())

@@ -15,7 +15,7 @@ from cortex_actors.memory.village import NAME, Village
 from cortex_actors.sections import MemorySettings
 from cortex_actors.storage import embeddings, memory_records, village
 from cortex_actors.storage.search.matrix import VectorMatrix
-from cortex_actors.storage.tables.memory import posts_due
+from cortex_actors.storage.tables.schema import posts_due
 from cortex_actors.testing import eventually
 from cortex_actors.topics import CONVERGENCE_DETECTED
 from tests.storage.vectored import digest

@@ -10,7 +10,7 @@ from cortex_actors.domain.agent import Caller
 from cortex_actors.domain.memory import PROBE, Layer, MemoryStatus, MemoryType, Realm
 from cortex_actors.errors import BadInput, NotFound, NotYours, Refused
 from cortex_actors.storage import memory_history, memory_states, memory_undo
-from cortex_actors.storage.tables import memory as memory_tables
+from cortex_actors.storage.tables import schema
 from cortex_actors.topics import MEMORY_MERGED, MEMORY_REMEMBERED
 from tests.memory.remembering import Planted, Remembering
 from tests.pipeline.support import opened
@@ -220,7 +220,7 @@ class TestConflict:
         found = await there.say(opposite)
 
         assert ("saved", [first.id]) == (found.state, [each for each, _ in found.conflicts])
-        assert 1 == await there.rows(memory_tables.memory_conflicts)
+        assert 1 == await there.rows(schema.memory_conflicts)
 
     async def test_value(self, there: Remembering) -> None:
         """Two that differ in a value stay two, at any cosine."""

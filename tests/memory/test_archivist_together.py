@@ -11,8 +11,7 @@ import pytest
 from cortex_actors.errors import LedgerDown
 from cortex_actors.memory.archivist import PLANS
 from cortex_actors.storage import memory_delete, memory_history, memory_merge, memory_states
-from cortex_actors.storage.tables import memory as memory_tables
-from cortex_actors.storage.tables import system
+from cortex_actors.storage.tables import schema
 from cortex_actors.testing import eventually
 from cortex_actors.topics import MEMORY_MERGED
 from tests.memory.remembering import Planted, Remembering
@@ -80,10 +79,10 @@ class TestAllOrNothing:
         """An error anywhere in the transaction leaves the ledger as it was (M-10)."""
         await there.say(REDIS)
         tables = (
-            memory_tables.memories,
-            system.passages,
-            memory_tables.memory_changes,
-            system.events,
+            schema.memories,
+            schema.passages,
+            schema.memory_changes,
+            schema.events,
         )
         before = [await there.rows(each) for each in tables]
         module = memory_states if where == "form" else memory_history
@@ -135,7 +134,7 @@ class TestPlans:
 
         assert "saved" == found.state
         assert [found.id] == list(await there.active())
-        assert 0 == await there.rows(memory_tables.memory_conflicts)
+        assert 0 == await there.rows(schema.memory_conflicts)
 
     async def test_supersedes_by_known(self, there: Remembering) -> None:
         """What is known already replaces what it was said to replace; said again, nothing more."""

@@ -18,9 +18,9 @@ from cortex_actors.sections import ReconciliationSettings
 from cortex_actors.storage import contradictions, embeddings, insights
 from cortex_actors.storage.insights import Finding
 from cortex_actors.storage.search.matrix import Neighbours, VectorMatrix
-from cortex_actors.storage.tables.knowledge import cluster_insights, clusters, insight_slots
-from cortex_actors.storage.tables.knowledge import contradictions as contradiction_rows
-from cortex_actors.storage.tables.knowledge import insights as insight_rows
+from cortex_actors.storage.tables.schema import cluster_insights, clusters, insight_slots
+from cortex_actors.storage.tables.schema import contradictions as contradiction_rows
+from cortex_actors.storage.tables.schema import insights as insight_rows
 from cortex_actors.testing import eventually
 
 if TYPE_CHECKING:

@@ -25,10 +25,10 @@ from cortex_actors.storage.events import LedgerJournal
 from cortex_actors.storage.insights import Finding
 from cortex_actors.storage.ledger.actor import Ledger, Records
 from cortex_actors.storage.search.matrix import Neighbours, VectorMatrix
-from cortex_actors.storage.tables.knowledge import insight_sources, observations
-from cortex_actors.storage.tables.system import deliveries, events
+from cortex_actors.storage.tables.schema import deliveries, events, insight_sources, observations
 from cortex_actors.testing import ManualClock, eventually
 from cortex_actors.topics import FILE_CHANGED
+from tests.storage.support import active
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
@@ -172,7 +172,7 @@ class Office:
 
     async def insights(self) -> list[Insight]:
         """Return what is known now, by content."""
-        return sorted(await self.read(insights.active), key=lambda each: each.content)
+        return sorted(await self.read(active), key=lambda each: each.content)
 
     async def contents(self) -> list[str]:
         """Return the texts of what is known now, in order."""

@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from cortex_actors.domain.event import AccumulationComplete, FileChanged
 from cortex_actors.storage import insights, projects
-from cortex_actors.storage.tables.knowledge import insight_sources
+from cortex_actors.storage.tables.schema import insight_sources
 from cortex_actors.topics import ACCUMULATION_COMPLETE, FILE_CHANGED
 from tests.pipeline.spoiling import spoil
 from tests.pipeline.support import TWO, Office, write

@@ -257,7 +257,7 @@ class TestCandidates:
             await learn(office, namesake, "Use tabs.")
         (insight,) = await office.insights()
         made = principles.of(insight, 0)
-        of_it = [Derivation(made.id, insight.id, principles.WHOLE)]
+        of_it = [Derivation(made.id, insight.id, 1.0)]
         await office.write(lambda c: principles.add(c, [made]))
         await office.write(lambda c: principles.derive(c, of_it))
         await reconcile(office)

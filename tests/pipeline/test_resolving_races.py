@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
+from sqlalchemy import delete
 
 from cortex_actors.domain.principle import Edits, Ending
 from cortex_actors.pipeline import selection
@@ -13,6 +14,7 @@ from cortex_actors.pipeline.resolver import Errands
 from cortex_actors.pipeline.selection import present
 from cortex_actors.render import fence
 from cortex_actors.storage import resolutions
+from cortex_actors.storage.tables import schema
 from cortex_actors.testing import eventually
 from tests.pipeline.resolving import EVAL, HUMAN, PYTEST, Resolving
 from tests.pipeline.support import MODEL
@@ -49,7 +51,8 @@ class TestCutOff:
         """A file that was written before the end, and not noted, is known to the next life."""
         path = await desk.follow("atlas")
         await desk.resolve(path)
-        await office.write(lambda c: resolutions.forget(c, str(path)))
+        await office.write(lambda c: c.execute(delete(schema.resolved_bullets)))
+        await office.write(lambda c: c.execute(delete(schema.resolutions)))
         await office.dismiss("resolver")
         await desk.hire()
 

@@ -20,8 +20,8 @@ from cortex_actors import topics
 from cortex_actors.domain.event import AccumulationComplete, Event, FileChanged, plain
 from cortex_actors.storage import events as append
 from cortex_actors.storage import projects
-from cortex_actors.storage.tables.knowledge import runs as run_rows
-from cortex_actors.storage.tables.system import deliveries, events
+from cortex_actors.storage.tables.schema import deliveries, events
+from cortex_actors.storage.tables.schema import runs as run_rows
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -15,7 +15,7 @@ from cortex_actors.schedule.scheduler import Scheduler
 from cortex_actors.sections import ScheduleSettings
 from cortex_actors.storage.events import LedgerJournal
 from cortex_actors.storage.ledger import backups
-from cortex_actors.storage.tables.system import events
+from cortex_actors.storage.tables.schema import events
 from cortex_actors.testing import EPOCH, eventually
 from tests.storage.support import Store, opened
 

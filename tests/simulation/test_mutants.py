@@ -15,7 +15,7 @@ from cortex_actors.storage import events
 from cortex_actors.storage.index.indexer import Indexer
 from cortex_actors.storage.ledger.writer import Writer
 from cortex_actors.storage.projects import Writes
-from cortex_actors.storage.tables.system import deliveries
+from cortex_actors.storage.tables.schema import deliveries
 from cortex_actors.watching.watcher import Watcher
 from supervision import Supervisor
 from tests.simulation.scenario import FIRST_LONG, play

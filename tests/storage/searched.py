@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 
 from cortex_actors.errors import IndexDown
-from cortex_actors.storage.tables.system import index_ops, passages
+from cortex_actors.storage.tables.schema import index_ops, passages
 from tests.storage.vectored import MODEL, Vectored, held_by, naive
 
 if TYPE_CHECKING:

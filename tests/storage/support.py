@@ -16,6 +16,7 @@ from cortex_actors.runtime.actor import ActorHandle, start_actor
 from cortex_actors.runtime.names import Names
 from cortex_actors.sections import StorageSettings
 from cortex_actors.storage import embeddings, insights, projects
+from cortex_actors.storage.insight_lists import InsightFilter, listed
 from cortex_actors.storage.insights import Finding
 from cortex_actors.storage.ledger.actor import Ledger, Records
 from cortex_actors.testing import EPOCH, ManualClock
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from cortex_actors.domain.insight import Insight
     from cortex_actors.storage.embeddings import Matrix
 
 T = TypeVar("T")
@@ -102,6 +104,11 @@ async def opened(folder: Path, **settings: float) -> AsyncIterator[Store]:
         yield store
     finally:
         await store.handle.stop(10)
+
+
+def active(connection: Connection, *, project_id: str | None = None) -> list[Insight]:
+    """Return live insights, most believed first."""
+    return listed(connection, InsightFilter(project_id=project_id, limit=10_000))
 
 
 def unit(*values: float) -> Matrix:

@@ -17,7 +17,7 @@ from cortex_actors.rules.decay import CLOSE, DECAYS, HOUR, Decay, kept
 from cortex_actors.storage import memory_attention, memory_records, memory_states
 from cortex_actors.storage.memory_attention import Reading
 from cortex_actors.storage.search.scope import faded, present
-from cortex_actors.storage.tables.memory import memories as rows
+from cortex_actors.storage.tables.schema import memories as rows
 from cortex_actors.testing import EPOCH
 from tests.storage.things import Tables, in_memory, mem, memory
 

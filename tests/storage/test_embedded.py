@@ -8,6 +8,7 @@ import pytest
 from cortex_actors.storage import embeddings, passages
 from cortex_actors.storage.index import pending
 from tests.storage.support import MODEL, text_hash
+from tests.storage.things import put_passages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +42,7 @@ def items(texts: Sequence[str]) -> list[Passage]:
 
 async def said(store: Store, *texts: str) -> None:
     """Let items say those."""
-    await store.write(partial(passages.put, made=items(texts)))
+    await store.write(partial(put_passages, made=items(texts)))
 
 
 async def missing(store: Store, limit: int = 100) -> list[str]:

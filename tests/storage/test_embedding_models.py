@@ -14,7 +14,7 @@ from cortex_actors.storage.embeddings import Progress
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.models import Chosen, Retired
 from tests.storage.support import opened, text_hash, unit
-from tests.storage.things import mem, memory
+from tests.storage.things import mem, memory, put_passages
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +32,7 @@ def says(connection: Connection, *texts: str) -> None:
     """Let items be found by these texts, each item by its own."""
     for text in texts:
         found = passages.of_item(text, collection="cortex_insights", item_id=f"i-{text}")
-        passages.put(connection, found)
+        put_passages(connection, found)
 
 
 def embeds(connection: Connection, model: Chosen, *texts: str) -> None:
@@ -126,7 +126,7 @@ class TestProgress:
     def test_distinct(self, home: Connection) -> None:
         """Texts are counted once, however many passages have them."""
         found = passages.of_item("a", collection="cortex_private", item_id="m")
-        passages.put(home, found)
+        put_passages(home, found)
         embeds(home, NEW, "b", "nobody says this")
 
         assert Progress(total=2, done=1) == embeddings.progress(home, NEW.model_id)

@@ -10,7 +10,7 @@ from cortex_actors.domain.memory import Realm
 from cortex_actors.domain.principle import Derivation
 from cortex_actors.storage import insights, memory_lists, principles, resolutions
 from tests.storage.room import HERE, Room
-from tests.storage.support import ATLAS, HARBOR
+from tests.storage.support import ATLAS, HARBOR, active
 from tests.storage.things import mem, memory
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class TestPrinciples:
     def promoted(self, room: Room, text: str) -> tuple[str, str]:
         """Make a principle of what is said; return the ids of both."""
         connection = room.tables.connection
-        (insight,) = [each for each in insights.active(connection) if each.content == text]
+        (insight,) = [each for each in active(connection) if each.content == text]
         principle = principles.of(insight, 1)
         principles.add(connection, [principle])
         principles.derive(connection, [Derivation(principle.id, insight.id, 1.0)])

@@ -9,8 +9,9 @@ from cortex_actors.api import shapes
 from cortex_actors.domain.project import Project
 from cortex_actors.errors import LedgerDown
 from cortex_actors.storage import insights, projects
-from cortex_actors.storage.insight_lists import InsightFilter
+from cortex_actors.storage.insight_lists import InsightFilter, listed
 from cortex_actors.testing import EPOCH
+from tests.storage import support
 from tests.storage.support import ATLAS, HARBOR, findings, id_of
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ THERE = "/projects/harbor/CLAUDE.md"
 async def active(store: Store, project: Project | None = None) -> dict[str, Insight]:
     """Return active insights by content."""
     project_id = project.id if project else None
-    found = await store.read(lambda c: insights.active(c, project_id=project_id))
+    found = await store.read(lambda c: support.active(c, project_id=project_id))
     return {each.content: each for each in found}
 
 
@@ -176,7 +177,7 @@ class TestQueries:
         await store.says(HERE, "a", "b", "c")
         weights = [(id_of("b"), 0.9), (id_of("c"), 0.7)]
         await store.write(lambda c: insights.weigh(c, weights))
-        found = await store.read(lambda c: insights.active(c, limit=2))
+        found = await store.read(lambda c: listed(c, InsightFilter(limit=2)))
 
         assert ["b", "c"] == [each.content for each in found]
 

@@ -50,7 +50,7 @@ class TestRows:
         """What documents say now is counted, in all and by topic."""
         learn(tables, "one", "two")
         learn(tables, "three", source="/docs/other.md")
-        tables.write(lambda c: documents.withdraw_chunks(c, BOOK))
+        tables.write(lambda c: documents.learn_chunks(c, BOOK, ()))
 
         assert 1 == tables.read(documents.count_chunks)
         assert 1 == tables.read(lambda c: documents.count_chunks(c, "topic"))
@@ -116,7 +116,7 @@ class TestAgain:
     def test_comes_back(self, tables: Tables) -> None:
         """What a document says again is found again, under its old id."""
         before = learn(tables, "one", "two")
-        tables.write(lambda c: documents.withdraw_chunks(c, BOOK))
+        tables.write(lambda c: documents.learn_chunks(c, BOOK, ()))
         assert [] == tables.rows("SELECT * FROM passages")
 
         assert before == learn(tables, "one", "two")

@@ -14,7 +14,7 @@ from cortex_actors.domain.memory import MemoryStatus
 from cortex_actors.storage import memory_history, memory_records
 from cortex_actors.storage.health import passages
 from cortex_actors.storage.health import rows as believed
-from cortex_actors.storage.tables.memory import memories as rows
+from cortex_actors.storage.tables.schema import memories as rows
 from tests.storage.lives import Lives
 from tests.storage.things import in_memory
 

@@ -14,7 +14,7 @@ from cortex_actors.storage import insights as facing
 from cortex_actors.storage import insights as merging
 from cortex_actors.storage import insights as sources
 from cortex_actors.storage.search import matrix
-from cortex_actors.storage.tables.knowledge import insights
+from cortex_actors.storage.tables.schema import insights
 
 if TYPE_CHECKING:
     from tests.storage.things import Tables

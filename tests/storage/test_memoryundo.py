@@ -13,7 +13,7 @@ from cortex_actors.domain.memory import ChangeKind, Layer
 from cortex_actors.errors import NotFound, Refused
 from cortex_actors.storage import memory_history, memory_records, memory_states, memory_undo
 from cortex_actors.storage.memory_history import Change
-from cortex_actors.storage.tables import memory as memory_tables
+from cortex_actors.storage.tables import schema
 from cortex_actors.testing import EPOCH
 from tests.storage.things import found_by, mem, memory
 
@@ -90,7 +90,7 @@ class TestSplit:
         merge(tables)
         split(tables)
 
-        row = memory_tables.memories.c
+        row = schema.memories.c
         due = select(row.id).where(row.merge_due == 1).order_by(row.id)
         assert [A, B] == list(tables.connection.execute(due).scalars())
 

@@ -11,6 +11,7 @@ from cortex_actors.domain.memory import Passage, Place
 from cortex_actors.errors import LedgerDown
 from cortex_actors.storage import insight_records, passages
 from tests.storage.support import id_of
+from tests.storage.things import put_passages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,7 +41,7 @@ def item(number: int, text: str, before: str | None = None) -> list[Passage]:
 async def put(store: Store, *made: Iterable[Passage]) -> None:
     """Let items have those passages."""
     every = [each for some in made for each in some]
-    await store.write(partial(passages.put, made=every))
+    await store.write(partial(put_passages, made=every))
 
 
 async def waiting(store: Store) -> list[tuple[object, ...]]:
@@ -140,7 +141,7 @@ class TestPut:
         """A unit of work that fails leaves neither rows nor words."""
 
         def fails(connection: object) -> None:
-            passages.put(connection, item(1, "use ruff"))  # type: ignore[arg-type]
+            put_passages(connection, item(1, "use ruff"))  # type: ignore[arg-type]
             raise ValueError("no")
 
         with pytest.raises(ValueError, match="no"):

@@ -20,7 +20,7 @@ from cortex_actors.domain.project import Decision, Review, SourceKind
 from cortex_actors.rules.promotion import rank
 from cortex_actors.storage import embeddings, insight_evidence, insights, principles, reviews
 from cortex_actors.testing import EPOCH
-from tests.storage.support import id_of
+from tests.storage.support import active, id_of
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -114,7 +114,7 @@ class TestForget:
     async def test_everything(self, store: Store, insight: Insight) -> None:
         """A principle goes with its derivations and links, and nothing else does."""
         await store.says(PATH, "use ruff", "use mypy")
-        both = await store.read(insights.active)
+        both = await store.read(active)
         first, second = [await made(store, each) for each in sorted(both, key=lambda e: e.id)]
         pair = sorted((first.id, second.id))
         await store.write(

@@ -13,7 +13,7 @@ from cortex_actors.storage.ledger.files import wrong
 from cortex_actors.testing import EPOCH
 from tests.storage.damage import damaged, recovered
 from tests.storage.ledgers import Filed
-from tests.storage.things import document, memory
+from tests.storage.things import document, memory, put_passages
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +44,7 @@ def learn(filed: Filed, letter: str, content: str) -> None:
     engine = opening.writing(filed.path)
     with engine.begin() as connection:
         made = passages.of_item(content, collection="cortex_insights", item_id=name)
-        passages.put(connection, made)
+        put_passages(connection, made)
     engine.dispose()
 
 

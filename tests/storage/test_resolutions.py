@@ -77,13 +77,6 @@ class TestKeep:
         assert replace(REFUSED, section=WRITTEN.section) == found
         assert [each.text for each in BULLETS] == await bullets(kept)
 
-    async def test_forgotten(self, kept: Store) -> None:
-        """A file that is forgotten has neither row nor bullets."""
-        await kept.write(lambda c: resolutions.forget(c, WRITTEN.path))
-
-        assert [] == await bullets(kept)
-        assert {} == await kept.read(lambda c: resolutions.resolved_of_project(c, ATLAS.id))
-
 
 class TestAsked:
     async def test_standing(self, kept: Store) -> None:

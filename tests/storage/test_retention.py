@@ -12,7 +12,7 @@ from cortex_actors.storage import projects
 from cortex_actors.storage.events import store as append
 from cortex_actors.storage.ledger import backups
 from cortex_actors.storage.projects import Run
-from cortex_actors.storage.tables.system import dead_letters, deliveries
+from cortex_actors.storage.tables.schema import dead_letters, deliveries
 from cortex_actors.testing import EPOCH
 from cortex_actors.topics import FILE_CHANGED
 

@@ -14,7 +14,7 @@ from cortex_actors.rules.decay import DECAYS, HOUR, Decay
 from cortex_actors.storage import memory_records
 from cortex_actors.storage.search.query import Where
 from cortex_actors.storage.search.scope import present
-from cortex_actors.storage.tables.memory import memories as rows
+from cortex_actors.storage.tables.schema import memories as rows
 from cortex_actors.testing import EPOCH
 from tests.storage.room import Room
 from tests.storage.things import mem, memory

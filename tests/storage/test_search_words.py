@@ -15,6 +15,7 @@ from cortex_actors.storage import passages
 from cortex_actors.storage.search import words
 from cortex_actors.storage.search.words import Lengths, Placed, near
 from cortex_actors.text.terms import terms as terms_of
+from tests.storage.things import put_passages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,7 +35,7 @@ def learn(tables: Tables, *texts: str) -> Connection:
         for number, text in enumerate(texts)
         for passage in passages.of_item(text, collection="cortex_village", item_id=f"{number:04}")
     ]
-    passages.put(tables.connection, made)
+    put_passages(tables.connection, made)
     return tables.connection
 
 
@@ -191,7 +192,7 @@ class TestWeights:
                 item_id=f"x{number}",
             )
         ]
-        passages.put(connection, others)
+        put_passages(connection, others)
 
         assert before == [placed(connection, each, some=mine) for each in questions]
 

@@ -9,7 +9,7 @@ import pytest
 from cortex_actors.domain.project import Alert, AlertKind
 from cortex_actors.storage import insight_records, insights
 from cortex_actors.testing import EPOCH
-from tests.storage.support import ATLAS, HARBOR, Store, findings, id_of
+from tests.storage.support import ATLAS, HARBOR, Store, active, findings, id_of
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -124,14 +124,14 @@ class TestMerging:
         """A merge moves what counts and no text, and nothing is left of it when it is undone."""
         await store.says(HERE, "a", "b")
         await store.says(THERE, "b", project=HARBOR)
-        before = await store.read(insights.active), await counted(store)
+        before = await store.read(active), await counted(store)
         changed = await merge(store, b="a")
-        (one,) = await store.read(insights.active)
+        (one,) = await store.read(active)
         await merge(store, b=None)
 
         assert {id_of("a"), id_of("b")} == changed
         assert ("a", ("atlas", "harbor"), 2) == (one.content, one.projects, one.observation_count)
-        assert before == (await store.read(insights.active), await counted(store))
+        assert before == (await store.read(active), await counted(store))
 
     async def test_new_place(self, store: Store) -> None:
         """A text that counts for another does so wherever it is read later."""

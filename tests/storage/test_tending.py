@@ -14,7 +14,7 @@ from cortex_actors.sections import MemorySettings
 from cortex_actors.storage import memory_attention, memory_history, memory_records, memory_undo
 from cortex_actors.storage.ledger.backups import BELIEVED
 from cortex_actors.storage.memory_attention import BATCH, Tending, Weighed
-from cortex_actors.storage.tables.memory import memories as rows
+from cortex_actors.storage.tables.schema import memories as rows
 from cortex_actors.testing import EPOCH, ManualClock, MemoryJournal
 from cortex_actors.topics import MEMORY_DECAYED, MEMORY_PROMOTED
 from tests.storage.room import Records

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.storage import contradictions
 from cortex_actors.storage.contradictions import Verdict
+from cortex_actors.storage.tables.columns import count_rows
+from cortex_actors.storage.tables.schema import verdicts
 from cortex_actors.testing import EPOCH
 
 if TYPE_CHECKING:
@@ -67,4 +69,4 @@ class TestPrune:
         assert 0 == tables.write(lambda c: contradictions.prune(c, 3, 2))
         kept = tables.read(lambda c: contradictions.found(c, [row.key for row in rows]))
         assert {key("3"), key("4"), key("5")} == set(kept)
-        assert 3 == tables.read(contradictions.count_verdicts)
+        assert 3 == tables.read(lambda c: count_rows(c, verdicts))

@@ -8,11 +8,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
+from sqlalchemy import update
 
 from cortex_actors.errors import BeingWritten, LedgerDown
 from cortex_actors.files.journal import Entry, State, insist, sha256
 from cortex_actors.storage import projects
 from cortex_actors.storage.projects import Writes
+from cortex_actors.storage.tables.schema import file_writes
 from cortex_actors.testing import EPOCH, ManualClock, eventually
 from tests.storage.support import ATLAS
 
@@ -76,7 +78,7 @@ class TestRows:
         assert [entry.seq] == [each.seq for each in journal.read(projects.unfinished)]
         assert [] == journal.read(lambda c: projects.unfinished(c, "/other"))
 
-        journal.write(lambda c: projects.clear(c, entry.seq))
+        journal.write(lambda c: projects.end(c, entry.seq, State.DONE, at=EPOCH))
         assert [] == journal.read(projects.unfinished)
 
     def test_last(self, journal: Tables) -> None:
@@ -93,7 +95,8 @@ class TestRows:
     def test_displaced(self, journal: Tables) -> None:
         """A human's text that no file holds any more is kept as it was."""
         entry = _begun(journal)
-        journal.write(lambda c: projects.keep(c, entry.seq, b"\xff\0 mine"))
+        mine = update(file_writes).where(file_writes.c.seq == entry.seq)
+        journal.write(lambda c: c.execute(mine.values(displaced=b"\xff\0 mine")))
 
         (found,) = journal.read(lambda c: projects.of(c, _ENTRY.path))
         assert b"\xff\0 mine" == found.displaced

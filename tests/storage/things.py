@@ -10,15 +10,18 @@ from sqlalchemy import StaticPool, create_engine
 
 from cortex_actors.domain.memory import Memory, Realm
 from cortex_actors.domain.project import Chunk, chunk_id
+from cortex_actors.storage import passages
 from cortex_actors.storage.ledger.connection import PLACES
 from cortex_actors.storage.tables.schema import metadata
 from cortex_actors.testing import EPOCH
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from sqlalchemy import Connection, Engine
+
+    from cortex_actors.domain.memory import Passage
 
 T = TypeVar("T")
 
@@ -106,3 +109,11 @@ def found_by(tables: Tables, item_id: str) -> dict[str, str]:
     """Return the texts by which an item is found, by place."""
     rows = tables.rows(f"SELECT place, text FROM passages WHERE item_id = '{item_id}'")  # noqa: S608
     return {str(place): str(text) for place, text in rows}
+
+
+def put_passages(connection: Connection, made: Sequence[Passage]) -> None:
+    """Make those the passages of their items, instead of any others that these have."""
+    for collection in dict.fromkeys(each.collection for each in made):
+        mine = [each for each in made if each.collection == collection]
+        items = list(dict.fromkeys(each.item_id for each in mine))
+        passages.replace(connection, collection, items, mine)

@@ -18,7 +18,7 @@ from cortex_actors.storage import (
 )
 from cortex_actors.storage.resolutions import Resolution
 from cortex_actors.testing import EPOCH
-from tests.storage.support import findings, id_of
+from tests.storage.support import active, findings, id_of
 
 if TYPE_CHECKING:
     from cortex_actors.domain.project import SourceKind
@@ -87,7 +87,7 @@ class World:
 
     def live(self) -> set[str]:
         """Return the texts that people see."""
-        return {each.content for each in insights.active(self.connection)}
+        return {each.content for each in active(self.connection)}
 
     def principles(self) -> set[str]:
         """Return the ids of all principles."""

@@ -11,6 +11,7 @@ from cortex_actors.domain.memory import Place, index_of
 from cortex_actors.storage import embeddings, passages
 from cortex_actors.storage.ledger import connection as opening
 from tests.storage.ledgers import template
+from tests.storage.things import put_passages
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +50,7 @@ class Vectored:
         """Let an item be found by a text."""
         made = passages.of_item(text, collection=collection, item_id=name, before=before)
         with self.writing.begin() as connection:
-            passages.put(connection, made)
+            put_passages(connection, made)
 
     def put_all(self, texts: Mapping[str, tuple[str, str | None]]) -> None:
         """Let items be found by a text and the one before it, in one transaction."""
@@ -59,7 +60,7 @@ class Vectored:
             for passage in passages.of_item(text, collection=PRIVATE, item_id=name, before=before)
         ]
         with self.writing.begin() as connection:
-            passages.put(connection, made)
+            put_passages(connection, made)
 
     def drop(self, *names: str, collection: str = PRIVATE) -> None:
         """Let items not be found any more."""

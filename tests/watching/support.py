@@ -12,7 +12,7 @@ from sqlalchemy import delete
 from cortex_actors.domain.event import FileChanged
 from cortex_actors.sections import WatchingSettings
 from cortex_actors.storage import projects
-from cortex_actors.storage.tables.system import deliveries
+from cortex_actors.storage.tables.schema import deliveries
 from cortex_actors.testing import eventually
 from cortex_actors.watching.hints import Hints
 from cortex_actors.watching.sweep import sweep

@@ -36,7 +36,7 @@ from cortex_actors.domain.project import Chunk
 from cortex_actors.storage.embeddings import embedded_text
 from cortex_actors.storage.ledger.connection import STEPS, driver_of
 from cortex_actors.storage.tables.columns import given_text
-from cortex_actors.storage.tables.system import WORDS
+from cortex_actors.storage.tables.schema import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

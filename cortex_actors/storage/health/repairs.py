@@ -26,10 +26,10 @@ from cortex_actors.storage.health import passages as health_of_passages
 from cortex_actors.storage.health import passages as health_of_vectors
 from cortex_actors.storage.health import rows
 from cortex_actors.storage.index import pending
-from cortex_actors.storage.tables.knowledge import insights as insight_rows
-from cortex_actors.storage.tables.knowledge import principles as principle_rows
-from cortex_actors.storage.tables.memory import memories as memory_rows
-from cortex_actors.storage.tables.system import WORDS, embedding_models, passages, vectors
+from cortex_actors.storage.tables.schema import WORDS, embedding_models, passages, vectors
+from cortex_actors.storage.tables.schema import insights as insight_rows
+from cortex_actors.storage.tables.schema import memories as memory_rows
+from cortex_actors.storage.tables.schema import principles as principle_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -24,8 +24,7 @@ from cortex_actors.domain.hit import Diagnosis, Repair, Severity
 from cortex_actors.storage import projects, reviews
 from cortex_actors.storage.index import pending as indexing
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.tables.knowledge import insight_sources
-from cortex_actors.storage.tables.system import deliveries, events, leases, owner
+from cortex_actors.storage.tables.schema import deliveries, events, insight_sources, leases, owner
 from cortex_actors.topics import FILE_CHANGED, SCAN_REQUESTED
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from cortex_actors.storage.embeddings import INDEX
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.index.vectors import Vectors
 from cortex_actors.storage.tables.columns import chunks
-from cortex_actors.storage.tables.system import index_ops, passages
+from cortex_actors.storage.tables.schema import index_ops, passages
 
 if TYPE_CHECKING:
     import asyncio

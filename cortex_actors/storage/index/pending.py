@@ -36,7 +36,7 @@ from cortex_actors.storage import embeddings
 from cortex_actors.storage.embeddings import INDEX, Matrix, remake
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.tables.columns import rows_in
-from cortex_actors.storage.tables.system import index_ops, index_state, passages, vectors
+from cortex_actors.storage.tables.schema import index_ops, index_state, passages, vectors
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

@@ -34,7 +34,7 @@ from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage.ledger import connection, faults, recovery
 from cortex_actors.storage.ledger.migrate import migrate
 from cortex_actors.storage.ledger.writer import MB, Checkpoints, Ground, LedgerFile, Limits, Writer
-from cortex_actors.storage.tables import system
+from cortex_actors.storage.tables import schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -266,7 +266,7 @@ class Ledger(AsyncioActor):
             last = opened.exec_driver_sql("SELECT max(epoch) FROM owner").scalar() or 0
             opened.exec_driver_sql("DELETE FROM owner")
             row = {"one": 1, "epoch": last + 1, "pid": os.getpid(), "started_at": self._clock.now()}
-            opened.execute(insert(system.owner).values(row))
+            opened.execute(insert(schema.owner).values(row))
         return int(last) + 1
 
     def _release(self) -> None:

@@ -59,8 +59,7 @@ from cortex_actors.storage.ledger.files import (
     stamped,
     wrong,
 )
-from cortex_actors.storage.tables.knowledge import runs
-from cortex_actors.storage.tables.system import dead_letters, deliveries, events, jobs
+from cortex_actors.storage.tables.schema import dead_letters, deliveries, events, jobs, runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

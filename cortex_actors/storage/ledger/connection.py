@@ -16,7 +16,7 @@ from urllib.parse import quote
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.pool import QueuePool, StaticPool
 
-from cortex_actors.storage.tables.system import WORDS
+from cortex_actors.storage.tables.schema import WORDS
 
 if TYPE_CHECKING:
     import sqlite3

@@ -47,9 +47,9 @@ from cortex_actors.storage import (
 from cortex_actors.storage.ledger.backups import make_private, refuse_without_room
 from cortex_actors.storage.ledger.files import beside, failure, reader
 from cortex_actors.storage.tables.columns import stored_text
-from cortex_actors.storage.tables.knowledge import insights as insight_rows
+from cortex_actors.storage.tables.schema import insights as insight_rows
 from cortex_actors.storage.tables.schema import metadata
-from cortex_actors.storage.tables.system import passages as passage_rows
+from cortex_actors.storage.tables.schema import passages as passage_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -46,7 +46,7 @@ from cortex_actors.storage import passages
 from cortex_actors.storage.ledger import faults
 from cortex_actors.storage.ledger.connection import abandon, driver_of, raw
 from cortex_actors.storage.ledger.files import size
-from cortex_actors.storage.tables import system
+from cortex_actors.storage.tables import schema
 
 if TYPE_CHECKING:
     import sqlite3
@@ -346,7 +346,7 @@ class Writer:
 
     def _nudge(self) -> None:
         """Try to write something: it is how `status` hears that the disk is well again."""
-        probe = update(system.owner).values(pid=system.owner.c.pid)
+        probe = update(schema.owner).values(pid=schema.owner.c.pid)
         self._commit([_Job(lambda connection: connection.execute(probe))])
 
     def _verdict(self, error: Exception) -> LedgerDown:

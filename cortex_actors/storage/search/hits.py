@@ -42,8 +42,8 @@ from cortex_actors.storage.realms import readable, shared
 from cortex_actors.storage.search import scans
 from cortex_actors.storage.search.query import EVERYTHING, Query, Where
 from cortex_actors.storage.search.scope import memory_conditions
-from cortex_actors.storage.tables.memory import beliefs, memories, memory_tags
-from cortex_actors.storage.tables.memory import memories as rows
+from cortex_actors.storage.tables.schema import beliefs, memories, memory_tags
+from cortex_actors.storage.tables.schema import memories as rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

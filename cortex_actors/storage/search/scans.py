@@ -25,11 +25,9 @@ from cortex_actors.storage import memory_records, principle_decay, principle_lis
 from cortex_actors.storage.principles import COLLECTION
 from cortex_actors.storage.search.scope import listed, memory_conditions
 from cortex_actors.storage.search.words import READ, Kept, Looked
-from cortex_actors.storage.tables.knowledge import principles as principle_table
-from cortex_actors.storage.tables.knowledge import revocations
-from cortex_actors.storage.tables.memory import memories as memory_table
-from cortex_actors.storage.tables.memory import memory_changes
-from cortex_actors.storage.tables.system import vectors
+from cortex_actors.storage.tables.schema import memories as memory_table
+from cortex_actors.storage.tables.schema import memory_changes, revocations, vectors
+from cortex_actors.storage.tables.schema import principles as principle_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -45,17 +45,17 @@ from cortex_actors.storage import (
     realms,
 )
 from cortex_actors.storage.search.query import Where
-from cortex_actors.storage.tables.knowledge import insight_sources
-from cortex_actors.storage.tables.knowledge import insights as insight_rows
-from cortex_actors.storage.tables.memory import crumbs as crumb_rows
-from cortex_actors.storage.tables.memory import (
+from cortex_actors.storage.tables.schema import crumbs as crumb_rows
+from cortex_actors.storage.tables.schema import (
+    insight_sources,
     knowledge_chunks,
     memories,
     memory_attention,
     memory_tags,
+    passages,
 )
-from cortex_actors.storage.tables.memory import memories as memory_rows
-from cortex_actors.storage.tables.system import passages
+from cortex_actors.storage.tables.schema import insights as insight_rows
+from cortex_actors.storage.tables.schema import memories as memory_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -44,7 +44,7 @@ from cortex_actors.rules.fusion import (
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.ledger import faults
 from cortex_actors.storage.search.dense import Near, exact
-from cortex_actors.storage.tables.system import TOKENIZE
+from cortex_actors.storage.tables.schema import TOKENIZE
 from cortex_actors.text import terms
 
 if TYPE_CHECKING:

@@ -1,9 +1,6 @@
-"""What every table is made of: their one collection, text that may be bytes, and what is allowed.
+"""What the code and the driver hand each other: text that may be bytes, long lists, rows.
 
-Whatever a specification closes (a set of words, a range of numbers) is closed here, so that no
-caller can forget it. The words of a set come from the domain where it has them.
-
-Long lists in pieces that one statement takes, and values of dataclasses as rows and back.
+Long lists go in pieces that one statement takes; dataclasses become rows, and rows dataclasses.
 """
 
 from __future__ import annotations
@@ -14,32 +11,17 @@ import sys
 from dataclasses import fields
 from enum import Enum
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import CheckConstraint, Column, Integer, LargeBinary, MetaData
 from sqlalchemy import Text as Utf8
-from sqlalchemy.types import REAL, TypeDecorator
+from sqlalchemy import bindparam, func, literal_column, select, update
+from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy.types import TypeDecorator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from sqlalchemy import ColumnElement, Connection, Dialect, Row, Select, Table
-    from sqlalchemy.types import TypeEngine
-
-    Kind: TypeAlias = type[TypeEngine[Any]]
-
-
-#: Every table of the ledger.
-metadata = MetaData()
-
-#: Bytes of the SHA-256 by which a text's vector is found.
-DIGEST = 32
-
-#: Characters of a ULID.
-_ULID = 26
-
-#: Hex digits of the content hash that an id keeps.
-_ID_DIGITS = 20
+    from sqlalchemy import ColumnElement, Connection, Dialect, FromClause, Row, Select, Table
 
 
 class Text(TypeDecorator[str]):
@@ -73,78 +55,6 @@ def given_text(value: str | bytes | None) -> str | None:
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
 
 
-#: A column and the check of what it holds, to be unpacked into a table.
-Checked: TypeAlias = tuple[Column[Any], CheckConstraint]
-
-
-def _checked(
-    column: str, kind: Kind, *, check: str, name: str, options: Mapping[str, Any]
-) -> Checked:
-    """Return a column with a named check; `options` are the column's own, as `nullable`."""
-    return Column(column, kind, **options), CheckConstraint(check, name=name)
-
-
-def one_of(column: str, words: Iterable[str], **options: Any) -> Checked:
-    """Return a column that holds one of those words; NULL passes where it may be."""
-    known = ", ".join(f"'{word}'" for word in words)
-    check, name = f"{column} IN ({known})", f"{column}_is_known"
-    return _checked(column, Text, check=check, name=name, options=options)
-
-
-def yes_or_no(column: str, **options: Any) -> Checked:
-    """Return a column that is 0 or 1."""
-    check, name = f"{column} IN (0, 1)", f"{column}_is_yes_or_no"
-    return _checked(column, Integer, check=check, name=name, options=options)
-
-
-def share(column: str, **options: Any) -> Checked:
-    """Return a column that lies between 0 and 1."""
-    check, name = f"{column} BETWEEN 0 AND 1", f"{column}_is_a_share"
-    return _checked(column, REAL, check=check, name=name, options=options)
-
-
-def cosine(column: str, **options: Any) -> Checked:
-    """Return a column that is a cosine."""
-    check, name = f"{column} BETWEEN -1 AND 1", f"{column}_is_a_cosine"
-    return _checked(column, REAL, check=check, name=name, options=options)
-
-
-def at_least(column: str, least: int, *, kind: Kind = Integer, **options: Any) -> Checked:
-    """Return a column that is a number not below another."""
-    check, name = f"{column} >= {least}", f"{column}_is_at_least_{least}"
-    return _checked(column, kind, check=check, name=name, options=options)
-
-
-def filled(column: str, **options: Any) -> Checked:
-    """Return a column whose text says something."""
-    check, name = f"{column} <> ''", f"{column}_is_not_empty"
-    return _checked(column, Text, check=check, name=name, options=options)
-
-
-def digest(column: str, **options: Any) -> Checked:
-    """Return a column that is a SHA-256 as bytes."""
-    check, name = f"length({column}) = {DIGEST}", f"{column}_is_a_digest"
-    return _checked(column, LargeBinary, check=check, name=name, options=options)
-
-
-def hex_digest(column: str, **options: Any) -> Checked:
-    """Return a column that is a SHA-256 as lower-case hex digits."""
-    check = f"length({column}) = {2 * DIGEST} AND {column} NOT GLOB '*[^0-9a-f]*'"
-    return _checked(column, Text, check=check, name=f"{column}_is_a_digest", options=options)
-
-
-def id_of_content(prefix: str, **options: Any) -> Checked:
-    """Return the id that is the prefix and the first digits of the content hash."""
-    check = f"id = '{prefix}' || substr(content_hash, 1, {_ID_DIGITS})"
-    return _checked("id", Text, check=check, name="id_is_of_the_content", options=options)
-
-
-def id_of_moment(prefix: str, **options: Any) -> Checked:
-    """Return the id that is the prefix and a ULID."""
-    check = f"id GLOB '{prefix}*' AND length(id) = {len(prefix) + _ULID}"
-    return _checked("id", Text, check=check, name="id_is_of_the_moment", options=options)
-
-
 T = TypeVar("T")
 
 #: Values bound to one statement: SQLite takes some 32,000, and a long list costs time to compile.
@@ -164,6 +74,48 @@ def rows_in(
     """Yield what a query finds where a column is one of those values, however many they are."""
     for some in chunks(dict.fromkeys(ids)):
         yield from connection.execute(query.where(column.in_(some)))
+
+
+def count_rows(connection: Connection, table: FromClause, *where: ColumnElement[bool]) -> int:
+    """Return how many rows a table, or a query, has that fulfil conditions."""
+    query = select(func.count()).select_from(table).where(*where)
+    return int(connection.execute(query).scalar_one())
+
+
+def put_rows(
+    connection: Connection,
+    table: Table,
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    change: Iterable[str] | None = None,
+) -> None:
+    """Write rows; one whose key is there gets the columns `change` anew, or all that are given.
+
+    With an empty `change` it stays as it is. Rows all have the same columns.
+    """
+    if not (made := list(rows)):
+        return
+    key = [each.name for each in table.primary_key]
+    names = [each for each in made[0] if each not in key] if change is None else list(change)
+    statement = insert(table).on_conflict_do_nothing()
+    if names:
+        # Named by hand: SQLAlchemy's own `excluded` copies the whole table each time, which took a
+        # quarter of what learning a file takes.
+        again: dict[str, Any] = {each: literal_column(f'excluded."{each}"') for each in names}
+        statement = insert(table).on_conflict_do_update(index_elements=key, set_=again)
+    connection.execute(statement, made)
+
+
+def change_rows(
+    connection: Connection,
+    table: Table,
+    rows: Iterable[Mapping[str, Any]],
+    *where: ColumnElement[bool],
+) -> None:
+    """Change the rows whose id is `one` to the other values, where the conditions hold."""
+    if made := list(rows):
+        chosen = table.c.id == bindparam("one")
+        connection.execute(update(table).where(chosen, *where), made)
 
 
 def entity(cls: Callable[..., T], row: Row[Any] | dict[str, Any], **given: Any) -> T:

@@ -1,14 +1,176 @@
-"""The ledger's tables, all of them; what each is for: docs/ledger.md.
+"""The ledger's tables, as `schema.sql` beside this file declares them; what for: docs/ledger.md.
 
-Migrations make them, and a test compares the two. Times are UTC microseconds. Constraints live
-here, not in code: what must be unique is unique in the schema, and what is one of a few words or
-between two numbers is checked there. Numbers that can be counted are counted (an insight's
-observations are rows), because a counter that is incremented is wrong after the first replay.
+Nothing is declared here: the statements are read into SQLAlchemy's tables, and each gets its name,
+under which the code asks for it. What the reader does not understand is refused at once, so that
+no line is passed over. A file of ours needs no parser of SQL (decision 34).
 """
 
 from __future__ import annotations
 
-from cortex_actors.storage.tables import knowledge, memory, system
-from cortex_actors.storage.tables.columns import metadata
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-__all__ = ["knowledge", "memory", "metadata", "system"]
+from sqlalchemy import (
+    DDL,
+    JSON,
+    CheckConstraint,
+    Column,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    UniqueConstraint,
+    event,
+    text,
+)
+from sqlalchemy.types import REAL
+
+from cortex_actors.storage.tables.columns import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy.schema import SchemaItem
+
+#: Every table of the ledger.
+metadata = MetaData()
+
+_KINDS = {"TEXT": Text, "JSON": JSON, "REAL": REAL, "INTEGER": Integer, "BLOB": LargeBinary}
+
+_TABLE = re.compile(r"CREATE TABLE (\w+) \(\n    (.+)\n\)( WITHOUT ROWID)?", re.DOTALL)
+_INDEX = re.compile(r"CREATE (UNIQUE )?INDEX (\w+) ON (\w+) \((.+?)\)(?: WHERE (.+))?")
+_OTHER = re.compile(r"CREATE (?:VIEW|VIRTUAL TABLE) .+")
+
+_COLUMN = re.compile(
+    r"(\w+) (TEXT|JSON|REAL|INTEGER|BLOB)(?: DEFAULT (\S+))?( NOT NULL)?"
+    r"( PRIMARY KEY AUTOINCREMENT)?(?: CHECK \((.+)\))?"
+)
+_CHECK = re.compile(r"CONSTRAINT (\w+) CHECK \((.+)\)")
+_KEY = re.compile(r"(PRIMARY KEY|UNIQUE) \((.+)\)")
+_FOREIGN = re.compile(r"FOREIGN KEY \((\w+)\) REFERENCES (\w+) \((\w+)\)")
+
+
+def read(sql: str, into: MetaData) -> None:
+    """Make what the statements declare, in the form that stands at the top of `schema.sql`.
+
+    Views and full-text tables are made as they stand there, in SQLite. Raises `ValueError` for a
+    statement or a part of a table in another form.
+    """
+    for statement in re.sub(r"^ *--.*\n", "", sql, flags=re.MULTILINE).split(";\n"):
+        flat = re.sub(r"\n +", " ", statement.strip())
+        if found := _TABLE.fullmatch(statement.strip()):
+            name, parts, without = found.groups()
+            items = list(map(_part, re.split(r",\n    (?! )", parts)))
+            numbered = "AUTOINCREMENT" in parts
+            Table(name, into, *items, sqlite_with_rowid=not without, sqlite_autoincrement=numbered)
+        elif found := _INDEX.fullmatch(flat):
+            unique, name, table, columns, where = found.groups()
+            held = [into.tables[table].c[each] for each in _names(columns)]
+            only = text(where) if where else None
+            Index(name, *held, unique=bool(unique), sqlite_where=only)
+        elif _OTHER.fullmatch(flat):
+            made = DDL(flat)  # type: ignore[no-untyped-call]
+            event.listen(into, "after_create", made.execute_if(dialect="sqlite"))
+        elif flat:
+            raise ValueError(f"the schema has a statement that is not understood: {flat}")
+
+
+def _part(lines: str) -> SchemaItem:
+    """Return the column or the constraint that some lines of a table declare."""
+    part = re.sub(r"\n +", " ", lines)
+    if found := _CHECK.fullmatch(part):
+        return CheckConstraint(found[2], name=found[1])
+    if found := _KEY.fullmatch(part):
+        make = UniqueConstraint if found[1] == "UNIQUE" else PrimaryKeyConstraint
+        return make(*_names(found[2]))
+    if found := _FOREIGN.fullmatch(part):
+        return ForeignKeyConstraint([found[1]], [f"{found[2]}.{found[3]}"])
+    if found := _COLUMN.fullmatch(part.replace('"', "")):
+        name, kind, default, filled, numbered, check = found.groups()
+        return Column(
+            name,
+            _KINDS[kind],
+            *([CheckConstraint(check)] if check else []),
+            nullable=not filled,
+            primary_key=bool(numbered),
+            server_default=text(default) if default else None,
+        )
+    raise ValueError(f"the schema has a part of a table that is not understood: {part}")
+
+
+def _names(columns: str) -> Iterator[str]:
+    """Yield the columns of a list, without the quotation marks of words that SQL knows."""
+    return (each.strip('"') for each in columns.split(", "))
+
+
+_SQL = Path(__file__).with_suffix(".sql").read_text("utf-8")
+read(_SQL, metadata)
+
+# What files say, what was learnt of it, and what people decided.
+insights = metadata.tables["insights"]
+insight_sources = metadata.tables["insight_sources"]
+observations = metadata.tables["observations"]
+contradictions = metadata.tables["contradictions"]
+clusters = metadata.tables["clusters"]
+cluster_insights = metadata.tables["cluster_insights"]
+insight_slots = metadata.tables["insight_slots"]
+principles = metadata.tables["principles"]
+derivations = metadata.tables["derivations"]
+principle_links = metadata.tables["principle_links"]
+projects = metadata.tables["projects"]
+runs = metadata.tables["runs"]
+file_states = metadata.tables["file_states"]
+file_writes = metadata.tables["file_writes"]
+alerts = metadata.tables["alerts"]
+reviews = metadata.tables["reviews"]
+approvals = metadata.tables["approvals"]
+revocations = metadata.tables["revocations"]
+resolutions = metadata.tables["resolutions"]
+resolved_bullets = metadata.tables["resolved_bullets"]
+
+# What agents keep: memories, crumbs, posts and documents.
+memories = metadata.tables["memories"]
+memory_tags = metadata.tables["memory_tags"]
+memory_agents = metadata.tables["memory_agents"]
+memory_replies = metadata.tables["memory_replies"]
+memory_attention = metadata.tables["memory_attention"]
+beliefs = metadata.tables["beliefs"]
+memory_changes = metadata.tables["memory_changes"]
+memory_apart = metadata.tables["memory_apart"]
+memory_conflicts = metadata.tables["memory_conflicts"]
+agents = metadata.tables["agents"]
+crumbs = metadata.tables["crumbs"]
+posts_due = metadata.tables["posts_due"]
+convergences = metadata.tables["convergences"]
+convergence_memories = metadata.tables["convergence_memories"]
+knowledge_chunks = metadata.tables["knowledge_chunks"]
+documents = metadata.tables["documents"]
+
+# What the daemon works with.
+events = metadata.tables["events"]
+deliveries = metadata.tables["deliveries"]
+dead_letters = metadata.tables["dead_letters"]
+jobs = metadata.tables["jobs"]
+verdicts = metadata.tables["verdicts"]
+meta = metadata.tables["meta"]
+owner = metadata.tables["owner"]
+leases = metadata.tables["leases"]
+embedding_models = metadata.tables["embedding_models"]
+vectors = metadata.tables["vectors"]
+index_ops = metadata.tables["index_ops"]
+index_state = metadata.tables["index_state"]
+passages = metadata.tables["passages"]
+
+_FULL_TEXT = re.findall(
+    r"CREATE VIRTUAL TABLE (\w+) USING fts5\(text, content='(\w+)'[^;]*\stokenize='(.+)'\)", _SQL
+)
+
+#: The full-text tables: the list of a search -> the view with the texts that its words come from.
+WORDS = {words: view for words, view, _ in _FULL_TEXT}
+
+#: How they cut a text into words: English endings and accents make no difference.
+TOKENIZE = _FULL_TEXT[0][2]
