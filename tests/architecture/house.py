@@ -77,16 +77,15 @@ OPEN: dict[str, int] = {
     "folders": 3,
     "namesakes": 117,
     "folder rings": 6,
-    "sqlite": 38,
+    "sqlite": 37,
     "lone protocols": 3,
     "wrapped functions": 4,
-    "re-exports": 1,
     "positional": 744,
-    "field": 11,
+    "field": 10,
 }
 
 #: What the product may have and need not use up. The next are 61,000 code lines in 320 modules.
-BOUNDS: dict[str, int] = {"code lines": 64_530, "modules": 315}
+BOUNDS: dict[str, int] = {"code lines": 63_627, "modules": 312}
 
 
 @dataclass(frozen=True)
