@@ -18,22 +18,21 @@ then on. Every function takes the connection of a transaction it is part of.
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Connection, Select, func, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, Table, func, insert, or_, select
 from sqlalchemy.dialects.sqlite import insert as insert_or
 
-from cortex_actors.domain.agent import BUILT_IN, Agent
-from cortex_actors.domain.memory import PROBE, Crumb, CrumbType, MemoryStatus, Priority, Realm
+from cortex_actors.domain.agent import KNOWN, Agent, unknown
+from cortex_actors.domain.memory import PROBE, MemoryStatus, Realm
 from cortex_actors.domain.project import Trust
 from cortex_actors.errors import BadInput
+from cortex_actors.rules import interchange
 from cortex_actors.storage import agent_records, memory_records, village
-from cortex_actors.storage import agent_records as known
-from cortex_actors.storage.agent_records import readable as readable_crumb
 from cortex_actors.storage.realms import readable
 from cortex_actors.storage.tables import memory
 from cortex_actors.storage.tables.columns import chunks, rows_in
@@ -51,6 +50,19 @@ _PLAIN = (
     *("replaced_at", "archived_at", "created_at", "layer_since", "promoted_at", "pinned_at"),
     *("said_from", "said_until", "saved_by", "trust"),
 )
+
+#: Columns that a record of a crumb, or of what was done with a memory, calls something else.
+_CRUMB = {"agent_id": "agent", "session_id": "session", "links": "references"}
+_CHANGE = {"kind": "change", "memory_id": "memory"}
+
+#: What a record of an agent says of it.
+_AGENT = (
+    *("id", "display_name", "symbol", "color", "generation", "lineage", "specialization"),
+    *("origin_story", "registered_at"),
+)
+
+#: Kind of record -> the pairs it is of.
+_PAIRS = {"apart": memory.memory_apart, "conflict": memory.memory_conflicts}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,28 +111,13 @@ def crumb_page(
     """Return the next crumbs behind an id, and the id that the next page begins behind."""
     if wanted.realm is not None:
         return [], None
-    query = select(memory.crumbs).where(memory.crumbs.c.id > after, readable_crumb(wanted.reader))
+    row = memory.crumbs.c
+    query = _named(memory.crumbs, "saved_by", called=_CRUMB)
+    query = query.where(row.id > after, agent_records.readable(wanted.reader))
     if wanted.agent is not None:
-        query = query.where(memory.crumbs.c.agent_id == wanted.agent)
-    rows = connection.execute(query.order_by(memory.crumbs.c.id).limit(limit)).all()
-    made = [
-        {
-            "kind": "crumb",
-            "id": row.id,
-            "agent": row.agent_id,
-            "session": row.session_id,
-            "references": row.links,
-            **{
-                name: row._mapping[name]  # noqa: SLF001 - SQLAlchemy's public name
-                for name in (
-                    *("type", "priority", "summary", "discoveries", "emotional_state"),
-                    *("unfinished", "if_disoriented", "left_at"),
-                )
-            },
-        }
-        for row in rows
-    ]
-    return made, rows[-1].id if len(rows) == limit else None
+        query = query.where(row.agent_id == wanted.agent)
+    made = _told(connection, "crumb", query.order_by(row.id).limit(limit))
+    return made, made[-1]["id"] if len(made) == limit else None
 
 
 def agent_page(
@@ -128,18 +125,9 @@ def agent_page(
 ) -> tuple[list[dict[str, Any]], str | None]:
     """Return the next agents; `after` is how many were there already."""
     skip = int(after or 0)
-    found, total = known.listed(connection, wanted.reader, limit=limit, skip=skip)
+    found, total = agent_records.listed(connection, wanted.reader, limit=limit, skip=skip)
     made = [
-        {
-            "kind": "agent",
-            **{
-                name: getattr(each, name)
-                for name in (
-                    *("id", "display_name", "symbol", "color", "generation", "lineage"),
-                    *("specialization", "origin_story", "registered_at"),
-                )
-            },
-        }
+        {"kind": "agent", **{name: getattr(each, name) for name in _AGENT}}
         for each in found
         if wanted.agent in {None, each.id}
     ]
@@ -150,23 +138,12 @@ def change_page(
     connection: Connection, wanted: Wanted, *, after: str, limit: int
 ) -> tuple[list[dict[str, Any]], str | None]:
     """Return what was done with memories that are meant, in its order; only the owner is told."""
-    rows_ = memory.memory_changes.c
-    query = select(memory.memory_changes).where(rows_.id > int(after or 0))
-    query = query.where(rows_.memory_id.in_(_visible(wanted)))
-    rows = connection.execute(query.order_by(rows_.id).limit(limit)).all()
-    made = [
-        {
-            "kind": "change",
-            "change": row.kind,
-            "memory": row.memory_id,
-            **{
-                name: row._mapping[name]  # noqa: SLF001 - as above
-                for name in ("others", "before", "by", "reason", "at", "undone_at", "undone_by")
-            },
-        }
-        for row in rows
-    ]
-    return made, str(rows[-1].id) if len(rows) == limit else None
+    row = memory.memory_changes.c
+    query = _named(memory.memory_changes, called=_CHANGE)
+    query = query.where(row.id > int(after or 0), row.memory_id.in_(_visible(wanted)))
+    made = _told(connection, "change", query.order_by(row.id).limit(limit))
+    numbers = [each.pop("id") for each in made]
+    return made, str(numbers[-1]) if len(made) == limit else None
 
 
 def pair_page(
@@ -177,15 +154,25 @@ def pair_page(
     limit: int,  # noqa: ARG001 - as above
 ) -> tuple[list[dict[str, Any]], str | None]:
     """Return the pairs that were parted or contradict each other; all at once, they are few."""
-    visible = _visible(wanted)
-    made = []
-    for kind, table in (("apart", memory.memory_apart), ("conflict", memory.memory_conflicts)):
-        query = select(table).where(table.c.left_id.in_(visible), table.c.right_id.in_(visible))
-        for row in connection.execute(query.order_by(table.c.left_id, table.c.right_id)):
-            said = dict(row._mapping)  # noqa: SLF001 - as above
-            left, right = said.pop("left_id"), said.pop("right_id")
-            made.append({"kind": kind, "left": left, "right": right, **said})
+    visible, made = _visible(wanted), []
+    for kind, table in _PAIRS.items():
+        left, right = table.c.left_id, table.c.right_id
+        query = _named(table, called={"left_id": "left", "right_id": "right"})
+        query = query.where(left.in_(visible), right.in_(visible))
+        made += _told(connection, kind, query.order_by(left, right))
     return made, None
+
+
+def _named(table: Table, *but: str, called: Mapping[str, str]) -> Select[Any]:
+    """Return the query for all columns of a table but some, as a record calls them."""
+    return select(
+        *(each.label(called.get(each.name, each.name)) for each in table.c if each.name not in but)
+    )
+
+
+def _told(connection: Connection, kind: str, query: Select[Any]) -> list[dict[str, Any]]:
+    """Return what a query finds as records of a kind."""
+    return [{"kind": kind, **row} for row in connection.execute(query).mappings()]
 
 
 def _visible(wanted: Wanted) -> Select[tuple[str]]:
@@ -322,7 +309,9 @@ def take_in(connection: Connection, found: Sequence[Found]) -> tuple[list[Found]
     to nothing that is there is archived. They can be found, and posts among them wait to be
     compared with what other agents say.
     """
-    hashed = [{**each, "text_hash": _digest(each["text"])} for each in found]
+    texts = (each["text"].encode("utf-8", "surrogatepass") for each in found)
+    digests = (sha256(each).digest() for each in texts)
+    hashed = [{**each, "text_hash": it} for each, it in zip(found, digests, strict=True)]
     here = _looked_up(connection, hashed)
     new, differing = [], []
     for each in hashed:
@@ -404,65 +393,29 @@ def _write(connection: Connection, new: Sequence[Found]) -> None:
     """Write the rows of new memories, and all that belongs to them."""
     if not new:
         return
-    _meet(connection, new)
-    imported = {"trust": Trust.IMPORT, "merge_due": 0}
-    plain = [{name: each.get(name) for name in _NEW_PLAIN} for each in new]
-    both = zip(plain, new, strict=True)
-    made = [{**row, "agent_id": each["agent"], **imported} for row, each in both]
-    connection.execute(insert(rows), made)
-    connection.execute(insert(memory.memory_attention), [_attention(each) for each in new])
-    links = (
-        (memory.memory_tags, [{"memory_id": e["id"], "tag": t} for e in new for t in e["tags"]]),
-        (
-            memory.memory_agents,
-            [{"memory_id": e["id"], "agent_id": a} for e in new for a in e["related_agents"]],
-        ),
-        (memory.beliefs, [span for each in new for span in _spans(each)]),
-    )
-    for table, linked in links:
-        if linked:
-            connection.execute(insert(table), linked)
-    memory_records.settle(connection, [each["id"] for each in new])
-    village.wait(connection, [each["id"] for each in new if _is_post(each)])
-
-
-def _meet(connection: Connection, new: Iterable[Found]) -> None:
-    """Let the agents of memories be known since the first of these that names them."""
-    met: dict[str, int] = {}
+    met: dict[str, int] = {}  # agents are known since the first memory that names them
     for each in new:
         for name in (each["agent"], *each["related_agents"]):
             met.setdefault(name, each["created_at"])
-    for some in chunks(list(met)):
-        query = select(memory.agents.c.id).where(memory.agents.c.id.in_(some))
-        for name in set(some) - set(connection.execute(query).scalars()):
-            known.know(connection, [name], at=met[name])
-
-
-def _spans(found: Found) -> list[dict[str, Any]]:
-    """Return since when until when a memory was believed, as rows."""
-    spans = found["beliefs"]
-    return [{"memory_id": found["id"], "began_at": b, "ended_at": e} for b, e in spans]
-
-
-def _attention(found: Found) -> dict[str, Any]:
-    """Return the row of what changes when a memory is read."""
-    return {
-        "memory_id": found["id"],
-        "access_count": found["access_count"],
-        "accessed_at": found["accessed_at"],
-        "attention": found["attention"],
-        "weighed_at": found["accessed_at"] or found["created_at"],
-    }
-
-
-def _is_post(found: Found) -> bool:
-    """Whether others may read a memory that holds now."""
-    return bool(found["status"] == MemoryStatus.ACTIVE and found["realm"] != Realm.PRIVATE)
-
-
-def _digest(text: str) -> bytes:
-    """Return what tells a text."""
-    return sha256(text.encode("utf-8", "surrogatepass")).digest()
+    agent_records.add(connection, [unknown(name, at=at) for name, at in met.items()])
+    imported = {"trust": Trust.IMPORT, "merge_due": 0}
+    made: dict[Table, list[dict[str, Any]]] = defaultdict(list)
+    for each in new:
+        own = {"memory_id": each["id"]}
+        plain = {name: each.get(name) for name in _NEW_PLAIN}
+        made[rows] += [{**plain, "agent_id": each["agent"], **imported}]
+        read = {name: each[name] for name in ("access_count", "accessed_at", "attention")}
+        weighed = each["accessed_at"] or each["created_at"]
+        made[memory.memory_attention] += [{**own, **read, "weighed_at": weighed}]
+        made[memory.memory_tags] += [{**own, "tag": tag} for tag in each["tags"]]
+        made[memory.memory_agents] += [{**own, "agent_id": a} for a in each["related_agents"]]
+        made[memory.beliefs] += [{**own, "began_at": b, "ended_at": e} for b, e in each["beliefs"]]
+    for table, some in made.items():
+        if some:
+            connection.execute(insert(table), some)
+    memory_records.settle(connection, [each["id"] for each in new])
+    active = [each for each in new if each["status"] == MemoryStatus.ACTIVE]
+    village.wait(connection, [each["id"] for each in active if each["realm"] != Realm.PRIVATE])
 
 
 @dataclass(slots=True)
@@ -499,9 +452,7 @@ def arrive(connection: Connection, found: Sequence[Found], *, at: int) -> Arrive
 def answer(connection: Connection, found: Sequence[Found]) -> None:
     """Write which memories those that came answer, where both are there by now."""
     wanted = {(each["id"], to) for each in found for to in each.get("responding_to", ())}
-    ids = sorted({one for pair in wanted for one in pair})
-    query = select(rows.c.id, rows.c.trust)
-    trusted = {row.id: row.trust for row in rows_in(connection, query, rows.c.id, ids)}
+    trusted = _trusted(connection, {one for pair in wanted for one in pair})
     made = [
         {"memory_id": one, "replied_id": to}
         for one, to in sorted(wanted)
@@ -513,25 +464,9 @@ def answer(connection: Connection, found: Sequence[Found]) -> None:
 
 def _crumb(connection: Connection, found: Found, _at: int) -> bool:
     """Write a crumb, unless it is there."""
-    crumb = Crumb(
-        id=found["id"],
-        agent_id=found["agent"],
-        session_id=found["session"],
-        summary=found["summary"],
-        left_at=found["left_at"],
-        type=CrumbType(found["type"]),
-        priority=Priority(found["priority"]),
-        discoveries=tuple(found["discoveries"]),
-        emotional_state=found["emotional_state"],
-        unfinished=tuple(found["unfinished"]),
-        references={kind: tuple(some) for kind, some in found["references"].items()},
-        if_disoriented=tuple(found["if_disoriented"]),
-        saved_by=Trust.IMPORT,
-    )
-    if (
-        agent_records.load_crumbs(connection, [crumb.id])
-        or agent_records.like(connection, crumb) is not None
-    ):
+    crumb = replace(interchange.to_crumb(found), saved_by=Trust.IMPORT)
+    known = agent_records.load_crumbs(connection, [crumb.id])
+    if known or agent_records.like(connection, crumb) is not None:
         return False
     agent_records.leave(connection, crumb)
     return True
@@ -539,41 +474,26 @@ def _crumb(connection: Connection, found: Found, _at: int) -> bool:
 
 def _agent(connection: Connection, found: Found, at: int) -> bool:
     """Write a profile, unless there is one."""
-    if found["id"] in {each.id for each in BUILT_IN}:
+    if found["id"] in KNOWN:
         return False
-    row = {name: value for name, value in found.items() if name != "kind"}
-    row["registered_at"] = found["registered_at"] or at
-    for name in ("lineage", "specialization", "origin_story"):
-        row[name] = found[name] or None
-    shown = {name: value for name, value in found.items() if name != "kind"}
+    agent = Agent(**{name: found[name] for name in _AGENT})
+    agent = replace(agent, registered_at=agent.registered_at or at)
     try:
-        known.require_own_name(connection, Agent(**shown))
+        agent_records.require_own_name(connection, agent)
     except BadInput:  # it would be read as somebody else's
-        row["display_name"] = found["id"]
-    done = connection.execute(insert_or(memory.agents).on_conflict_do_nothing(), [row])
-    return done.rowcount > 0
+        agent = replace(agent, display_name=agent.id)
+    return agent_records.add(connection, [agent])
 
 
 def _change(connection: Connection, found: Found, _at: int) -> bool:
     """Write what was done with a memory, unless that is there, or the memory was said here."""
-    if _are_ours(connection, [found["memory"]]):
+    if {*_trusted(connection, [found["memory"]]).values()} - {Trust.IMPORT}:
         return False
-    column = memory.memory_changes.c
-    same = select(column.id).where(
-        column.kind == found["change"],
-        column.memory_id == found["memory"],
-        column.at == found["at"],
-    )
-    if connection.execute(same.limit(1)).first() is not None:
+    columns = [each for each in memory.memory_changes.c if each.name != "id"]
+    row = {each.name: found[_CHANGE.get(each.name, each.name)] for each in columns}
+    same = [each == row[each.name] for each in columns if each.name in {*_CHANGE, "at"}]
+    if connection.execute(select(*columns).where(*same).limit(1)).first() is not None:
         return False
-    row = {
-        "kind": found["change"],
-        "memory_id": found["memory"],
-        **{
-            name: found[name]
-            for name in ("others", "before", "by", "reason", "at", "undone_at", "undone_by")
-        },
-    }
     connection.execute(insert(memory.memory_changes), [row])
     return True
 
@@ -583,22 +503,18 @@ def _pair(connection: Connection, found: Found, _at: int) -> bool:
 
     What was said here is not set against itself by a file.
     """
-    if _are_ours(connection, [found["left"], found["right"]]):
+    both = _trusted(connection, [found["left"], found["right"]])
+    if len(both) < 2 or Trust.IMPORT not in both.values():  # noqa: PLR2004 - a pair
         return False
-    said = {name: value for name, value in found.items() if name not in {"kind", "left", "right"}}
-    row = {"left_id": found["left"], "right_id": found["right"], **said}
-    both = select(rows.c.id).where(rows.c.id.in_([found["left"], found["right"]]))
-    if len(connection.execute(both).all()) < 2:  # noqa: PLR2004 - a pair
-        return False
-    table = memory.memory_apart if found["kind"] == "apart" else memory.memory_conflicts
-    done = connection.execute(insert_or(table).on_conflict_do_nothing(), [row])
-    return done.rowcount > 0
+    table = _PAIRS[found["kind"]]
+    row = {each.name: found[each.name.removesuffix("_id")] for each in table.c}
+    return connection.execute(insert_or(table).on_conflict_do_nothing(), [row]).rowcount > 0
 
 
-def _are_ours(connection: Connection, ids: Sequence[str]) -> bool:
-    """Whether memories are all there, and none of them came from a file."""
-    query = select(rows.c.id).where(rows.c.id.in_(ids), rows.c.trust != Trust.IMPORT)
-    return len(connection.execute(query).all()) == len(ids)
+def _trusted(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
+    """Return where those of some memories came from that are there."""
+    query = select(rows.c.id, rows.c.trust)
+    return {row.id: row.trust for row in rows_in(connection, query, rows.c.id, sorted(ids))}
 
 
 #: Kind of any other record -> what writes one; it says whether there was anything to write.

@@ -75,18 +75,18 @@ OPEN: dict[str, int] = {
     "fragments": 13,
     "annexes": 1,
     "folders": 3,
-    "namesakes": 119,
+    "namesakes": 116,
     "folder rings": 6,
     "sqlite": 38,
     "lone protocols": 4,
     "wrapped functions": 4,
     "re-exports": 1,
-    "positional": 751,
+    "positional": 722,
     "field": 11,
 }
 
 #: What the product may have and need not use up. The next are 61,000 code lines in 320 modules.
-BOUNDS: dict[str, int] = {"code lines": 65_096, "modules": 315}
+BOUNDS: dict[str, int] = {"code lines": 64_479, "modules": 315}
 
 
 @dataclass(frozen=True)
