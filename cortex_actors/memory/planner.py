@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -81,10 +81,14 @@ def whole(new: Memory, old: Memory, text: str, *, memory_id: str, at: int) -> Me
     """
     layer = deeper(new.layer, old.layer)
     since = min(each.layer_since or each.created_at for each in (new, old) if each.layer is layer)
-    read = [each.accessed_at for each in (new, old) if each.accessed_at is not None]
-    promoted = [each.promoted_at for each in (new, old) if each.promoted_at is not None]
-    begun = [each.said_from for each in (new, old) if each.said_from is not None]
-    ended = [each.said_until for each in (new, old) if each.said_until is not None]
+
+    def times(name: str) -> list[int]:
+        return [at for each in (new, old) if (at := getattr(each, name)) is not None]
+
+    both: dict[str, Any] = {
+        name: tuple(dict.fromkeys((*getattr(old, name), *getattr(new, name))))
+        for name in ("tags", "related", "replies_to")
+    }
     brief = _brief(new, old, text)
     return replace(
         new,
@@ -96,15 +100,13 @@ def whole(new: Memory, old: Memory, text: str, *, memory_id: str, at: int) -> Me
         type=MemoryType.FACT if MemoryType.FACT in {new.type, old.type} else new.type,
         abstract=brief[0],
         summary=brief[1],
-        tags=_both(old.tags, new.tags),
-        related=_both(old.related, new.related),
-        replies_to=_both(old.replies_to, new.replies_to),
+        **both,
         attention=max(new.attention, old.attention),
         access_count=new.access_count + old.access_count,
-        accessed_at=max(read, default=None),
-        promoted_at=max(promoted, default=None),
-        said_from=min(begun, default=None),
-        said_until=max(ended, default=None),
+        accessed_at=max(times("accessed_at"), default=None),
+        promoted_at=max(times("promoted_at"), default=None),
+        said_from=min(times("said_from"), default=None),
+        said_until=max(times("said_until"), default=None),
         trust=max(new.trust, old.trust, key=_TRUSTED.index),
         merge_due=False,
     )
@@ -126,11 +128,6 @@ def _brief(new: Memory, old: Memory, text: str) -> tuple[str, str]:
     said = text.removeprefix(f"{new.role}: ") if new.role else text
     own = new.abstract if new.abstract != abstract(spoken(new)) else ""
     return own or abstract(said), summary(said)
-
-
-def _both(old: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what either has, each once."""
-    return tuple(dict.fromkeys((*old, *new)))
 
 
 @dataclass(frozen=True, slots=True)

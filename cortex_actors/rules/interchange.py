@@ -330,13 +330,16 @@ def to_crumb(record: Mapping[str, Any]) -> Crumb:
 
 def agent(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return an agent's profile in its one form."""
+    called, generation = agent_id(found.get("id")), found.get("generation") or 0
+    if not _is_whole(generation):
+        raise BadInput(f"generation {shown(generation)} is no whole number")
     made = checked(
         Agent(
-            id=agent_id(found.get("id")),
-            display_name=name(found, "display_name") or agent_id(found.get("id")),
-            symbol=name(found, "symbol") or agent_id(found.get("id"))[0],
+            id=called,
+            display_name=name(found, "display_name") or called,
+            symbol=name(found, "symbol") or called[0],
             color=name(found, "color") or "#888888",
-            generation=_number(found, "generation"),
+            generation=generation,
             lineage=name(found, "lineage"),
             specialization=_told(found, "specialization") or "-",
             origin_story=_told(found, "origin_story"),
@@ -415,14 +418,6 @@ def _clean(value: Any) -> Any:  # noqa: ANN401 - whatever JSON has
     if isinstance(value, dict):
         return {_clean(key): _clean(each) for key, each in value.items()}
     return value
-
-
-def _number(found: Mapping[str, Any], field: str) -> int:
-    """Return a whole number; none is 0."""
-    given = found.get(field) or 0
-    if not _is_whole(given):
-        raise BadInput(f"{field} {shown(given)} is no whole number")
-    return given
 
 
 #: Kind of record -> what looks at it.

@@ -298,13 +298,9 @@ def remake(connection: Connection, ids: Iterable[str]) -> int:
 
 def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
     """Return what a row must meet to be meant."""
-    asked = (
-        (_ROWS.agent_id, wanted.agent),
-        (_ROWS.priority, wanted.priority),
-        (_ROWS.type, wanted.type),
-    )
+    asked = {"agent_id": wanted.agent, "priority": wanted.priority, "type": wanted.type}
     found = [readable(wanted.reader)]
-    found += [column == value for column, value in asked if value is not None]
+    found += [_ROWS[name] == value for name, value in asked.items() if value is not None]
     if wanted.since is not None:
         found.append(_ROWS.left_at >= wanted.since)
     if wanted.unfinished:

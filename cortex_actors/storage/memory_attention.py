@@ -136,20 +136,11 @@ def ripe(connection: Connection, now: int, limit: int) -> list[Held]:
 
 def rows() -> Any:
     """Return the query for what attention depends on, of active memories; probes are none."""
-    return (
-        select(
-            memories.c.id,
-            memories.c.layer,
-            memories.c.created_at,
-            memories.c.promoted_at,
-            memories.c.pinned_at,
-            memory_attention.c.access_count,
-            memory_attention.c.accessed_at,
-            memory_attention.c.attention,
-        )
-        .join_from(memories, memory_attention)
-        .where(memories.c.status == MemoryStatus.ACTIVE, memories.c.agent_id != PROBE)
-    )
+    placed = memories.c.keys()
+    tables = (memories if name in placed else memory_attention for name in Held._fields)
+    columns = (table.c[name] for table, name in zip(tables, Held._fields, strict=True))
+    query = select(*columns).join_from(memories, memory_attention)
+    return query.where(memories.c.status == MemoryStatus.ACTIVE, memories.c.agent_id != PROBE)
 
 
 def read(

@@ -342,10 +342,8 @@ class Search:
         places = {each: place for place, each in enumerate(some.ids)}
         known = [pair for pair in apart if places.keys() >= set(pair)]
         #: Pairs that do not count, each as one number.
-        self._apart = self._numbers(
-            np.array([places[left] for left, _ in known], np.intp),
-            np.array([places[right] for _, right in known], np.intp),
-        )
+        numbers = [places[left] * len(places) + places[right] for left, right in known]
+        self._apart = np.array(numbers, np.intp)
         self._best = np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0, np.float64)
         self._total = 0
 
@@ -378,16 +376,12 @@ class Search:
             one, other = left[start : start + _BLOCK], right[start : start + _BLOCK]
             cosines: Any = exact_pairs(self._rows[one], self._rows[other])
             near = cosines >= self._threshold
-            near &= ~np.isin(self._numbers(one, other), self._apart)
+            near &= ~np.isin(one * len(self._ids) + other, self._apart)
             self._total += int(near.sum())
             some = (one[near], other[near], cosines[near])
             both = tuple(map(np.concatenate, zip(self._best, some, strict=True)))
             order = np.lexsort((both[1], both[0], -both[2]))[: self._limit]
             self._best = (both[0][order], both[1][order], both[2][order])
-
-    def _numbers(self, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return pairs as one number each."""
-        return left * len(self._ids) + right
 
 
 #: The originals of each whole, the newest first.

@@ -309,7 +309,11 @@ def chosen(
     """
     _must_fit(first, second)
     given = keep.strip().removeprefix("#").lower()
-    named = [_is_named(each.id, given) for each in (first, second)]
+    ids = [each.id.lower() for each in (first, second)]
+    named = [
+        len(given) >= LEAST and any(it.startswith(given) for it in (each, each.partition("_")[2]))
+        for each in ids
+    ]
     if given == Keep.HIGHER_ACCESS:
         is_first = first.access_count >= second.access_count
     elif given == Keep.HIGHER_ATTENTION:
@@ -378,14 +382,6 @@ def _must_agree(connection: Connection, kept: Memory, gone: Memory) -> None:
     if found.verdict is Verdict.CONFLICT:
         message = f"{pair} ({found.why}); say which does: cortex memory supersede OLD NEW"
         raise Refused(f"{message}, or leave both as they are")
-
-
-def _is_named(memory_id: str, given: str) -> bool:
-    """Tell whether what was given is a memory's id, or the beginning of it."""
-    known = memory_id.lower()
-    return len(given) >= LEAST and (
-        known.startswith(given) or known.partition("_")[2].startswith(given)
-    )
 
 
 def _before(connection: Connection, memory: Memory) -> dict[str, Any]:

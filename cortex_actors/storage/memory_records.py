@@ -121,7 +121,10 @@ def read(
     found: dict[str, Memory] = {}
     for some in chunks(dict.fromkeys(ids)):
         wanted = json.dumps(some)
-        links = {table: _linked(driver, table, wanted) for table in _LINKS}
+        links: dict[Table, dict[str, tuple[str, ...]]] = {table: {} for table in _LINKS}
+        for table, linked in links.items():
+            for memory_id, each in driver.execute(_LINKED[table], (wanted,)):
+                linked[memory_id] = (*linked.get(memory_id, ()), given_text(each) or "")
         for values in driver.execute(_READ, (wanted,)):
             given = (given_text(e) if isinstance(e, bytes) else e for e in values)
             row: dict[str, Any] = dict(zip(_HELD, given, strict=True))
@@ -148,14 +151,6 @@ def _link(connection: Connection, table: Table, linked: Mapping[str, Iterable[st
     ]
     if rows:
         connection.execute(insert(table), rows)
-
-
-def _linked(driver: sqlite3.Connection, table: Table, ids: str) -> dict[str, tuple[str, ...]]:
-    """Return what memories are linked with, in order."""
-    found: dict[str, tuple[str, ...]] = {}
-    for memory_id, each in driver.execute(_LINKED[table], (ids,)):
-        found[memory_id] = (*found.get(memory_id, ()), given_text(each) or "")
-    return found
 
 
 #: Whoever may read `m` may read `b`, which is of the same realm.

@@ -181,12 +181,9 @@ def _visible(wanted: Wanted) -> Select[tuple[str]]:
         readable(wanted.reader),
         memory.memories.c.agent_id != PROBE,
     ]
-    if wanted.agent is not None:
-        where.append(memory.memories.c.agent_id == wanted.agent)
-    if wanted.realm is not None:
-        where.append(memory.memories.c.realm == wanted.realm)
-    if wanted.active:
-        where.append(memory.memories.c.status == MemoryStatus.ACTIVE)
+    status = MemoryStatus.ACTIVE if wanted.active else None
+    asked = {"agent_id": wanted.agent, "realm": wanted.realm, "status": status}
+    where += [memory.memories.c[name] == it for name, it in asked.items() if it is not None]
     return select(memory.memories.c.id).where(*where)
 
 
@@ -371,22 +368,16 @@ def _place(realm: str, agent: str, thread: str, digest: bytes, at: int) -> _Said
 def _standing(found: Found, here: _Here) -> Found:
     """Return a memory as it may stand here: as archived where what it leads to is not there."""
     leads = found["merged_into"] or found["replaced_by"]
-    if leads is None or _may_lead(found, leads, here):
+    own = (Trust.IMPORT, found["agent"], found["realm"])
+    if leads is None or (found["merged_into"] is None and leads in here.texts):
+        return found
+    # What was said here gets no parts from a file, and a whole none of another agent or realm.
+    is_free = (leads, found["merged_as"]) not in here.taken if found["merged_into"] else False
+    if is_free and here.origins.get(leads) == own:
         return found
     ended = found.get("merged_at") or found.get("replaced_at")
     gone = {"status": str(MemoryStatus.ARCHIVED), "archived_at": ended, "replaced_at": None}
     return {**found, **_NOWHERE, **gone}
-
-
-def _may_lead(found: Found, leads: str, here: _Here) -> bool:
-    """Whether what a memory leads to is there, and has the place in it free.
-
-    What was said here gets no parts from a file, and a whole none of another agent or realm.
-    """
-    if found["merged_into"] is None:
-        return leads in here.texts
-    own = (Trust.IMPORT, found["agent"], found["realm"])
-    return here.origins.get(leads) == own and (leads, found["merged_as"]) not in here.taken
 
 
 def _write(connection: Connection, new: Sequence[Found]) -> None:

@@ -229,9 +229,12 @@ def list_threads(
     query = select(_ROWS.thread, func.count(), func.min(_ROWS.created_at), last).where(mine)
     query = query.group_by(_ROWS.thread).order_by(last.desc(), _ROWS.thread)
     rows = connection.execute(query.limit(limit).offset(skip)).all()
-    agents = _agents(connection, [name for name, *_ in rows], reader)
+    agents: dict[str, set[str]] = {name: set() for name, *_ in rows}
+    spoke = select(_ROWS.thread, _ROWS.agent_id).where(_ROWS.thread.in_(agents), said(reader))
+    for name, agent in connection.execute(spoke.distinct()):
+        agents[name].add(agent)
     total = select(func.count(func.distinct(_ROWS.thread))).where(mine)
-    found = [Thread(name, n, agents[name], first, at) for name, n, first, at in rows]
+    found = [Thread(name, n, tuple(sorted(agents[name])), first, at) for name, n, first, at in rows]
     return found, int(connection.execute(total).scalar_one())
 
 
@@ -287,17 +290,6 @@ def spoken(connection: Connection, reader: str | None) -> Spoken:
 def said(reader: str | None) -> ColumnElement[bool]:
     """Return the condition on a row of `memories` that it is a post that may be read."""
     return and_(_ROWS.realm.in_(SPOKEN), _ROWS.status == MemoryStatus.ACTIVE, readable(reader))
-
-
-def _agents(
-    connection: Connection, names: list[str], reader: str | None
-) -> dict[str, tuple[str, ...]]:
-    """Return who took part in each of those threads, by id."""
-    query = select(_ROWS.thread, _ROWS.agent_id).where(_ROWS.thread.in_(names), said(reader))
-    found: dict[str, set[str]] = {name: set() for name in names}
-    for name, agent in connection.execute(query.distinct()):
-        found[name].add(agent)
-    return {name: tuple(sorted(some)) for name, some in found.items()}
 
 
 #: The list of a search in which a text stands alone.

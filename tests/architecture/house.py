@@ -79,14 +79,14 @@ OPEN: dict[str, int] = {
     "folder rings": 6,
     "sqlite": 38,
     "lone protocols": 4,
-    "wrapped functions": 4,
+    "wrapped functions": 3,
     "re-exports": 1,
-    "positional": 722,
+    "positional": 719,
     "field": 11,
 }
 
 #: What the product may have and need not use up. The next are 61,000 code lines in 320 modules.
-BOUNDS: dict[str, int] = {"code lines": 64_479, "modules": 315}
+BOUNDS: dict[str, int] = {"code lines": 64_413, "modules": 315}
 
 
 @dataclass(frozen=True)

@@ -153,10 +153,17 @@ def words(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
 
 
 def _unlike(opened: Connection, name: str, scope: Scope) -> str:
-    """Return that the words are not those of the passages; "" when they are."""
+    """Return that the words are not those of the passages; "" when they are.
+
+    They are looked at in a database in memory, which sees the ledger and cannot write it.
+    """
     query = "SELECT sql FROM sqlite_schema WHERE name = ?"
     declared = str(opened.exec_driver_sql(query, (name,)).scalar_one())
-    with closing(_beside(scope)) as memory:
+    memory = sqlite3.connect("file::memory:", uri=True, isolation_level=None)
+    with closing(memory):
+        memory.execute("PRAGMA temp_store = MEMORY")
+        ledger = f"file:{quote(os.fsencode(scope.path))}?mode=ro"
+        memory.execute("ATTACH ? AS ledger", (ledger,))
         memory.set_progress_handler(opened.info.get("over"), STEPS)
         try:
             _copy(memory, name, declared)
@@ -166,15 +173,6 @@ def _unlike(opened: Connection, name: str, scope: Scope) -> str:
                 return "they are not the words of the passages"
             raise
     return ""
-
-
-def _beside(scope: Scope) -> sqlite3.Connection:
-    """Return a database in memory that sees the ledger as `ledger`, and cannot write it."""
-    memory = sqlite3.connect("file::memory:", uri=True, isolation_level=None)
-    memory.execute("PRAGMA temp_store = MEMORY")
-    address = f"file:{quote(os.fsencode(scope.path))}?mode=ro"
-    memory.execute("ATTACH ? AS ledger", (address,))
-    return memory
 
 
 def _copy(memory: sqlite3.Connection, name: str, declared: str) -> None:
@@ -228,11 +226,11 @@ _FORGOTTEN = (
 #: a model wrote for principles have no passage, and are compared; memories of every state can
 #: come back, and are asked for as of a date.
 _ORPHANS = (
-    "FROM vectors AS v WHERE (NOT EXISTS (SELECT 1 FROM passages AS p "
+    "FROM vectors AS v WHERE ((NOT EXISTS (SELECT 1 FROM passages AS p "
     "WHERE p.text_hash = v.text_hash) AND v.text_hash NOT IN "
     "(SELECT text_hash FROM insights WHERE superseded_by IS NOT NULL) AND v.text_hash NOT IN "
     "(SELECT text_hash FROM principles) AND v.text_hash NOT IN (SELECT text_hash FROM memories)) "
-    "OR (v.model <> ? AND v.model NOT IN (SELECT id FROM embedding_models))"
+    "OR (v.model <> ? AND v.model NOT IN (SELECT id FROM embedding_models)))"
 )
 
 
@@ -344,9 +342,12 @@ def orphaned(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
     yield Diagnosis("orphans", text, Severity.NOTE, remedy, Repair.ORPHANS)
 
 
-def orphans(opened: Connection, model: str) -> list[int]:
-    """Return the numbers of the vectors without use."""
-    return [row[0] for row in opened.exec_driver_sql("SELECT v.seq " + _ORPHANS, (model,))]
+def orphans(opened: Connection, model: str, among: Sequence[int] | None = None) -> list[int]:
+    """Return the numbers of the vectors without use; with `among`, only of those."""
+    query = "SELECT v.seq " + _ORPHANS
+    if among is not None:
+        query += f" AND v.seq IN ({_marks(among)})"
+    return [row[0] for row in opened.exec_driver_sql(query, (model, *(among or ())))]
 
 
 def _weigh(unsound: Unsound, rows: Sequence[tuple[int, bytes, bytes]]) -> None:

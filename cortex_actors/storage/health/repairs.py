@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, exists, select
+from sqlalchemy import delete
 
 from cortex_actors.domain.hit import Repair
 from cortex_actors.domain.memory import Place, index_of
@@ -25,10 +25,7 @@ from cortex_actors.storage import passages as passage_rows
 from cortex_actors.storage.health import passages as health_of_passages
 from cortex_actors.storage.health import rows
 from cortex_actors.storage.index import pending
-from cortex_actors.storage.tables.knowledge import insights as insight_rows
-from cortex_actors.storage.tables.knowledge import principles as principle_rows
-from cortex_actors.storage.tables.memory import memories as memory_rows
-from cortex_actors.storage.tables.system import WORDS, embedding_models, passages, vectors
+from cortex_actors.storage.tables.system import WORDS, vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -110,14 +107,8 @@ def _remind(connection: Connection, model: str, lost: Sequence[tuple[str, str, s
 
 def _drop_orphans(connection: Connection, model: str, seqs: Sequence[int]) -> None:
     """Drop vectors that nobody needs, unless somebody does now."""
-    known = select(embedding_models.c.id)
-    found = exists().where(passages.c.text_hash == vectors.c.text_hash)
-    stood_for = select(insight_rows.c.text_hash).where(insight_rows.c.superseded_by.is_not(None))
-    sentences = exists().where(principle_rows.c.text_hash == vectors.c.text_hash)
-    said = exists().where(memory_rows.c.text_hash == vectors.c.text_hash)
-    needed = found | vectors.c.text_hash.in_(stood_for) | sentences | said
-    strange = (vectors.c.model != model) & vectors.c.model.not_in(known)
-    connection.execute(delete(vectors).where(vectors.c.seq.in_(seqs), ~needed | strange))
+    still = health_of_passages.orphans(connection, model, seqs)
+    connection.execute(delete(vectors).where(vectors.c.seq.in_(still)))
 
 
 def _index(_opened: Connection, _model: str) -> list[str]:

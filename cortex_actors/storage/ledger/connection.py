@@ -77,7 +77,8 @@ def writing(path: Path, busy: float = BUSY) -> Engine:
     )
     pragmas = (_WAIT.format(busy * 1_000), "PRAGMA journal_mode = WAL", *_PRAGMAS, *PLACES)
     event.listen(engine, "connect", partial(_prepare, pragmas, None))
-    event.listen(engine, "begin", _begin_immediate)
+    # The write lock is taken at once: a deferred transaction can fail in its middle instead.
+    event.listen(engine, "begin", partial(_begin, "BEGIN IMMEDIATE"))
     return engine
 
 
@@ -92,7 +93,7 @@ def reading(path: Path, over: Callable[[dict[str, Any]], bool] | None = None) ->
     )
     pragmas = (_WAIT.format(BUSY * 1_000), *_PRAGMAS, *PLACES, "PRAGMA query_only = ON")
     event.listen(engine, "connect", partial(_prepare, pragmas, over))
-    event.listen(engine, "begin", _begin)
+    event.listen(engine, "begin", partial(_begin, "BEGIN"))
     return engine
 
 
@@ -171,11 +172,6 @@ def _text(value: bytes) -> str:
     return value.decode("utf-8", "surrogateescape")
 
 
-def _begin_immediate(connection: Connection) -> None:
-    """Take the write lock at once: a deferred transaction can fail in its middle instead."""
-    driver_of(connection).execute("BEGIN IMMEDIATE")
-
-
-def _begin(connection: Connection) -> None:
-    """Begin a read transaction: everything one reader sees is of one moment."""
-    driver_of(connection).execute("BEGIN")
+def _begin(how: str, connection: Connection) -> None:
+    """Begin a transaction: everything that a reader sees in one is of one moment."""
+    driver_of(connection).execute(how)

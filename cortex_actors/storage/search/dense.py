@@ -330,20 +330,24 @@ class Dense:
         driver = driver_of(connection)
         whole, named, chosen = _choose(driver, rows, asked)
         compared = rows.compare(asked.vector, whole, np.array(named, np.int64))
+        known = "SELECT id FROM passages WHERE id IN (SELECT value FROM json_each(?))"
         gone: list[int] = []
         lists: dict[str, list[ListedItem]] = {}
         for name, bit in LISTS.items():
             ids = compared.nearest(bit, asked.depth, gone)
             for tries in range(_TRIES + 1):
-                left = _left(driver, compared.ids if tries == _TRIES else ids)
+                # Those that the ledger does not have.
+                wanted = (compared.ids if tries == _TRIES else ids).tolist()
+                there = {each for (each,) in driver.execute(known, (json.dumps(wanted),))}
+                left = [each for each in wanted if each not in there]
                 if not left:
                     break
                 gone += left
                 ids = compared.nearest(bit, asked.depth, gone)
             lists[name] = _best(rows.rows(asked.vector, ids), asked.depth)
         if gone:  # what this transaction does not see yet has not
-            known = driver.execute("SELECT seq FROM sqlite_sequence WHERE name = 'passages'")
-            newest = (known.fetchone() or (0,))[0]
+            last = driver.execute("SELECT seq FROM sqlite_sequence WHERE name = 'passages'")
+            newest = (last.fetchone() or (0,))[0]
             self._matrix.mark_gone(each for each in gone if each <= newest)
         return Answer(chosen, lists)
 
@@ -358,49 +362,42 @@ def _choose(
     """
     exact: dict[Part, int] = {}
     chosen, largest = Plan(Kind.EXACT, "there is nothing to compare with"), 0
-    looked = {part: _Named(driver, part, items) for part, items in asked.named.items()}
+    looked = {part: _look_up(driver, part, items) for part, items in asked.named.items()}
     for bit in LISTS.values():
         for part, total in rows.counts(bit).items():
             if not total or (asked.collections and part.collection not in asked.collections):
                 continue
-            named, most = looked.get(part), asked.depth
-            waiting = 0 if named is None else named.waiting
-            found = plan(total, None, waiting=waiting, index_ready=named is not None, wanted=most)
-            if (
-                named is not None
-                and found.kind is not Kind.EXACT
-                and named.settled(bit) < min(most, total - waiting)
-            ):
+            (waiting, _, settled), most = looked.get(part, (0, [], {})), asked.depth
+            found = plan(total, None, waiting=waiting, index_ready=part in looked, wanted=most)
+            is_exact = part not in looked or found.kind is Kind.EXACT
+            if not is_exact and settled[bit] < min(most, total - waiting):
                 found = Plan(Kind.EXACT, f"the index names too few; all {total} rows are compared")
             if found.kind is Kind.EXACT:
                 exact[part] = exact.get(part, 0) | bit
             if total > largest:
                 chosen, largest = found, total
-    return exact, [each for named in looked.values() for each in named.ids], chosen
+    return exact, [each for _, ids, _ in looked.values() for each in ids], chosen
 
 
-class _Named:
-    """What the index named of a part, and what it has not been told, as the ledger knows it."""
+def _look_up(
+    driver: sqlite3.Connection, part: Part, items: Sequence[str]
+) -> tuple[int, list[int], dict[int, int]]:
+    """Return what the ledger knows of what the index named of a part.
 
-    def __init__(self, driver: sqlite3.Connection, part: Part, items: Sequence[str]) -> None:
-        """Look both up."""
-        waits = "SELECT DISTINCT item_id FROM index_ops WHERE collection = ? LIMIT ?"
-        late = [each for (each,) in driver.execute(waits, (part.index, MOST_WAITING + 1))]
-        self.waiting = len(late)
-        query = (
-            "SELECT id, item_id, place FROM passages WHERE collection = ?"
-            " AND (place = 'paired') = ? AND item_id IN (SELECT value FROM json_each(?))"
-        )
-        wanted = json.dumps([*items, *late])
-        found = driver.execute(query, (part.collection, part.is_paired, wanted)).fetchall()
-        self.ids = [each for each, _, _ in found]
-        waiting = set(late)
-        self._places = [place for _, item, place in found if item not in waiting]
-
-    def settled(self, bit: int) -> int:
-        """Return how many of a list the index was told of and named."""
-        other = "paired" if bit == ALONE else "alone"
-        return sum(place != other for place in self._places)
+    How many items it has not been told, the passages of these and of what it named, and how many
+    of each list it was told of and named.
+    """
+    waits = "SELECT DISTINCT item_id FROM index_ops WHERE collection = ? LIMIT ?"
+    late = {each for (each,) in driver.execute(waits, (part.index, MOST_WAITING + 1))}
+    query = (
+        "SELECT id, item_id, place FROM passages WHERE collection = ?"
+        " AND (place = 'paired') = ? AND item_id IN (SELECT value FROM json_each(?))"
+    )
+    wanted = json.dumps([*items, *late])
+    found = driver.execute(query, (part.collection, part.is_paired, wanted)).fetchall()
+    lists = [_LISTS[place] for _, item, place in found if item not in late]
+    settled = {bit: sum(bool(each & bit) for each in lists) for bit in LISTS.values()}
+    return len(late), [each for each, _, _ in found], settled
 
 
 def _among(rows: Rows, asked: Asked, ids: NDArray[np.int64]) -> Answer:
@@ -418,11 +415,3 @@ def _best(rows: list[Row], depth: int) -> list[ListedItem]:
     """Return the nearest rows, ties by item."""
     rows.sort(key=lambda row: (-row.cosine, row.item_id, row.part.collection))
     return [ListedItem(row.part.collection, row.item_id, row.cosine) for row in rows[:depth]]
-
-
-def _left(driver: sqlite3.Connection, ids: NDArray[np.int64]) -> list[int]:
-    """Return which of those passages the ledger does not have."""
-    wanted = ids.tolist()
-    query = "SELECT id FROM passages WHERE id IN (SELECT value FROM json_each(?))"
-    there = {each for (each,) in driver.execute(query, (json.dumps(wanted),))}
-    return [each for each in wanted if each not in there]

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -540,7 +539,9 @@ class Neighbours:
         """Return the vectors of those insights that have one."""
         driver, bound = driver_of(connection), (json.dumps(sorted(ids)), self.model)
         # One that is asked for alone cannot show that it has another length than all others.
-        parts = _ledger(driver, _OF_IDS, bound, length=_length(driver, self.model))
+        sample = "SELECT vector FROM vectors WHERE model = ? LIMIT 100"
+        length = embeddings.usual_length(row[0] for row in driver.execute(sample, (self.model,)))
+        parts = _ledger(driver, _OF_IDS, bound, length=length)
         return {
             part.items[place]: row
             for part in parts
@@ -590,14 +591,6 @@ def exact_pairs(left: Matrix, right: Matrix) -> NDArray[np.float64]:
 def _clipped(value: float) -> float:
     """Return a cosine that rounding has not carried past its bounds."""
     return min(max(value, -1.0), 1.0)
-
-
-def _length(driver: sqlite3.Connection, model: str) -> int:
-    """Return how many bytes the vectors of a model have: most of a sample."""
-    query = "SELECT length(vector) FROM vectors WHERE model = ? LIMIT 100"
-    lengths = Counter(each for (each,) in driver.execute(query, (model,)))
-    sound = [each for each in lengths if each % embeddings.FLOAT == 0]
-    return max(sound, key=lambda each: (lengths[each], each), default=0)
 
 
 def _ledger(

@@ -258,7 +258,9 @@ def memory_conditions(
         found.append(rows.type.in_(where.types))
     if where.attention is not None:
         found.append(present(where.attention, now, decays))
-    return [*found, *_between(rows.created_at, where), *(_tagged(tag) for tag in where.tags)]
+    mine = exists().where(memory_tags.c.memory_id == rows.id)
+    tagged = (mine.where(memory_tags.c.tag == tag) for tag in where.tags)
+    return [*found, *_between(rows.created_at, where), *tagged]
 
 
 def _crumbs(where: Where) -> Select[tuple[int]] | None:
@@ -290,8 +292,3 @@ def listed(words: ColumnElement[Any], word: str) -> ColumnElement[bool]:
     """Return the condition that a JSON list holds a word."""
     each = func.json_each(words).table_valued("value")
     return exists().where(each.c.value == word)
-
-
-def _tagged(tag: str) -> ColumnElement[bool]:
-    """Return the condition that a memory has a tag."""
-    return exists().where(memory_tags.c.memory_id == memory_rows.c.id, memory_tags.c.tag == tag)

@@ -209,7 +209,12 @@ def near(
     weights = np.zeros(len(among.lengths))
     with _sound():
         for term, stems in some.items():
-            _weigh(weights, _times(connection, term, stems, among), among)
+            times = _times(connection, term, stems, among)
+            if len(held := np.flatnonzero(times)):
+                worth = math.log((among.count - len(held) + 0.5) / (len(held) + 0.5))
+                often, long = times[held], among.lengths[held] * among.count / among.tokens
+                part = often * (_SOON + 1) / (often + _SOON * (1 - _HELD_BACK + _HELD_BACK * long))
+                weights[held] += max(worth, _WORTHLESS) * part
     held = np.flatnonzero(weights)
     if len(held) > depth:
         # Several may be equal where the list ends. Which of them it keeps is for their ids to say,
@@ -243,18 +248,6 @@ def distinct(some: Sequence[Term]) -> dict[Term, Stems]:
     return {term: stems for (stems, _), term in first.items()}
 
 
-def counted(some: Mapping[Term, Stems], texts: Mapping[str, int]) -> dict[Term, int]:
-    """Return in how many texts each term stands at most; 1 for a beginning, which is not counted.
-
-    `texts` counts those of each word. Words in a row stand in no more texts than the rarest of
-    them.
-    """
-    return {
-        term: 1 if term.prefix else min(texts.get(stem, 0) for stem in stems)
-        for term, stems in some.items()
-    }
-
-
 @contextmanager
 def said(texts: Sequence[str]) -> Iterator[sqlite3.Connection]:
     """Give a private database in memory whose table `said` has the words of texts, by place."""
@@ -268,17 +261,6 @@ def said(texts: Sequence[str]) -> Iterator[sqlite3.Connection]:
 def best(private: sqlite3.Connection, some: Iterable[Term], depth: int) -> list[tuple[int, float]]:
     """Return which texts of such a database hold a term, and BM25's weight for each, best first."""
     return private.execute(_BEST, (terms.written(some), depth)).fetchall()
-
-
-def _weigh(weights: NDArray[np.float64], times: NDArray[np.int64], among: Among) -> None:
-    """Add what a term is worth to the weights of the texts that hold it; `times` says how often."""
-    held = np.flatnonzero(times)
-    if not len(held):
-        return
-    worth = math.log((among.count - len(held) + 0.5) / (len(held) + 0.5))
-    often, long = times[held], among.lengths[held] * among.count / among.tokens
-    part = often * (_SOON + 1) / (often + _SOON * (1 - _HELD_BACK + _HELD_BACK * long))
-    weights[held] += max(worth, _WORTHLESS) * part
 
 
 def _times(connection: Connection, term: Term, stems: Stems, among: Among) -> NDArray[np.int64]:
@@ -440,23 +422,23 @@ class Kept:
         is not valid Unicode.
         """
         near = sorted(self.near, key=lambda each: (-each.score, each.item_id))[:depth]
-        found, placed = self._by_words(question, most=most, depth=depth)
+        asked = distinct(terms.terms(question))
+        some: list[Term] = []
+        placed: list[ListedItem] = []
+        if asked:
+            with said(self.texts) as private:
+                private.execute("CREATE VIRTUAL TABLE held USING fts5vocab('said', 'row')")
+                held = dict(private.execute("SELECT term, doc FROM held"))
+                # A beginning is not counted; words in a row are in no more than their rarest.
+                counts = {
+                    term: 1 if term.prefix else min(held.get(stem, 0) for stem in stems)
+                    for term, stems in asked.items()
+                }
+                some = terms.rarest(list(asked), counts, most=most, places=PLACES)
+                some = some or list(asked)[: terms.FEWEST]
+                found = best(private, some, depth)
+            placed = [ListedItem(*self.items[place], weight) for place, weight in found]
         lists: dict[str, Sequence[ListedItem]] = {WORDS_ALONE: placed, WORDS_PAIRED: placed}
         if is_compared:
             lists |= {DENSE_ALONE: near, DENSE_PAIRED: near}
-        return lists, found
-
-    def _by_words(
-        self, question: str, *, most: int, depth: int
-    ) -> tuple[list[Term], list[ListedItem]]:
-        """Return the terms a question is searched by, and what holds at least one of them."""
-        asked = distinct(terms.terms(question))
-        if not asked:
-            return [], []
-        with said(self.texts) as private:
-            private.execute("CREATE VIRTUAL TABLE held USING fts5vocab('said', 'row')")
-            counts = counted(asked, dict(private.execute("SELECT term, doc FROM held")))
-            some = terms.rarest(list(asked), counts, most=most, places=PLACES)
-            some = some or list(asked)[: terms.FEWEST]
-            found = best(private, some, depth)
-        return some, [ListedItem(*self.items[place], weight) for place, weight in found]
+        return lists, some
