@@ -27,13 +27,14 @@ from cortex_actors.clock import ulid
 from cortex_actors.domain.event import Ids
 from cortex_actors.errors import CortexError, MailboxFull, Unembeddable
 from cortex_actors.memory.planner import UNEMBEDDED, Phrasing
-from cortex_actors.memory.request import Remembered, Wish, digest
+from cortex_actors.memory.request import Remembered, Wish
+from cortex_actors.memory.village import Saying
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import within
 from cortex_actors.storage import memory_merge, memory_records, realms
 from cortex_actors.storage.events import store
-from cortex_actors.storage.memory_merge import How, Plan
+from cortex_actors.storage.memory_merge import How, Plan, digest
 from cortex_actors.storage.similar_memories import Scope
 
 if TYPE_CHECKING:
@@ -123,6 +124,7 @@ class Archivist(AsyncioActor):
         """Begin with nothing in hand; vectors are those of one model for as long as this lives."""
         super().__init__()
         self._bus = bus
+        self._saying = Saying(bus, records, source=NAME)
         self._records = records
         self._planner = planner
         self._phrasing = phrasing
@@ -255,12 +257,9 @@ class Archivist(AsyncioActor):
 
         def unit(connection: Connection) -> tuple[bool, list[Event[Payload]]]:
             holds = memory_merge.commit(connection, plan, how)
-            return holds, store(connection, self._said(plan)) if holds else []
+            return holds, self._said(plan) if holds else []
 
-        holds, said = await self._records.write(unit)
-        for each in said:
-            self._bus.announce(each)
-        return holds
+        return await self._saying.write(unit)
 
     async def _vector(self, text: str) -> Matrix | None:
         """Return the vector of a text; None where there is none for now."""
@@ -277,15 +276,12 @@ class Archivist(AsyncioActor):
         """Return what is said of a plan: what was saved, and what it became one with."""
         said: list[Event[Payload]] = []
         if plan.is_new:
-            said.append(self._event(topics.MEMORY_REMEMBERED, plan.first.id))
+            new = Ids((plan.first.id,))
+            said.append(self._saying.event(topics.MEMORY_REMEMBERED, new))
         if plan.steps:
-            parts = (plan.first.id, *plan.absorbed)
-            said.append(self._event(topics.MEMORY_MERGED, plan.last.id, *parts))
+            merged = Ids((plan.last.id, plan.first.id, *plan.absorbed))
+            said.append(self._saying.event(topics.MEMORY_MERGED, merged))
         return said
-
-    def _event(self, topic: str, *ids: str) -> Event[Payload]:
-        """Return an event about memories."""
-        return self._bus.event(topic, Ids(ids), source=NAME)
 
 
 def _existing(known: Memory) -> Remembered:

@@ -156,8 +156,10 @@ class Custodian(Consumer):
         self._readings.take(some, self.desk.clock.now())
         if len(self._readings) and self._window is None:
             self._window = self.spawn(self._when_over(), name="flush")
-        if len(self._readings) >= self._settings.flush_items:
-            self._hurry()
+        is_much = len(self._readings) >= self._settings.flush_items
+        # At once, unless that is in hand, or did not go the last time.
+        if is_much and not (self._flushing.locked() or self._trouble):
+            self.spawn(self._flush(), name="flush of many")
 
     def flush(self) -> asyncio.Task[int]:
         """Write what was read so far; return of how many memories. The mailbox goes on."""
@@ -174,11 +176,6 @@ class Custodian(Consumer):
             "window_s": self._settings.flush_s,
             "trouble": self._trouble,
         }
-
-    def _hurry(self) -> None:
-        """Write at once, unless that is in hand, or did not go the last time."""
-        if not (self._flushing.locked() or self._trouble):
-            self.spawn(self._flush(), name="flush of many")
 
     async def _when_over(self) -> None:
         """Write when the window ends, and again until nothing waits."""
@@ -245,10 +242,9 @@ def _current(connection: Connection, read: Mapping[str, Reading]) -> dict[str, R
     """Return what was read by the memories that say it now: a part may have become a whole."""
     found: dict[str, Reading] = {}
     for given, each in memory_history.current(connection, read).items():
-        if each is None:
-            continue
-        known, more = found.get(each), read[given]
-        found[each] = more if known is None else known.with_another(more.count, more.at)
+        if each is not None:
+            known, more = found.get(each, Reading(0, 0)), read[given]
+            found[each] = known.with_another(more.count, more.at)
     return found
 
 

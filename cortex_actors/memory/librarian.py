@@ -124,17 +124,17 @@ def read(path: str) -> bytes:
 
 def mark_gone(sources: Iterable[str]) -> list[str]:
     """Return those documents whose file is there no more; one behind a link is not there."""
-    return [each for each in sources if not _is_there(each)]
-
-
-def _is_there(source: str) -> bool:
-    """Whether a path is itself a file; what cannot be looked at is taken to be there."""
-    try:
-        return str(Path(source).resolve(strict=True)) == source and Path(source).is_file()
-    except (FileNotFoundError, NotADirectoryError, ValueError, RuntimeError):
-        return False
-    except OSError:
-        return True
+    gone = []
+    for each in sources:
+        try:
+            is_there = str(Path(each).resolve(strict=True)) == each and Path(each).is_file()
+        except (FileNotFoundError, NotADirectoryError, ValueError, RuntimeError):
+            is_there = False
+        except OSError:  # what cannot be looked at is taken to be there
+            is_there = True
+        if not is_there:
+            gone.append(each)
+    return gone
 
 
 def _walk(root: Path, found: Shelf, skips: Collection[str]) -> None:
@@ -207,18 +207,16 @@ def catalogued(given: Given, *, at: int) -> Catalogued:
         _chunk(given, number, piece, title=title, tags=tags, at=at)
         for number, piece in enumerate(pieces(read.passages))
     ]
+    names = ("source", "content_hash", "topic", "saved_by", "trust")
+    same: dict[str, Any] = {name: getattr(given, name) for name in names}
     kept = Document(
-        source=given.source,
-        content_hash=given.content_hash,
+        **same,
         read_as=READ_AS,
-        topic=given.topic,
         title=title,
         size=len(given.data),
         read_at=at,
         tags=tags,
         redacted=len(whole.secrets),
-        saved_by=given.saved_by,
-        trust=given.trust,
     )
     secrets = [f"a secret ({each.kind}) was taken out" for each in whole.secrets]
     told = dict.fromkeys([*secrets, *_strange(whole.text)])
@@ -316,8 +314,10 @@ class Librarian(AsyncioActor):
         sources = [source for source, _ in shelf.files]
         known = await self._records.read(lambda c: documents.by_source(c, sources))
         single = sources == [shelf.root]
+        # The topic that a document has, or else that of where it lies.
+        topics = {each: one.topic for each, one in known.items()}
         work = (
-            self._one(source, topic or _topic(known.get(source), place), known, single=single)
+            self._one(source, topic or topics.get(source, place), known, single=single)
             for source, place in shelf.files
         )
         done = await asyncio.gather(*work)
@@ -354,14 +354,24 @@ class Librarian(AsyncioActor):
 
     async def _keep(self, given: Given, known: Document | None) -> dict[str, Any]:
         """Keep a document, unless it is known as it is."""
-        if known is not None and _is_same(given, known):
+        is_found = known is not None and known.withdrawn_at is None
+        if (
+            known
+            and is_found
+            and (known.content_hash, known.read_as, known.topic)
+            == (
+                given.content_hash,
+                READ_AS,
+                given.topic,
+            )
+        ):
             return _became(given.source, Became.UNCHANGED, known)
         # The moment tells the pieces of one reading from those of every other.
         at = max(self._clock.now(), known.read_at + 1 if known else 0)
         made = await self._threads.run(catalogued, given, at=at)
         await self._records.write(lambda c: documents.learn(c, made.document, made.chunks))
-        found = known is not None and known.withdrawn_at is None
-        became = _became(given.source, Became.CHANGED if found else Became.ADDED, made.document)
+        state = Became.CHANGED if is_found else Became.ADDED
+        became = _became(given.source, state, made.document)
         return {**became, "pieces": len(made.chunks), "told": list(made.told)}
 
     async def _lost(self, root: str, sources: Sequence[str]) -> list[str]:
@@ -370,21 +380,6 @@ class Librarian(AsyncioActor):
         known = await self._records.read(lambda c: documents.below(c, root))
         gone = await self._threads.run(mark_gone, [each for each in known if each not in here])
         return await self._records.write(lambda c: documents.withdraw(c, gone, at=at))
-
-
-def _topic(known: Document | None, place: str) -> str:
-    """Return the topic of a document: the one it has, or else that of where it lies."""
-    return known.topic if known is not None else place
-
-
-def _is_same(given: Given, known: Document) -> bool:
-    """Whether a document is known as it is, and found."""
-    return (
-        known.content_hash == given.content_hash
-        and known.read_as == READ_AS
-        and known.topic == given.topic
-        and known.withdrawn_at is None
-    )
 
 
 def _became(source: str, state: Became, document: Document | None = None) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -37,7 +37,6 @@ from cortex_actors.errors import (
     MailboxFull,
     ModelChanged,
 )
-from cortex_actors.memory.request import digest
 from cortex_actors.rules import merging
 from cortex_actors.rules.merging import (
     Prefer,
@@ -51,12 +50,12 @@ from cortex_actors.rules.merging import (
 )
 from cortex_actors.rules.sameness import cosine
 from cortex_actors.storage import memory_records, memory_states, similar_memories
-from cortex_actors.storage.memory_merge import Clash, Plan, Step
+from cortex_actors.storage.memory_merge import Clash, Plan, Step, digest
 from cortex_actors.storage.similar_memories import Scope
 from cortex_actors.text.summary import ABSTRACT, SUMMARY, abstract, sentences, summary
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Sequence
 
     from cortex_actors.clock import Clock
     from cortex_actors.domain.insight import Judgement
@@ -66,7 +65,7 @@ if TYPE_CHECKING:
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.search.dense import Asked
-    from cortex_actors.storage.similar_memories import Neighbour, Vicinity
+    from cortex_actors.storage.similar_memories import Vicinity
     from cortex_actors.text.lexicon import Lexicon
 
 
@@ -82,10 +81,14 @@ def whole(new: Memory, old: Memory, text: str, *, memory_id: str, at: int) -> Me
     """
     layer = deeper(new.layer, old.layer)
     since = min(each.layer_since or each.created_at for each in (new, old) if each.layer is layer)
-    read = [each.accessed_at for each in (new, old) if each.accessed_at is not None]
-    promoted = [each.promoted_at for each in (new, old) if each.promoted_at is not None]
-    begun = [each.said_from for each in (new, old) if each.said_from is not None]
-    ended = [each.said_until for each in (new, old) if each.said_until is not None]
+
+    def times(name: str) -> list[int]:
+        return [at for each in (new, old) if (at := getattr(each, name)) is not None]
+
+    both: dict[str, Any] = {
+        name: tuple(dict.fromkeys((*getattr(old, name), *getattr(new, name))))
+        for name in ("tags", "related", "replies_to")
+    }
     brief = _brief(new, old, text)
     return replace(
         new,
@@ -97,15 +100,13 @@ def whole(new: Memory, old: Memory, text: str, *, memory_id: str, at: int) -> Me
         type=MemoryType.FACT if MemoryType.FACT in {new.type, old.type} else new.type,
         abstract=brief[0],
         summary=brief[1],
-        tags=_both(old.tags, new.tags),
-        related=_both(old.related, new.related),
-        replies_to=_both(old.replies_to, new.replies_to),
+        **both,
         attention=max(new.attention, old.attention),
         access_count=new.access_count + old.access_count,
-        accessed_at=max(read, default=None),
-        promoted_at=max(promoted, default=None),
-        said_from=min(begun, default=None),
-        said_until=max(ended, default=None),
+        accessed_at=max(times("accessed_at"), default=None),
+        promoted_at=max(times("promoted_at"), default=None),
+        said_from=min(times("said_from"), default=None),
+        said_until=max(times("said_until"), default=None),
         trust=max(new.trust, old.trust, key=_TRUSTED.index),
         merge_due=False,
     )
@@ -127,11 +128,6 @@ def _brief(new: Memory, old: Memory, text: str) -> tuple[str, str]:
     said = text.removeprefix(f"{new.role}: ") if new.role else text
     own = new.abstract if new.abstract != abstract(spoken(new)) else ""
     return own or abstract(said), summary(said)
-
-
-def _both(old: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what either has, each once."""
-    return tuple(dict.fromkeys((*old, *new)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,12 +183,11 @@ class Looking:
 
         `made_of` are the leaves of the text so far, `but` the memories that are left out.
         """
-        scope = similar_memories.Scope.of(node)
-        known = (
-            similar_memories.find_active(connection, scope, digest(node.text)) if is_new else None
-        )
-        if known is not None:
-            return Seen(known)
+        scope = Scope.of(node)
+        if is_new:
+            known = similar_memories.find_active(connection, scope, digest(node.text))
+            if known is not None:
+                return Seen(known)
         near = self._around.near(connection, asked, scope, most=self._gates.nearest, but=but)
         wanted = [each for each in near if each.cosine >= self._gates.never]
         rows = memory_records.by_id(connection, [each.memory_id for each in wanted])
@@ -202,10 +197,15 @@ class Looking:
             if other is None or other.pinned_at is not None:
                 continue
             leaves = self._around.leaves(connection, other.id)
-            if _parted(connection, leaves, made_of):
+            parted = memory_states.of(connection, leaves).values()
+            if any(not some.isdisjoint(made_of) for some in parted):
                 continue
             said = self._ruled(node, other, each.cosine)
-            vectors = tuple(_rows(leaves.values(), asked.vector))
+            vectors = tuple(
+                np.frombuffer(blob, np.float32)
+                for blob in leaves.values()
+                if blob is not None and len(blob) == asked.vector.nbytes  # else it is damaged
+            )
             found.append(Candidate(other, each.cosine, said, frozenset(leaves), vectors))
         return Seen(None, tuple(found))
 
@@ -216,7 +216,7 @@ class Looking:
 
         Neighbours that it would take in next do not count: they are the same thing, and gone then.
         """
-        gates, scope = self._gates, similar_memories.Scope.of(merged)
+        gates, scope = self._gates, Scope.of(merged)
         said = similar_memories.says(connection, scope, digest(merged.text))
         if said is not None and said not in but:
             return f"{said} says that already"
@@ -224,21 +224,15 @@ class Looking:
         near = self._around.near(connection, asked, scope, most=most, but=but)
         if not near or near[0].cosine <= gates.crowded:
             return None
-        counted = self._staying(connection, merged, near)
-        score = neighbour_score(counted, gates.neighbours)
-        return f"{score:.2f} from what is known" if score > gates.crowded else None
-
-    def _staying(
-        self, connection: Connection, merged: Memory, near: Sequence[Neighbour]
-    ) -> list[float]:
-        """Return the cosines of those neighbours that a text would not take in next."""
         rows = memory_records.by_id(connection, [each.memory_id for each in near])
-        return [
+        counted = [
             each.cosine
             for each in near
             if each.memory_id in rows
             and self._ruled(merged, rows[each.memory_id], each.cosine).verdict is not Verdict.MERGE
         ]
+        score = neighbour_score(counted, gates.neighbours)
+        return f"{score:.2f} from what is known" if score > gates.crowded else None
 
     def _ruled(self, node: Memory, other: Memory, cosine_: float) -> Ruled:
         """Return what the rules say of two memories."""
@@ -251,25 +245,6 @@ class Looking:
             thresholds=thresholds,
             lexicon=lexicon,
         )
-
-
-def least_cosine(vector: Matrix, others: Sequence[Matrix]) -> float:
-    """Return the cosine of a text with what it has least in common with; 1 for nobody."""
-    return min((cosine(vector, each) for each in others), default=1.0)
-
-
-def _parted(connection: Connection, leaves: Collection[str], made_of: Collection[str]) -> bool:
-    """Tell whether somebody parted what a merge would bring together."""
-    kept = memory_states.of(connection, leaves)
-    mine = set(made_of)
-    return any(not mine.isdisjoint(others) for others in kept.values())
-
-
-def _rows(blobs: Iterable[bytes | None], like: Matrix) -> Iterator[Matrix]:
-    """Yield stored vectors; those that are missing or damaged are left out."""
-    for blob in blobs:
-        if blob is not None and len(blob) == like.nbytes:
-            yield np.frombuffer(blob, np.float32)
 
 
 #: Why a text has no vector for now.
@@ -305,12 +280,9 @@ class JudgePort(Protocol):
         """Return a text in at most so many letters."""
 
 
-class Rules(Protocol):
-    """By which thresholds and tables two texts are judged now; called on a thread."""
-
-    def __call__(self) -> tuple[Thresholds, Lexicon | None]:
-        """Return both; None are the product's own tables."""
-
+#: By which thresholds and tables two texts are judged now; called on a thread. None are the
+#: product's own tables.
+Rules: TypeAlias = "Callable[[], tuple[Thresholds, Lexicon | None]]"
 
 #: Bytes that the text of a memory may have, however it came about.
 LONGEST = 65_536
@@ -423,27 +395,22 @@ class Planner:
                 continue
             said = each.ruled
             if said.verdict is Verdict.ASK:
-                said = await self._asked(node, each)
+                texts = spoken(node.memory), spoken(each.memory)
+                word = await self._phrasing.compared(*texts, each.cosine, run=node.first.id)
+                said = merging.believed(word, *texts)
             if said.verdict is Verdict.CONFLICT:
                 node.clashes[each.memory.id] = Clash(each.memory.id, said.by, said.why)
             if may_merge and said.verdict is Verdict.MERGE and await self._merged(node, each, said):
                 return True
         return False
 
-    async def _asked(self, node: _Node, candidate: Candidate) -> Ruled:
-        """Return what a model's word on a candidate comes to."""
-        texts = spoken(node.memory), spoken(candidate.memory)
-        said = await self._phrasing.compared(*texts, candidate.cosine, run=node.first.id)
-        return merging.believed(said, *texts)
-
     async def _merged(self, node: _Node, candidate: Candidate, said: Ruled) -> bool:
         """Let a node take a candidate in, if the text that they become passes the gates."""
-        by_model = await self._phrasing.merged(
-            spoken(node.memory), spoken(candidate.memory), prefer=node.prefer, run=node.first.id
-        )
+        both = spoken(node.memory), spoken(candidate.memory)
+        by_model = await self._phrasing.merged(*both, prefer=node.prefer, run=node.first.id)
         if by_model is not None and await self._taken(node, candidate, by_model, said=said):
             return True
-        text = united(spoken(node.memory), spoken(candidate.memory), prefer=node.prefer)
+        text = united(*both, prefer=node.prefer)
         return await self._taken(node, candidate, text, said=said)
 
     async def _taken(self, node: _Node, candidate: Candidate, content: str, *, said: Ruled) -> bool:
@@ -454,29 +421,25 @@ class Planner:
         vector = await self._vector(text)
         if vector is None:
             return False
-        least = least_cosine(vector, [node.vector, *node.cores, *candidate.vectors])
+        others = [node.vector, *node.cores, *candidate.vectors]
+        least = min(cosine(vector, each) for each in others)
         if not merging.faithful((least,), self._gates.faithful):
             return False
         at = self._clock.now()
         became = whole(node.memory, candidate.memory, text, memory_id=f"mem_{ulid(at)}", at=at)
         but = {*node.but, candidate.memory.id}
         # A text that was there before has not grown, whatever stands around it.
-        if text not in {node.memory.text, candidate.memory.text} and await self._crowded(
-            became, vector, but
-        ):
-            return False
+        if text not in {node.memory.text, candidate.memory.text}:
+            asked = await self._looking.ask(vector, Scope.of(became))
+            crowd = partial(self._looking.crowd, merged=became, asked=asked, but=but)
+            if await self._records.read(crowd) is not None:
+                return False
         node.steps.append(Step(became, candidate.memory, said.by, said.why))
         node.memory, node.vector, node.but = became, vector, {*but, became.id}
         node.leaves |= candidate.leaves
         node.cores += candidate.vectors
         node.vectors[digest(text)] = vector
         return True
-
-    async def _crowded(self, became: Memory, vector: Matrix, but: set[str]) -> bool:
-        """Tell whether a new text would be too near to what else is known."""
-        asked = await self._looking.ask(vector, Scope.of(became))
-        crowded = partial(self._looking.crowd, merged=became, asked=asked, but=but)
-        return await self._records.read(crowded) is not None
 
     async def _vector(self, text: str) -> Matrix | None:
         """Return the vector of a merged text; None where there is none now."""

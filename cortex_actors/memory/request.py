@@ -6,7 +6,6 @@ Posting: what somebody wants to say to others, as it is admitted, and the memory
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cortex_actors.domain.agent import OWNER, Caller, agent_id, shown
@@ -16,13 +15,21 @@ from cortex_actors.errors import BadInput
 from cortex_actors.rules.admission import THREAD, admitted, filed, named
 from cortex_actors.rules.decay import is_deeper
 from cortex_actors.rules.merging import Prefer
-from cortex_actors.storage import memory_records, memory_states, realms, village
+from cortex_actors.storage import memory_records, realms, village
+from cortex_actors.storage.memory_merge import digest
 from cortex_actors.text.summary import abstract, summary
 
 if TYPE_CHECKING:
     from enum import StrEnum
 
     from cortex_actors.storage.ledger.actor import Connection
+
+
+#: Fields that a memory has as they were wished.
+_SAME = (
+    *("realm", "text", "thread", "layer", "type", "tags", "related", "replies_to", "role"),
+    *("trust", "said_from", "said_until"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,26 +84,16 @@ class Wish:
 
     def memory(self, memory_id: str, at: int) -> Memory:
         """Return the memory that it begins as."""
+        same: dict[str, Any] = {name: getattr(self, name) for name in _SAME}
         return Memory(
             id=memory_id,
-            realm=self.realm,
             agent_id=self.agent,
-            text=self.text,
             created_at=at,
-            thread=self.thread,
-            layer=self.layer,
-            type=self.type,
+            layer_since=at,
             abstract=abstract(self.content) if self.abstract is None else self.abstract,
             summary=summary(self.content),
-            tags=self.tags,
-            related=self.related,
-            replies_to=self.replies_to,
-            layer_since=at,
-            role=self.role,
             saved_by=self.caller.by,
-            trust=self.trust,
-            said_from=self.said_from,
-            said_until=self.said_until,
+            **same,
         )
 
 
@@ -130,8 +127,7 @@ class Remembered:
     @property
     def message(self) -> str:
         """What became of it, for people."""
-        said = [f"Known already as #{self.id}." if self.state == "existing" else ""]
-        said = said if said[0] else [f"Saved as #{self.id}."]
+        said = [f"{'Known already' if self.state == 'existing' else 'Saved'} as #{self.id}."]
         if self.tags_added:
             said.append(f"Tags added: {', '.join(self.tags_added)}.")
         if self.asked is not None and is_deeper(self.asked, self.layer):
@@ -147,11 +143,6 @@ class Remembered:
         found |= {"superseded": list(self.superseded), "tags_added": list(self.tags_added)}
         del found["asked"]
         return {**found, "message": self.message}
-
-
-def digest(text: str) -> bytes:
-    """Return the SHA-256 by which a text is known."""
-    return sha256(text.encode()).digest()
 
 
 T = TypeVar("T", bound="StrEnum")
@@ -207,9 +198,7 @@ def wished(given: Given, *, agent: str, caller: Caller) -> Wish:
     A post is a working memory: what is said to others is meant to be found for some days.
     """
     realm = _word(given.realm, Realm, "realm")
-    related = tuple(
-        dict.fromkeys(agent_id(each) for each in _list(given.related, "related_agents"))
-    )
+    related = tuple(dict.fromkeys(map(agent_id, _list(given.related, "related_agents"))))
     if realm is Realm.BRIDGE and not set(related) - {agent}:
         raise BadInput(
             "cannot post on a bridge to nobody: name whom it is for in related_agents (--to AGENT)"
@@ -244,7 +233,6 @@ def keep(connection: Connection, wish: Wish, *, memory_id: str, at: int) -> Post
             return Posted(known, EXISTING, whole)
     made = replace(whole.memory(memory_id, at), merge_due=whole.is_mergeable)
     memory_records.save(connection, [made])
-    memory_states.begin(connection, [memory_id], at)
     if whole.realm in village.SPOKEN:
         village.wait(connection, [memory_id])
     return Posted(memory_id, SAVED, whole)

@@ -98,20 +98,18 @@ class Trail(AsyncioActor):
             saved_by=by,
             session=shown.session_id,
         )
-        return self.spawn(self._taken(make), name="take")
+        return self.spawn(self._taken(make, once=True), name="take")
 
     async def _left(self, make: Callable[[], Crumb]) -> Crumb:
-        """Write a crumb; its texts are looked through for secrets on a thread."""
-        return await self._kept(await asyncio.to_thread(make))
+        """Write a crumb and return it."""
+        return (await self._taken(make, once=False))[0]
 
-    async def _taken(self, make: Callable[[], Crumb]) -> tuple[Crumb, bool]:
-        """Write a crumb once; its name tells it from the one that was there."""
+    async def _taken(self, make: Callable[[], Crumb], *, once: bool) -> tuple[Crumb, bool]:
+        """Write a crumb and say so; its texts are looked through for secrets on a thread.
+
+        `once` returns the same one that is there already: its name tells the two apart.
+        """
         crumb = await asyncio.to_thread(make)
-        kept = await self._kept(crumb, once=True)
-        return kept, kept.id == crumb.id
-
-    async def _kept(self, crumb: Crumb, *, once: bool = False) -> Crumb:
-        """Write a crumb and say so; `once` returns the same one that is there already."""
 
         def work(connection: Connection) -> tuple[Crumb, Sequence[Event[Payload]]]:
             known = agent_records.like(connection, crumb) if once else None
@@ -120,4 +118,5 @@ class Trail(AsyncioActor):
             agent_records.leave(connection, crumb)
             return crumb, [self._saying.event(CRUMB_LEFT, Ids((crumb.id,)))]
 
-        return await self._saying.write(work)
+        kept = await self._saying.write(work)
+        return kept, kept.id == crumb.id

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.memory.request import Posted, Wish
     from cortex_actors.sections import MemorySettings
-    from cortex_actors.storage.embeddings import EmbedInTime, Matrix
+    from cortex_actors.storage.embeddings import EmbedInTime
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.search.matrix import VectorMatrix
     from cortex_actors.storage.village import Post
@@ -64,57 +64,6 @@ class Answer:
 
     posts: Mapping[str, Post]
     found: Found
-
-
-class Agreeing:
-    """Compares posts in the vectors of one model."""
-
-    def __init__(self, records: Records, near: NearPosts, threads: Threads) -> None:
-        """Read posts from the ledger."""
-        self._records = records
-        self._near = near
-        self._threads = threads
-
-    async def about(
-        self, row: Matrix, *, reader: str | None, floor: float, threshold: float, min_agents: int
-    ) -> Answer:
-        """Return what the posts nearest to a question have in common, as somebody may read them.
-
-        `floor` is the cosine from which a post is about the question at all.
-        """
-        posts = await self._records.read(
-            lambda c: self._near.near(c, row, reader=reader, most=MOST, floor=floor)
-        )
-        find = partial(convergence.converging, threshold=threshold, min_agents=min_agents)
-        found = await self._threads.run(lambda: find(_voices(posts), _likeness(posts)))
-        return Answer({each.memory.id: each for each in posts}, found)
-
-    async def with_others(self, memory_id: str, *, threshold: float) -> Group | None:
-        """Return the group of other agents' posts that a post joins; None where nobody agrees.
-
-        So it is for one that is found no more, or has no vector.
-        """
-        posts = await self._records.read(lambda c: self._beside(c, memory_id, threshold))
-        if len(posts) < convergence.HARMONY:
-            return None
-        find = partial(convergence.around, threshold=threshold)
-        return await self._threads.run(lambda: find(_voices(posts), _likeness(posts)))
-
-    def _beside(self, connection: Connection, memory_id: str, threshold: float) -> list[Post]:
-        """Return a post with the nearest of other agents."""
-        mine = self._near.posts(connection, [memory_id])
-        if not mine:
-            return []
-        first = mine[0]
-        others = self._near.near(
-            connection,
-            first.row,
-            reader=None,
-            most=MOST,
-            floor=threshold,
-            but=first.memory.agent_id,
-        )
-        return [first, *others]
 
 
 def _voices(posts: Sequence[Post]) -> list[Voice]:
@@ -209,7 +158,7 @@ class Village(AsyncioActor):
         self._embed = embed
         self._model = matrix.model
         self._threads = Threads(NAME, 1)
-        self._agreeing = Agreeing(records, NearPosts(matrix), self._threads)
+        self._near = NearPosts(matrix)
         self._comparing: asyncio.Task[None] | None = None
         self._tries = 0
         self._again = self._is_resting = self._is_woken = False
@@ -291,13 +240,13 @@ class Village(AsyncioActor):
     ) -> Answer:
         """Find it and tell of it."""
         rows = await self._embed([query], urgent=True, patience=PATIENCE, model=self._model)
-        answer = await self._agreeing.about(
-            rows[0],
-            reader=reader,
-            floor=self._settings.relevance,
-            threshold=threshold,
-            min_agents=min_agents,
+        floor = self._settings.relevance  # from which a post is about the question at all
+        posts = await self._records.read(
+            lambda c: self._near.near(c, rows[0], reader=reader, most=MOST, floor=floor)
         )
+        find = partial(convergence.converging, threshold=threshold, min_agents=min_agents)
+        found = await self._threads.run(lambda: find(_voices(posts), _likeness(posts)))
+        answer = Answer({each.memory.id: each for each in posts}, found)
         if threshold >= self._settings.convergence and answer.found.groups:
             await self._tell(answer.found.groups)
         return answer
@@ -324,17 +273,13 @@ class Village(AsyncioActor):
         while is_left:
             self._again = False
             is_left = await self._left() or self._again
-            if is_left and not self._again:
-                await self._rest()
+            if is_left and not self._again:  # wait for vectors, longer each time
+                pause = PAUSES[min(self._tries, len(PAUSES) - 1)]
+                self._tries += 1
+                self._is_resting = True
+                await self._clock.sleep(pause)
+                self._is_resting = False
         self._comparing = None
-
-    async def _rest(self) -> None:
-        """Wait for vectors, longer each time."""
-        pause = PAUSES[min(self._tries, len(PAUSES) - 1)]
-        self._tries += 1
-        self._is_resting = True
-        await self._clock.sleep(pause)
-        self._is_resting = False
 
     async def _left(self) -> bool:
         """Compare what has a vector by now; return whether something waits."""
@@ -356,20 +301,32 @@ class Village(AsyncioActor):
         return village.ready(connection, self._model, limit=BATCH), True
 
     async def _compare_one(self, memory_id: str) -> None:
-        """Compare a post with what other agents say.
+        """Compare a post with what other agents say; one that is found no more has no group.
 
         One over which that fails is left as it is: it would fail again in every life.
         """
+        found = None
         try:
-            found = await self._agreeing.with_others(
-                memory_id, threshold=self._settings.convergence
-            )
+            posts = await self._records.read(partial(self._beside, memory_id))
+            if len(posts) >= convergence.HARMONY:
+                find = partial(convergence.around, threshold=self._settings.convergence)
+                found = await self._threads.run(lambda: find(_voices(posts), _likeness(posts)))
         except CortexError:
             raise
         except Exception:
             log.exception("the post %s is compared with no other", memory_id)
-            found = None
         await self._tell([found] if found else [], compared=[memory_id])
+
+    def _beside(self, memory_id: str, connection: Connection) -> list[Post]:
+        """Return a post with the nearest of other agents; nothing for one without a vector."""
+        least = self._settings.convergence
+        for first in self._near.posts(connection, [memory_id]):
+            mine = first.memory.agent_id
+            others = self._near.near(
+                connection, first.row, reader=None, most=MOST, floor=least, but=mine
+            )
+            return [first, *others]
+        return []
 
     async def _tell(self, groups: Sequence[Group], *, compared: Sequence[str] = ()) -> None:
         """Write down which groups are new and that posts were compared, and tell of the groups."""

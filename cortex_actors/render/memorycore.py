@@ -12,8 +12,9 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from cortex_actors.domain.agent import shown
-from cortex_actors.domain.memory import Crumb, CrumbType, Priority, Realm
+from cortex_actors.domain.memory import Realm
 from cortex_actors.errors import BadInput
+from cortex_actors.rules import interchange
 from cortex_actors.text import summary
 
 if TYPE_CHECKING:
@@ -74,9 +75,7 @@ def given(record: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         "access_count": record.get("access_count", 0),
         "last_accessed_ts": _seconds(record.get("accessed_at")),
         "attention_weight": record.get("attention", 1.0),
-        "role": record.get("role", ""),
-        "abstract": record.get("abstract", ""),
-        "summary": record.get("summary", ""),
+        **{name: record.get(name, "") for name in ("role", "abstract", "summary")},
     }
 
 
@@ -103,12 +102,8 @@ def taken(collection: str, found: object) -> dict[str, Any]:
         "layer": said.get("layer"),
         "type": said.get("message_type"),
         "thread": said.get("conversation_thread"),
-        "role": said.get("role"),
-        "abstract": said.get("abstract"),
-        "summary": said.get("summary"),
-        "tags": _list(said, "tags"),
-        "related_agents": _list(said, "related_agents"),
-        "responding_to": _list(said, "responding_to"),
+        **{name: said.get(name) for name in ("role", "abstract", "summary")},
+        **{name: _list(said, name) for name in ("tags", "related_agents", "responding_to")},
         "created_at": _moment(said, "created_at", "posted_at", "timestamp"),
         "promoted_at": _moment(said, "promoted_at", empty=True),
         "access_count": said.get("access_count") or 0,
@@ -119,20 +114,7 @@ def taken(collection: str, found: object) -> dict[str, Any]:
 
 def _given_crumb(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return a crumb: as the text it is shown as, and in its parts."""
-    crumb = Crumb(
-        id=record["id"],
-        agent_id=record["agent"],
-        session_id=record["session"],
-        summary=record["summary"],
-        left_at=record["left_at"],
-        type=CrumbType(record["type"]),
-        priority=Priority(record["priority"]),
-        discoveries=tuple(record["discoveries"]),
-        emotional_state=record["emotional_state"],
-        unfinished=tuple(record["unfinished"]),
-        references={kind: tuple(some) for kind, some in record["references"].items()},
-        if_disoriented=tuple(record["if_disoriented"]),
-    )
+    crumb = interchange.to_crumb(record)
     return {
         "id": crumb.id,
         "content": summary.render(crumb),

@@ -12,12 +12,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from cortex_actors.clock import moment as ulid_of
 from cortex_actors.domain.agent import Agent, agent_id, checked, shown
 from cortex_actors.domain.memory import (
     ChangeKind,
+    Crumb,
     CrumbType,
     Layer,
     MemoryStatus,
@@ -60,6 +62,9 @@ _RANDOM: Final = 16
 #: Who may have decided a merge.
 _DECIDERS: Final = frozenset({"rules", "nli", "llm", "person"})
 
+#: Moments of a memory that there may be or not.
+_MOMENTS: Final = ("promoted_at", "pinned_at", "said_from", "said_until")
+
 #: Most attention that a memory can have.
 _MOST_ATTENTION: Final = 2.0
 
@@ -82,10 +87,8 @@ def memory(found: Mapping[str, Any]) -> dict[str, Any]:
         "created_at": created,
         "layer": word(found, "layer", Layer, Layer.WORKING),
         "type": word(found, "type", MemoryType, MemoryType.OBSERVATION),
-        "thread": name(found, "thread"),
-        "role": name(found, "role"),
-        "abstract": told(found, "abstract", limit=TEXT_LIMIT, empty=True)[0],
-        "summary": told(found, "summary", limit=TEXT_LIMIT, empty=True)[0],
+        **{each: name(found, each) for each in ("thread", "role")},
+        **{each: _told(found, each) for each in ("abstract", "summary")},
         "tags": list(_tags(found)),
         "related_agents": sorted({agent_id(each) for each in _list(found, "related_agents")}),
         "responding_to": [_id(each, agent) for each in _list(found, "responding_to")],
@@ -93,15 +96,11 @@ def memory(found: Mapping[str, Any]) -> dict[str, Any]:
         "accessed_at": moment(found, "accessed_at", empty=True),
         "attention": _attention(found),
         "layer_since": moment(found, "layer_since", empty=True) or created,
-        "promoted_at": moment(found, "promoted_at", empty=True),
-        "pinned_at": moment(found, "pinned_at", empty=True),
-        "said_from": moment(found, "said_from", empty=True),
-        "said_until": moment(found, "said_until", empty=True),
+        **{each: moment(found, each, empty=True) for each in _MOMENTS},
         **_standing(found, agent, created),
     }
-    if (made["said_from"] is None) != (made["said_until"] is None) or (
-        (made["said_from"] or 0) > (made["said_until"] or 0)
-    ):
+    begun, ended = made["said_from"], made["said_until"]
+    if (begun is None) != (ended is None) or (begun or 0) > (ended or 0):
         raise BadInput("said_from and said_until are given together, the first not behind")
     made["id"] = foreign_id(found.get("id"), agent, text=text, at=created)
     return made
@@ -120,9 +119,13 @@ def foreign_id(given: object, agent: str, *, text: str = "", at: int = 0) -> str
         said = given
     else:
         raise BadInput(f"id {shown(given)} is no id: it needs 1 to {NAME_LIMIT} characters")
+    return f"mem_{_ulid(said, at=0)}"
+
+
+def _ulid(said: str, *, at: int) -> str:
+    """Return a ULID of a moment whose end is made of a text."""
     digest = hashlib.sha256(said.encode("utf-8", "surrogatepass")).digest()
-    tail = "".join(_ALPHABET[each & 31] for each in digest[:_RANDOM])
-    return f"mem_{ulid_of(0)}{tail}"
+    return ulid_of(at) + "".join(_ALPHABET[each & 31] for each in digest[:_RANDOM])
 
 
 def word(found: Mapping[str, Any], field: str, kind: type[StrEnum], default: StrEnum | None) -> str:
@@ -167,9 +170,14 @@ def moment(found: Mapping[str, Any], field: str, *, empty: bool = False) -> Any:
     given = found.get(field)
     if given is None and empty:
         return None
-    if not isinstance(given, int) or isinstance(given, bool) or not 0 <= given <= _LATEST:
+    if not _is_whole(given) or not 0 <= given <= _LATEST:
         raise BadInput(f"{field} {shown(given)} is no moment in microseconds since 1970")
     return given
+
+
+def _is_whole(given: object) -> TypeGuard[int]:
+    """Tell whether something is a whole number; JSON's true is none."""
+    return isinstance(given, int) and not isinstance(given, bool)
 
 
 def _standing(found: Mapping[str, Any], agent: str, created: int) -> dict[str, Any]:
@@ -232,15 +240,13 @@ def _list(found: Mapping[str, Any], field: str) -> Sequence[Any]:
 def _tags(found: Mapping[str, Any]) -> tuple[str, ...]:
     """Return tags in their one form."""
     given = _list(found, "tags")
-    return terms.tags(
-        [mask_secrets(each).text if isinstance(each, str) else each for each in given]
-    )
+    return terms.tags([mask_secrets(it).text if isinstance(it, str) else it for it in given])
 
 
 def _count(found: Mapping[str, Any], field: str) -> int:
     """Return how many."""
     given = found.get(field, 0)
-    if not isinstance(given, int) or isinstance(given, bool) or not 0 <= given < 2**53:
+    if not _is_whole(given) or not 0 <= given < 2**53:
         raise BadInput(f"{field} {shown(given)} is no count")
     return given
 
@@ -254,6 +260,9 @@ def _attention(found: Mapping[str, Any]) -> float:
         raise BadInput(f"attention {shown(given)} is not between 0 and {_MOST_ATTENTION:g}")
     return float(given)
 
+
+#: Lists of texts that a crumb has.
+_CRUMB_LISTS: Final = ("discoveries", "unfinished", "if_disoriented")
 
 _CRUMB_ID: Final = re.compile(r"crm_[0-9A-HJKMNP-TV-Z]{26}")
 
@@ -280,9 +289,7 @@ def crumb(found: Mapping[str, Any]) -> dict[str, Any]:
     summary, redacted = told(found, "summary", limit=TEXT_LIMIT)
     given = found.get("id")
     if not (isinstance(given, str) and _CRUMB_ID.fullmatch(given)):
-        said = f"{given}\0{agent}\0{left_at}\0{summary}".encode("utf-8", "surrogatepass")
-        tail = "".join(_ALPHABET[each & 31] for each in hashlib.sha256(said).digest()[:16])
-        given = f"crm_{ulid_of(left_at)}{tail}"
+        given = "crm_" + _ulid(f"{given}\0{agent}\0{left_at}\0{summary}", at=left_at)
     return {
         "kind": "crumb",
         "id": given,
@@ -293,11 +300,9 @@ def crumb(found: Mapping[str, Any]) -> dict[str, Any]:
         "session": name(found, "session") or given,
         "type": word(found, "type", CrumbType, CrumbType.ORIENTATION),
         "priority": word(found, "priority", Priority, Priority.MEDIUM),
-        "discoveries": _texts(found, "discoveries"),
-        "unfinished": _texts(found, "unfinished"),
-        "if_disoriented": _texts(found, "if_disoriented"),
+        **{each: _texts(found, each) for each in _CRUMB_LISTS},
         "emotional_state": {
-            key: told({key: str(value)}, key, limit=TEXT_LIMIT, empty=True)[0]
+            key: _told({key: str(value)}, key)
             for key, value in _object(found, "emotional_state").items()
         },
         "references": {
@@ -306,30 +311,45 @@ def crumb(found: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def to_crumb(record: Mapping[str, Any]) -> Crumb:
+    """Return the crumb of a record that was checked, or that the ledger gave."""
+    lists: dict[str, Any] = {each: tuple(record[each]) for each in _CRUMB_LISTS}
+    return Crumb(
+        id=record["id"],
+        agent_id=record["agent"],
+        session_id=record["session"],
+        summary=record["summary"],
+        left_at=record["left_at"],
+        type=CrumbType(record["type"]),
+        priority=Priority(record["priority"]),
+        emotional_state=record["emotional_state"],
+        references={kind: tuple(some) for kind, some in record["references"].items()},
+        **lists,
+    )
+
+
 def agent(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return an agent's profile in its one form."""
+    called, generation = agent_id(found.get("id")), found.get("generation") or 0
+    if not _is_whole(generation):
+        raise BadInput(f"generation {shown(generation)} is no whole number")
     made = checked(
         Agent(
-            id=agent_id(found.get("id")),
-            display_name=name(found, "display_name") or agent_id(found.get("id")),
-            symbol=name(found, "symbol") or agent_id(found.get("id"))[0],
+            id=called,
+            display_name=name(found, "display_name") or called,
+            symbol=name(found, "symbol") or called[0],
             color=name(found, "color") or "#888888",
-            generation=_number(found, "generation"),
+            generation=generation,
             lineage=name(found, "lineage"),
-            specialization=told(found, "specialization", limit=TEXT_LIMIT, empty=True)[0] or "-",
-            origin_story=told(found, "origin_story", limit=TEXT_LIMIT, empty=True)[0],
+            specialization=_told(found, "specialization") or "-",
+            origin_story=_told(found, "origin_story"),
         )
     )
+    profile = {key: value for key, value in asdict(made).items() if key != "ascii"}
     return {
         "kind": "agent",
-        "id": made.id,
-        "display_name": made.display_name,
-        "symbol": made.symbol,
-        "color": made.color,
-        "generation": made.generation,
-        "lineage": made.lineage,
+        **profile,
         "specialization": "" if made.specialization == "-" else made.specialization,
-        "origin_story": made.origin_story,
         "registered_at": moment(found, "registered_at", empty=True) or 0,
     }
 
@@ -344,7 +364,7 @@ def change(found: Mapping[str, Any]) -> dict[str, Any]:
         "others": [foreign_id(each, "") for each in _texts(found, "others")],
         "before": _object(found, "before"),
         "by": name(found, "by") or "owner",
-        "reason": told(found, "reason", limit=TEXT_LIMIT, empty=True)[0] or None,
+        "reason": _told(found, "reason") or None,
         "at": moment(found, "at"),
         "undone_at": undone,
         "undone_by": None if undone is None else name(found, "undone_by") or "owner",
@@ -356,7 +376,7 @@ def pair(found: Mapping[str, Any]) -> dict[str, Any]:
     left, right = sorted((foreign_id(found.get("left"), ""), foreign_id(found.get("right"), "")))
     if left == right:
         raise BadInput("left and right are the same memory")
-    reason = told(found, "reason", limit=TEXT_LIMIT, empty=True)[0] or None
+    reason = _told(found, "reason") or None
     made = {"kind": found["kind"], "left": left, "right": right, "reason": reason}
     if found["kind"] == "apart":
         return {**made, "at": moment(found, "at")}
@@ -367,6 +387,11 @@ def pair(found: Mapping[str, Any]) -> dict[str, Any]:
         "found_at": moment(found, "found_at"),
         "ended_at": moment(found, "ended_at", empty=True),
     }
+
+
+def _told(found: Mapping[str, Any], field: str) -> str:
+    """Return a text as it may be kept; it may be empty, or not be there."""
+    return told(found, field, limit=TEXT_LIMIT, empty=True)[0]
 
 
 def _texts(found: Mapping[str, Any], field: str) -> list[str]:
@@ -393,14 +418,6 @@ def _clean(value: Any) -> Any:  # noqa: ANN401 - whatever JSON has
     if isinstance(value, dict):
         return {_clean(key): _clean(each) for key, each in value.items()}
     return value
-
-
-def _number(found: Mapping[str, Any], field: str) -> int:
-    """Return a whole number; none is 0."""
-    given = found.get(field) or 0
-    if not isinstance(given, int) or isinstance(given, bool):
-        raise BadInput(f"{field} {shown(given)} is no whole number")
-    return given
 
 
 #: Kind of record -> what looks at it.

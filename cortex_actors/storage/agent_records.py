@@ -41,40 +41,33 @@ from cortex_actors.storage.tables.schema import agents, crumbs, memories, memory
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cortex_actors.domain.memory import Passage
-
 
 #: Whoever remembers or asks runs it: building it each time would cost more than it does.
 _NAMES = "SELECT id, display_name FROM agents WHERE id IN (SELECT value FROM json_each(?))"
-
-#: Columns that a profile says anew; since when somebody is known stays.
-_PROFILE = (
-    "display_name",
-    "symbol",
-    "color",
-    "generation",
-    "lineage",
-    "specialization",
-    "origin_story",
-)
 
 
 def know(connection: Connection, ids: Iterable[str], *, at: int) -> None:
     """Let agents be known; one that has a profile keeps it, a new one is called by its id."""
     wanted = list(dict.fromkeys(ids))
     known = _names(connection, wanted)
-    rows = [_row(unknown(each, at=at)) for each in wanted if each not in known]
-    if rows:
-        connection.execute(upsert(agents).on_conflict_do_nothing(), rows)
+    add(connection, [unknown(each, at=at) for each in wanted if each not in known])
+
+
+def add(connection: Connection, some: Iterable[Agent]) -> bool:
+    """Write the rows of agents that have none; return whether there were any."""
+    rows = [_row(each) for each in some]
+    return bool(rows) and (
+        connection.execute(upsert(agents).on_conflict_do_nothing(), rows).rowcount > 0
+    )
 
 
 def describe(connection: Connection, agent: Agent) -> None:
     """Give an agent its profile, in place of an earlier one; it is known from then on."""
     statement = upsert(agents)
-    changed = {name: statement.excluded[name] for name in _PROFILE}
-    connection.execute(
-        statement.on_conflict_do_update(index_elements=["id"], set_=changed), _row(agent)
-    )
+    # Since when it is known stays.
+    changed = {each.name: each for each in statement.excluded if each.name != "registered_at"}
+    kept = statement.on_conflict_do_update(index_elements=["id"], set_=changed)
+    connection.execute(kept, _row(agent))
 
 
 def require_own_name(connection: Connection, agent: Agent) -> None:
@@ -87,10 +80,9 @@ def require_own_name(connection: Connection, agent: Agent) -> None:
     wanted = _read(agent.display_name)
     for each in profiles:
         if each.id != agent.id and wanted in {_read(each.id), _read(each.display_name)}:
-            message = (
+            raise BadInput(
                 f"{agent.id} cannot be called {each.display_name}: {each.id} is; choose another"
             )
-            raise BadInput(message)
 
 
 def listed(
@@ -294,30 +286,26 @@ def remake(connection: Connection, ids: Iterable[str]) -> int:
     live = load_crumbs(connection, wanted)
     for some in chunks(wanted):
         mine = [live[each] for each in some if each in live]
-        made = [passage for each in mine for passage in _passages(each)]
+        # What came before a crumb says nothing of it.
+        made = [
+            passage
+            for each in mine
+            for passage in passages.of_item(each.searched, collection=COLLECTION, item_id=each.id)
+        ]
         passages.replace(connection, COLLECTION, some, made)
     return len(live)
 
 
 def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
     """Return what a row must meet to be meant."""
-    asked = (
-        (_ROWS.agent_id, wanted.agent),
-        (_ROWS.priority, wanted.priority),
-        (_ROWS.type, wanted.type),
-    )
+    asked = {"agent_id": wanted.agent, "priority": wanted.priority, "type": wanted.type}
     found = [readable(wanted.reader)]
-    found += [column == value for column, value in asked if value is not None]
+    found += [_ROWS[name] == value for name, value in asked.items() if value is not None]
     if wanted.since is not None:
         found.append(_ROWS.left_at >= wanted.since)
     if wanted.unfinished:
         found.append(func.json_array_length(_ROWS.unfinished) > 0)
     return found
-
-
-def _passages(crumb: Crumb) -> list[Passage]:
-    """Return the text by which a crumb is found: what came before it says nothing of it."""
-    return passages.of_item(crumb.searched, collection=COLLECTION, item_id=crumb.id)
 
 
 def _crumb(row: Row[Any]) -> Crumb:

@@ -136,20 +136,11 @@ def ripe(connection: Connection, now: int, limit: int) -> list[Held]:
 
 def rows() -> Any:
     """Return the query for what attention depends on, of active memories; probes are none."""
-    return (
-        select(
-            memories.c.id,
-            memories.c.layer,
-            memories.c.created_at,
-            memories.c.promoted_at,
-            memories.c.pinned_at,
-            memory_attention.c.access_count,
-            memory_attention.c.accessed_at,
-            memory_attention.c.attention,
-        )
-        .join_from(memories, memory_attention)
-        .where(memories.c.status == MemoryStatus.ACTIVE, memories.c.agent_id != PROBE)
-    )
+    placed = memories.c.keys()
+    tables = (memories if name in placed else memory_attention for name in Held._fields)
+    columns = (table.c[name] for table, name in zip(tables, Held._fields, strict=True))
+    query = select(*columns).join_from(memories, memory_attention)
+    return query.where(memories.c.status == MemoryStatus.ACTIVE, memories.c.agent_id != PROBE)
 
 
 def read(
@@ -173,12 +164,6 @@ def read(
     ]
     driver_of(connection).executemany(_READ, bound)
     return weighed
-
-
-def weigh(connection: Connection, some: Mapping[str, float], now: int) -> None:
-    """Write the attention of memories, as the formula gave it."""
-    bound = [(attention, now, memory_id) for memory_id, attention in some.items()]
-    driver_of(connection).executemany(_WEIGHED, bound)
 
 
 def wait(connection: Connection, until: Mapping[str, int | None]) -> None:
@@ -260,7 +245,16 @@ def sink(
         each._replace(layer=found[each.id].to or each.layer) if each.id in moved else each
         for each in left
     ]
-    wait(connection, dict.fromkeys(found) | _ripe(connection, there, now, earning))
+    # They may leave the layers they are in now without being read again. That may be at once:
+    # then the schedule lets them sink on.
+    alike = _converged(connection, [each.id for each in there if each.layer is Layer.LONG_TERM])
+    ripe_at = {
+        each.id: now
+        if each.id in alike
+        else decay.ripe_at(each.layer, each.access_count, said_at=each.created_at, earning=earning)
+        for each in there
+    }
+    wait(connection, dict.fromkeys(found) | ripe_at)
     return [each.id for each in some if each.id in moved]
 
 
@@ -273,28 +267,8 @@ def converged(connection: Connection, ids: Iterable[str]) -> list[str]:
 
 def crystallise(connection: Connection, ids: Iterable[str], *, now: int, by: str) -> list[str]:
     """Move memories into the cortex that several agents say alike; return which moved."""
-    found = converged(connection, ids)
-    return sorted(
-        _moved(
-            connection, {each: Judged(Layer.CORTEX, CONVERGED) for each in found}, now=now, by=by
-        )
-    )
-
-
-def _ripe(
-    connection: Connection, some: Sequence[Held], now: int, earning: Earning
-) -> dict[str, int | None]:
-    """Return when memories may leave the layers they are in now, without being read again.
-
-    That may be at once: then the schedule lets them sink on.
-    """
-    alike = _converged(connection, [each.id for each in some if each.layer is Layer.LONG_TERM])
-    return {
-        each.id: now
-        if each.id in alike
-        else decay.ripe_at(each.layer, each.access_count, said_at=each.created_at, earning=earning)
-        for each in some
-    }
+    found = dict.fromkeys(converged(connection, ids), Judged(Layer.CORTEX, CONVERGED))
+    return sorted(_moved(connection, found, now=now, by=by))
 
 
 def _promising(earning: Earning) -> ColumnElement[bool]:
@@ -344,84 +318,6 @@ MOVED = 0.01
 PAGE = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """What some memories weigh.
-
-    Attributes:
-        last: the id behind which the next ones begin; empty when there are none.
-        total: memories that were looked at.
-        moved: those whose attention is another one than is stored.
-        below: how many have faded.
-        faded: those of the moved that had not, by what is stored.
-
-    """
-
-    last: str
-    total: int
-    moved: tuple[str, ...]
-    below: int
-    faded: tuple[str, ...]
-
-
-def look(
-    connection: Connection,
-    after: str,
-    *where: ColumnElement[bool],
-    now: int,
-    decays: Mapping[Layer, Decay],
-) -> Page:
-    """Return what the next memories behind an id weigh now, of those that meet conditions."""
-    some = page(connection, after, PAGE, *where)
-    return _weighed(some, now, decays)
-
-
-def write(
-    connection: Connection, ids: Sequence[str], *, now: int, decays: Mapping[Layer, Decay]
-) -> Page:
-    """Write the attention of memories as it is now; return what that came to."""
-    some = list(held(connection, ids).values())
-    page = _weighed(some, now, decays)
-    moved = set(page.moved)
-    found = {each.id: each.now(now, decays) for each in some if each.id in moved}
-    weigh(connection, found, now)
-    return page
-
-
-def idle(
-    connection: Connection,
-    *where: ColumnElement[bool],
-    before: int,
-    decays: Mapping[Layer, Decay],
-    limit: int,
-    after: str = "",
-) -> list[str]:
-    """Return the next memories behind an id that had faded at a time already; by their ids.
-
-    Agents' profiles are none: whom somebody is does not fade.
-    """
-    row = memories.c
-    query = select(row.id).where(
-        row.id > after,
-        row.status == MemoryStatus.ACTIVE,
-        row.type != MemoryType.AGENT_PROFILE,
-        row.agent_id != PROBE,
-        faded(before, decays),
-        *where,
-    )
-    return list(connection.execute(query.order_by(row.id).limit(limit)).scalars())
-
-
-def put_away(
-    connection: Connection, ids: Sequence[str], *, at: int, by: str, reason: str
-) -> list[str]:
-    """Archive memories, each as a change that can be undone; return those that were active."""
-    gone = memory_states.archive(connection, ids, at)
-    changes = (Change(ChangeKind.ARCHIVE, each, by=by, at=at, reason=reason) for each in gone)
-    memory_history.note(connection, *changes)
-    return gone
-
-
 def has_faded(memory: Held, attention: float, decays: Mapping[Layer, Decay]) -> bool:
     """Tell whether a memory has, with that attention, faded as far as it can."""
     if memory.layer not in decays or memory.pinned_at is not None:
@@ -429,21 +325,22 @@ def has_faded(memory: Held, attention: float, decays: Mapping[Layer, Decay]) -> 
     return attention <= kept(memory.layer, memory.access_count, decays) + CLOSE
 
 
-def _weighed(some: Sequence[Held], now: int, decays: Mapping[Layer, Decay]) -> Page:
-    """Return what memories weigh now, beside what is stored."""
+def _weighed(
+    some: Iterable[Held], now: int, decays: Mapping[Layer, Decay]
+) -> tuple[dict[str, float], list[str], int]:
+    """Return the attention that is another one than is stored, by id.
+
+    And which of these have faded by it and had not by what is stored, and how many have of all.
+    """
     found = [(each, each.now(now, decays)) for each in some]
     moved = [(each, new) for each, new in found if abs(new - each.attention) > MOVED]
-    return Page(
-        last=some[-1].id if some else "",
-        total=len(some),
-        moved=tuple(each.id for each, _ in moved),
-        below=sum(has_faded(each, new, decays) for each, new in found),
-        faded=tuple(
-            each.id
-            for each, new in moved
-            if has_faded(each, new, decays) and not has_faded(each, each.attention, decays)
-        ),
-    )
+    faded = [
+        each.id
+        for each, new in moved
+        if has_faded(each, new, decays) and not has_faded(each, each.attention, decays)
+    ]
+    below = sum(has_faded(each, new, decays) for each, new in found)
+    return {each.id: new for each, new in moved}, faded, below
 
 
 T = TypeVar("T")
@@ -455,8 +352,7 @@ BATCH = 100
 FADED = "Faded for"
 
 
-@dataclass(frozen=True, slots=True)
-class Weighed:
+class Weighed(NamedTuple):
     """What weighing came to: memories looked at, written anew, and those that have faded by now.
 
     `faded` are how many of these had not when they were weighed before.
@@ -466,15 +362,6 @@ class Weighed:
     updated: int = 0
     below: int = 0
     faded: int = 0
-
-    def with_page(self, page: Page) -> Weighed:
-        """Return this with some more memories."""
-        return Weighed(
-            self.total + page.total,
-            self.updated + len(page.moved),
-            self.below + page.below,
-            self.faded + len(page.faded),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -508,26 +395,50 @@ class Tending:
 
     async def weigh(self, *where: ColumnElement[bool], dry_run: bool = False) -> Weighed:
         """Write the attention that memories have now where it has moved; say which have faded."""
+
+        def look(connection: Connection) -> tuple[str, Weighed, list[str]]:
+            some = page(connection, after, PAGE, *where)
+            moved, faded, below = _weighed(some, self._clock.now(), self._decays)
+            last = some[-1].id if some else ""
+            return last, Weighed(len(some), len(moved), below, len(faded)), list(moved)
+
+        def work(ids: Sequence[str], connection: Connection) -> tuple[None, Said]:
+            now, active = self._clock.now(), held(connection, ids).values()
+            moved, faded, _ = _weighed(active, now, self._decays)
+            bound = [(attention, now, each) for each, attention in moved.items()]
+            driver_of(connection).executemany(_WEIGHED, bound)
+            return None, self._told(MEMORY_DECAYED, faded)
+
         sums, after = Weighed(), ""
-        while (page := await self._records.read(partial(self._page, after, where))).total:
-            sums, after = sums.with_page(page), page.last
-            for some in () if dry_run else _batches(page.moved):
-                await self._write(partial(self._weigh, some))
+        while (found := await self._records.read(look))[0]:
+            after, seen, moved = found
+            sums = Weighed(*(one + more for one, more in zip(sums, seen, strict=True)))
+            for some in () if dry_run else _batches(moved):
+                await self._write(partial(work, some))
         return sums
 
     async def sink_ripe(self) -> list[str]:
         """Let memories sink that only waited for their age; costs what is ripe, and no more."""
         moved: list[str] = []
-        while await self._records.read(self._is_any_ripe):
-            moved += await self._write(self._sink_ripe)
+        # Where none is ripe, nothing is written.
+        while await self._records.read(lambda c: ripe(c, self._clock.now(), 1)):
+            moved += await self._write(lambda c: self._sunk(c, ripe(c, self._clock.now(), BATCH)))
         return moved
 
     async def sink(self, *where: ColumnElement[bool], dry_run: bool = False) -> Sunk:
         """Let every memory sink that has earned it, by one layer."""
-        found = await self._records.read(partial(self._earned, where))
+
+        def look(connection: Connection) -> Sunk:
+            found = earned(connection, *where, now=self._clock.now(), earning=self._earning)
+            return Sunk(count(connection, *where), tuple(found))
+
+        def work(ids: Sequence[str], connection: Connection) -> tuple[list[str], Said]:
+            return self._sunk(connection, list(held(connection, ids).values()))
+
+        found = await self._records.read(look)
         moved: list[str] = []
         for some in () if dry_run else _batches([each.id for each in found.eligible]):
-            moved += await self._write(partial(self._sink, some))
+            moved += await self._write(partial(work, some))
         return replace(found, promoted=tuple(moved))
 
     async def archive(
@@ -538,61 +449,48 @@ class Tending:
         Each is a change that can be undone. The time is that of the ledger's last events where the
         clock is ahead of them: a clock that is wrong must not make everything old.
         """
+
+        def look(connection: Connection) -> list[str]:
+            return self._idle(connection, days, memories.c.id > after, *where)
+
+        def work(ids: Sequence[str], connection: Connection) -> tuple[list[str], Said]:
+            # One may have been read meanwhile.
+            still = self._idle(connection, days, memories.c.id.in_(ids))
+            at, reason = self._clock.now(), f"{FADED} {days:g} days"
+            away = memory_states.archive(connection, still, at)
+            changes = (
+                Change(ChangeKind.ARCHIVE, each, by=self._by, at=at, reason=reason) for each in away
+            )
+            memory_history.note(connection, *changes)
+            return away, []
+
         gone: list[str] = []
         after = ""
-        while days > 0 and (
-            some := await self._records.read(partial(self._idle, days, after, where))
-        ):
+        while days > 0 and (some := await self._records.read(look)):
             after = some[-1]
-            gone += some if dry_run else await self._write(partial(self._put_away, days, some))
+            gone += some if dry_run else await self._write(partial(work, some))
         return gone
-
-    def _page(self, after: str, where: Where, connection: Connection) -> Page:
-        now = self._clock.now()
-        return look(connection, after, *where, now=now, decays=self._decays)
-
-    def _weigh(self, ids: Sequence[str], connection: Connection) -> tuple[None, Said]:
-        page = write(connection, ids, now=self._clock.now(), decays=self._decays)
-        return None, self._told(MEMORY_DECAYED, page.faded)
-
-    def _earned(self, where: Where, connection: Connection) -> Sunk:
-        found = earned(connection, *where, now=self._clock.now(), earning=self._earning)
-        return Sunk(count(connection, *where), tuple(found))
-
-    def _sink(self, ids: Sequence[str], connection: Connection) -> tuple[list[str], Said]:
-        """Let those memories sink that have earned it still."""
-        some = list(held(connection, ids).values())
-        return self._sunk(connection, some)
-
-    def _is_any_ripe(self, connection: Connection) -> bool:
-        """Tell whether a memory is ripe: where none is, nothing is written."""
-        return bool(ripe(connection, self._clock.now(), 1))
-
-    def _sink_ripe(self, connection: Connection) -> tuple[list[str], Said]:
-        """Let the next memories sink that are ripe."""
-        return self._sunk(connection, ripe(connection, self._clock.now(), BATCH))
 
     def _sunk(self, connection: Connection, some: Sequence[Held]) -> tuple[list[str], Said]:
         now = self._clock.now()
         moved = sink(connection, some, now=now, earning=self._earning, by=self._by)
         return moved, self._told(MEMORY_PROMOTED, moved)
 
-    def _idle(self, days: float, after: str, where: Where, connection: Connection) -> list[str]:
-        """Return the next memories that have lain faded for so many days."""
-        before = principle_decay.today(connection, self._clock.now()) - round(days * DAY)
-        return idle(
-            connection, *where, before=before, decays=self._decays, limit=BATCH, after=after
-        )
+    def _idle(self, connection: Connection, days: float, *where: ColumnElement[bool]) -> list[str]:
+        """Return the next memories that have lain faded for so many days; by their ids.
 
-    def _put_away(
-        self, days: float, ids: Sequence[str], connection: Connection
-    ) -> tuple[list[str], Said]:
-        """Archive those of the memories that lie faded still: one may have been read meanwhile."""
-        still = self._idle(days, "", (memories.c.id.in_(ids),), connection)
-        gone = put_away(
-            connection, still, at=self._clock.now(), by=self._by, reason=f"{FADED} {days:g} days"
+        Agents' profiles are none: whom somebody is does not fade.
+        """
+        row = memories.c
+        before = principle_decay.today(connection, self._clock.now()) - round(days * DAY)
+        query = select(row.id).where(
+            row.status == MemoryStatus.ACTIVE,
+            row.type != MemoryType.AGENT_PROFILE,
+            row.agent_id != PROBE,
+            faded(before, self._decays),
+            *where,
         )
-        return gone, []
+        return list(connection.execute(query.order_by(row.id).limit(BATCH)).scalars())
 
     def _told(self, topic: str, ids: Sequence[str]) -> Said:
         """Return what is said of memories; nothing of none."""

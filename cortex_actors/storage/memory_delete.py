@@ -16,7 +16,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, Table, delete, func, select
+from sqlalchemy import Connection, Table, delete, select
 from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.clock import SECOND
@@ -84,24 +84,31 @@ def forget(connection: Connection, ids: Iterable[str], *, by: str, at: int) -> F
     parts = memory_history.below(connection, wanted)
     wholes = _made_of(connection, {*wanted, *parts})
     gone = [*wanted, *sorted(parts), *sorted(wholes)]
-    others = set(memory_records.followers(connection, gone)) - set(gone)
-    hashes = _hashes(connection, [*gone, *others])
-    archived = memory_states.put_away(connection, _replaced(connection, gone), at)
+    others = set(memory_records.following(connection, gone)) - set(gone)
+    hashes = {
+        found.text_hash
+        for owner in (schema.memories.c.id, schema.passages.c.item_id)
+        for found in rows_in(connection, select(owner.table.c.text_hash), owner, [*gone, *others])
+    }
     row = schema.memories.c
+    found = rows_in(connection, select(row.id).order_by(row.id), row.replaced_by, gone)
+    staying = [each for (each,) in found if each not in set(gone)]
+    archived = memory_states.put_away(connection, staying, at)
     query = select(row.id).where(row.agent_id == PROBE)
     probes = {each for (each,) in rows_in(connection, query, row.id, wanted)}
-    _drop_answers(connection, gone)
     pieces = {each: memory_history.below(connection, [each]) for each in wanted}
     _delete(connection, gone)
     memory_records.remake(connection, [*gone, *others])
     _drop_vectors(connection, hashes)
     memory_history.empty(connection, set(gone))
-    for each in wanted:
-        if each not in probes:
-            told = tuple(sorted(pieces[each]))
-            change = Change(ChangeKind.FORGET, each, by=by, at=at, others=told)
-            memory_history.note(connection, change)
-    _note_archived(connection, archived, by=by, at=at)
+    forgotten = [
+        Change(ChangeKind.FORGET, each, by=by, at=at, others=tuple(sorted(pieces[each])))
+        for each in wanted
+        if each not in probes
+    ]
+    why = "what replaced it was forgotten"
+    away = [Change(ChangeKind.ARCHIVE, each, by=by, at=at, reason=why) for each in archived]
+    memory_history.note(connection, *forgotten, *away)
     if probes < set(wanted):
         _note_due(connection, _ASKED)
     return Forgotten(tuple(wanted), tuple(sorted(parts)), tuple(sorted(wholes)), tuple(archived))
@@ -116,9 +123,13 @@ def wipe(connection: Connection) -> bool:
     due = connection.execute(_HOW_FAR).scalar()
     if due is None:
         return False
-    # One step each, whatever the other did: `any` would leave the second list for later.
-    busy = [_merge(connection, words, -STEP if due == _ASKED else STEP) for words in WORDS]
-    if any(busy):
+    driver, busy = driver_of(connection), False
+    for words in WORDS:  # one step each, whatever the other did
+        before, steps = driver.total_changes, -STEP if due == _ASKED else STEP
+        query = f"INSERT INTO {words} ({words}, rank) VALUES ('merge', ?)"  # noqa: S608 - names of the schema
+        driver.execute(query, (steps,))
+        busy |= driver.total_changes - before >= _IDLE
+    if busy:
         _note_due(connection, _BEGUN)
         return True
     connection.execute(delete(schema.meta).where(schema.meta.c.name == _DUE))
@@ -176,24 +187,16 @@ def _made_of(connection: Connection, ids: set[str]) -> set[str]:
     return found
 
 
-def _hashes(connection: Connection, ids: Sequence[str]) -> set[bytes]:
-    """Return the hashes of all texts that memories have, or are found by."""
-    owners = (schema.memories.c.id, schema.passages.c.item_id)
-    queries = [(select(owner.table.c.text_hash), owner) for owner in owners]
-    return {
-        row.text_hash for query, owner in queries for row in rows_in(connection, query, owner, ids)
-    }
-
-
-def _replaced(connection: Connection, gone: Sequence[str]) -> list[str]:
-    """Return the memories that stay, and were superseded by one that goes."""
-    row = schema.memories.c
-    found = rows_in(connection, select(row.id).order_by(row.id), row.replaced_by, gone)
-    return [each for (each,) in found if each not in set(gone)]
-
-
 def _delete(connection: Connection, gone: Sequence[str]) -> None:
-    """Delete the rows of memories, those that name them first."""
+    """Delete the rows of memories, those that name them first.
+
+    And what a language model has said since the first of them was written down: its answers repeat
+    texts, and are kept by a hash of the question; they can be asked for again.
+    """
+    row, said = schema.memories.c, schema.verdicts.c
+    created = (each for (each,) in rows_in(connection, select(row.created_at), row.id, gone))
+    theirs = delete(schema.verdicts).where(said.layer == Decider.LLM)
+    connection.execute(theirs.where(said.at >= min(created) - _EARLIER))
     village.forget(connection, gone)
     for table, column in referring():
         for some in chunks(gone):
@@ -205,29 +208,15 @@ def _delete(connection: Connection, gone: Sequence[str]) -> None:
 
 def _drop_vectors(connection: Connection, hashes: Iterable[bytes]) -> None:
     """Delete the vectors of texts that nobody has any more."""
+    every = [each for each in metadata.sorted_tables if "text_hash" in each.c]
     for some in chunks(sorted(hashes)):
         needed: set[bytes] = set()
-        for table in _having_texts():
-            query = select(table.c.text_hash).where(table.c.text_hash.in_(some))
-            needed.update(connection.execute(query).scalars())
+        for table in every:
+            if table is not schema.vectors:
+                query = select(table.c.text_hash).where(table.c.text_hash.in_(some))
+                needed.update(connection.execute(query).scalars())
         free = [each for each in some if each not in needed]
-        row = schema.vectors.c.text_hash
-        connection.execute(delete(schema.vectors).where(row.in_(free)))
-
-
-def _drop_answers(connection: Connection, gone: Sequence[str]) -> None:
-    """Delete what a language model has said since the first of some memories was written down.
-
-    Its answers repeat texts, and are kept by a hash of the question; they can be asked for again.
-    """
-    row = schema.memories.c
-    first = min(
-        connection.execute(select(func.min(row.created_at)).where(row.id.in_(some))).scalar_one()
-        for some in chunks(gone)
-    )
-    said = schema.verdicts.c
-    theirs = delete(schema.verdicts).where(said.layer == Decider.LLM, said.at >= first - _EARLIER)
-    connection.execute(theirs)
+        connection.execute(delete(schema.vectors).where(schema.vectors.c.text_hash.in_(free)))
 
 
 def _note_due(connection: Connection, how_far: bytes) -> None:
@@ -235,28 +224,6 @@ def _note_due(connection: Connection, how_far: bytes) -> None:
     known = insert(schema.meta).values(name=_DUE, value=how_far)
     changed = {"value": how_far}
     connection.execute(known.on_conflict_do_update(index_elements=["name"], set_=changed))
-
-
-def _having_texts() -> list[Table]:
-    """Return the tables whose rows have a text that may have been embedded."""
-    every = metadata.sorted_tables
-    return [each for each in every if "text_hash" in each.c and each is not schema.vectors]
-
-
-def _note_archived(connection: Connection, ids: Sequence[str], *, by: str, at: int) -> None:
-    """Note that memories were archived because their successors went."""
-    reason = "what replaced it was forgotten"
-    for each in ids:
-        change = Change(ChangeKind.ARCHIVE, each, by=by, at=at, reason=reason)
-        memory_history.note(connection, change)
-
-
-def _merge(connection: Connection, words: str, pages: int) -> bool:
-    """Write some pages of a list of words anew; tell whether there may be more to do."""
-    driver = driver_of(connection)
-    before = driver.total_changes
-    driver.execute(f"INSERT INTO {words} ({words}, rank) VALUES ('merge', ?)", (pages,))  # noqa: S608 - names of the schema
-    return driver.total_changes - before >= _IDLE
 
 
 def left(connection: Connection) -> list[str]:

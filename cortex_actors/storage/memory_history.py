@@ -101,7 +101,14 @@ class Change:
 
 def note(connection: Connection, *changes: Change) -> list[int]:
     """Write down what was done; return the numbers of the changes."""
-    return [_note(connection, each) for each in changes]
+    numbers = []
+    for each in changes:
+        row = {name: getattr(each, name) for name in ("kind", "memory_id", "by", "at")}
+        row |= {"others": list(each.others), "before": dict(each.before)}
+        row["reason"] = each.reason or None
+        done = connection.execute(insert(memory_changes).values(row).returning(memory_changes.c.id))
+        numbers.append(int(done.scalar_one()))
+    return numbers
 
 
 def listed(
@@ -200,28 +207,14 @@ def empty(connection: Connection, ids: set[str]) -> None:
     driver_of(connection).execute(_EMPTY, (json.dumps(sorted(ids)),))
 
 
-def _note(connection: Connection, change: Change) -> int:
-    """Write one change; return its number."""
-    row = {
-        "kind": change.kind,
-        "memory_id": change.memory_id,
-        "others": list(change.others),
-        "before": dict(change.before),
-        "by": change.by,
-        "reason": change.reason or None,
-        "at": change.at,
-    }
-    done = connection.execute(insert(memory_changes).values(row).returning(memory_changes.c.id))
-    return int(done.scalar_one())
-
-
 def _narrowed(
     query: Select[Any], memory: str | None, kind: ChangeKind | None, reader: str | None
 ) -> Select[Any]:
     """Return a query for changes of one memory, of a kind, that somebody may know of."""
     row = memory_changes.c
     if memory is not None:
-        query = query.where(_is_about(memory))
+        others = cast(row.others, String).like(f'%"{memory}"%')
+        query = query.where(or_(row.memory_id == memory, others))
     if kind is not None:
         query = query.where(row.kind == kind)
     if reader is not None:
@@ -230,13 +223,6 @@ def _narrowed(
             or_(mine.exists(), (row.kind == ChangeKind.FORGET) & (row.by == reader))
         )
     return query
-
-
-def _is_about(memory_id: str) -> Any:
-    """Return the condition that a change names a memory."""
-    quoted = f'%"{memory_id}"%'
-    others = cast(memory_changes.c.others, String)
-    return or_(memory_changes.c.memory_id == memory_id, others.like(quoted))
 
 
 def _change(row: Row[Any], reader: str | None) -> Change:
@@ -255,21 +241,28 @@ _UP = (
     " SELECT up.id, up.whole, m.status FROM up JOIN memories AS m ON m.id = up.id"
 )
 
-_DOWN = (
+DOWN = (
     "WITH RECURSIVE down(id) AS (SELECT id FROM memories"
     " WHERE id IN (SELECT value FROM json_each(?))"
     " UNION SELECT m.id FROM down JOIN memories AS m ON m.merged_into = down.id)"
 )
-_BELOW = f"{_DOWN} SELECT id FROM down"  # noqa: S608 - ours
-_LEAVES = (
-    f"{_DOWN} SELECT id FROM down WHERE NOT EXISTS"  # noqa: S608 - ours
-    " (SELECT 1 FROM memories AS m WHERE m.merged_into = down.id) ORDER BY id"
-)
+_BELOW = f"{DOWN} SELECT id FROM down"  # noqa: S608 - ours
 _TREE = (
-    f"{_DOWN} SELECT m.id, m.merged_into, m.status,"  # noqa: S608 - ours
+    f"{DOWN} SELECT m.id, m.merged_into, m.status,"  # noqa: S608 - ours
     f" iif(m.abstract = '', substr(m.text, 1, {_BRIEF}), m.abstract)"
     " FROM down JOIN memories AS m ON m.id = down.id ORDER BY m.merged_as"
 )
+
+
+#: What each of some memories was made of, down all merges; and the condition that it was said, and
+#: not made of others. A pair comes once, so a ring of parts (somebody wrote by hand) ends.
+PARTS = (
+    "WITH RECURSIVE below(whole, id) AS (SELECT merged_into, id FROM memories"
+    " WHERE merged_into IN (SELECT value FROM json_each(?))"
+    " UNION SELECT below.whole, m.id FROM below"
+    " CROSS JOIN memories AS m ON m.merged_into = below.id)"
+)
+SAID = "NOT EXISTS (SELECT 1 FROM memories AS p WHERE p.merged_into = below.id)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,12 +318,6 @@ def below(connection: Connection, ids: Iterable[str]) -> set[str]:
     wanted = list(ids)
     rows = driver_of(connection).execute(_BELOW, (json.dumps(wanted),))
     return {each for (each,) in rows} - set(wanted)
-
-
-def leaves(connection: Connection, ids: Iterable[str]) -> list[str]:
-    """Return what was said, in the end, of all that those memories were made of."""
-    rows = driver_of(connection).execute(_LEAVES, (json.dumps(list(ids)),))
-    return [each for (each,) in rows]
 
 
 def tree(connection: Connection, memory_id: str) -> list[Node]:
@@ -397,9 +384,11 @@ def _climb(start: str, whole: Mapping[str, str | None], top: dict[str, str]) -> 
 #: What a memory that came to a layer has of the attention there is.
 FRESH = 1.0
 
-#: Columns that a promotion changes, by their table.
-_PLACED = ("layer", "layer_since", "promoted_at")
-_WEIGHED = ("attention", "weighed_at", "due_at")
+#: Tables that a promotion changes -> the memory's id there, and the columns that change.
+_PLACED = {
+    memories: ("id", "layer", "layer_since", "promoted_at"),
+    memory_attention: ("memory_id", "attention", "weighed_at", "due_at"),
+}
 
 
 def deepen(
@@ -416,30 +405,26 @@ def deepen(
     One that is there already, or deeper, stays where it is.
     """
     moved = []
+    columns = [table.c[name] for table, (_, *names) in _PLACED.items() for name in names]
+    query = select(*columns).join_from(memories, memory_attention)
     for name, layer in wanted.items():
-        before = _before(connection, name)
+        active = query.where(memories.c.id == name, memories.c.status == MemoryStatus.ACTIVE)
+        before = connection.execute(active).mappings().one_or_none()
         if before is None or not is_deeper(layer, before["layer"]):
             continue
-        _place(
-            connection,
-            name,
-            {"layer": layer, "layer_since": at, "promoted_at": at},
-            {"attention": FRESH, "weighed_at": at, "due_at": None},
-        )
+        placed = {"layer": layer, "layer_since": at, "promoted_at": at}
+        lift(connection, name, {**placed, "attention": FRESH, "weighed_at": at, "due_at": None})
         told = {**before, "to": str(layer)}
         note(connection, Change(kind, name, by=by, at=at, before=told, reason=reason))
         moved.append(name)
     return moved
 
 
-def lift(connection: Connection, memory_id: str, before: Mapping[str, Any]) -> None:
-    """Bring a memory back to the layer it was in; `before` is as `deepen` noted it."""
-    _place(
-        connection,
-        memory_id,
-        {name: before[name] for name in _PLACED},
-        {name: before[name] for name in _WEIGHED},
-    )
+def lift(connection: Connection, memory_id: str, values: Mapping[str, Any]) -> None:
+    """Write the layer and attention of a memory, as they are or as `deepen` noted them."""
+    for table, (key, *names) in _PLACED.items():
+        mine = update(table).where(table.c[key] == memory_id)
+        connection.execute(mine.values({name: values[name] for name in names}))
 
 
 def pin(connection: Connection, ids: Iterable[str], *, at: int, by: str) -> list[str]:
@@ -469,31 +454,9 @@ def _fasten(
         row = connection.execute(query).one_or_none()
         if row is None or (row.pinned_at is None) != pins:
             continue
-        if pins and row.status != MemoryStatus.ACTIVE:
-            continue
-        fasten(connection, name, at if pins else None)
-        before = {"pinned_at": row.pinned_at}
-        note(connection, Change(kind, name, by=by, at=at, before=before))
-        changed.append(name)
+        if row.status == MemoryStatus.ACTIVE or not pins:
+            fasten(connection, name, at if pins else None)
+            before = {"pinned_at": row.pinned_at}
+            note(connection, Change(kind, name, by=by, at=at, before=before))
+            changed.append(name)
     return changed
-
-
-def _before(connection: Connection, memory_id: str) -> dict[str, Any] | None:
-    """Return the layer and attention of an active memory as they are; None for no such one."""
-    query = (
-        select(*(memories.c[each] for each in _PLACED))
-        .add_columns(*(memory_attention.c[each] for each in _WEIGHED))
-        .join(memory_attention, memory_attention.c.memory_id == memories.c.id)
-        .where(memories.c.id == memory_id, memories.c.status == MemoryStatus.ACTIVE)
-    )
-    row = connection.execute(query).one_or_none()
-    return None if row is None else dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's public name
-
-
-def _place(
-    connection: Connection, memory_id: str, placed: Mapping[str, Any], weighed: Mapping[str, Any]
-) -> None:
-    """Write the layer and the attention of a memory."""
-    connection.execute(update(memories).where(memories.c.id == memory_id).values(**placed))
-    mine = update(memory_attention).where(memory_attention.c.memory_id == memory_id)
-    connection.execute(mine.values(**weighed))

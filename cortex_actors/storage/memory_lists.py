@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Select, and_, case, exists, func, or_, select
+from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, or_, select
 
 from cortex_actors.domain.agent import shown
 from cortex_actors.domain.insight import MemorySort
@@ -35,9 +35,10 @@ from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.rules.decay import DECAYS
 from cortex_actors.storage import embeddings, memory_records
 from cortex_actors.storage import memory_attention as attending
-from cortex_actors.storage import memory_attention as sinking
 from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.memory_history import PARTS, SAID
 from cortex_actors.storage.realms import readable, unknown
+from cortex_actors.storage.search.matrix import MARGIN, exact_pairs
 from cortex_actors.storage.search.query import Where
 from cortex_actors.storage.search.scope import memory_conditions, present
 from cortex_actors.storage.tables.columns import given_text
@@ -107,13 +108,19 @@ def listed(
 
     `now` (UTC microseconds) and `decays` say how much attention each has.
     """
-    query = _narrowed(select(memories.c.id), wanted, now, decays)
-    query = query.outerjoin(memory_attention, memory_attention.c.memory_id == memories.c.id)
-    first = memories.c.pinned_at.is_(None)
-    page = query.order_by(first, *_ORDERS[wanted.sort]).limit(wanted.limit).offset(wanted.skip)
-    ids = list(connection.execute(page).scalars())
+    row = memories.c
+    where = memory_conditions(wanted.where, now, decays)
+    if wanted.states:
+        where.append(row.status.in_(sorted(wanted.states)))
+    if wanted.pinned:
+        where.append(row.pinned_at.is_not(None))
+    if wanted.conflicts:
+        where.append(_disputed())
+    query = select(row.id).outerjoin(memory_attention, memory_attention.c.memory_id == row.id)
+    page = query.where(*where).order_by(row.pinned_at.is_(None), *_ORDERS[wanted.sort])
+    ids = list(connection.execute(page.limit(wanted.limit).offset(wanted.skip)).scalars())
     found = memory_records.read(connection, ids, MemoryStatus)
-    counted = _narrowed(select(func.count()).select_from(memories), wanted, now, decays)
+    counted = select(func.count()).select_from(memories).where(*where)
     return [found[each] for each in ids], int(connection.execute(counted).scalar_one())
 
 
@@ -132,19 +139,15 @@ def find(connection: Connection, name: str, *, reader: str | None) -> str:
         query = select(memories.c.id).where(here, readable(reader)).order_by(memories.c.id)
         found = list(connection.execute(query.limit(_MOST)).scalars())
     if not found:
-        raise unknown(given) if len(given) >= LEAST else _short(given)
+        if len(given) >= LEAST:
+            raise unknown(given)
+        raise NotFound(
+            f"no memory is called {shown(given)}: give {LEAST} characters or more of its id; list "
+            "them with: cortex memory list"
+        )
     if len(found) > 1:
-        message = f"{name} means several memories: {', '.join(found)}; give more of the id"
-        raise BadInput(message)
+        raise BadInput(f"{name} means several memories: {', '.join(found)}; give more of the id")
     return found[0]
-
-
-def _short(given: str) -> NotFound:
-    """Return the error of a beginning that is too short to mean one."""
-    return NotFound(
-        f"no memory is called {shown(given)}: give {LEAST} characters or more of its id; list "
-        "them with: cortex memory list"
-    )
 
 
 def one(connection: Connection, memory_id: str) -> Memory:
@@ -153,18 +156,6 @@ def one(connection: Connection, memory_id: str) -> Memory:
     if memory_id not in found:
         raise unknown(memory_id)
     return found[memory_id]
-
-
-def _narrowed(
-    query: Select[Any], wanted: Wanted, now: int, decays: Mapping[Layer, Decay]
-) -> Select[Any]:
-    """Return a query for the memories that a list is of."""
-    query = query.where(*memory_conditions(wanted.where, now, decays))
-    if wanted.states:
-        query = query.where(memories.c.status.in_(sorted(wanted.states)))
-    if wanted.pinned:
-        query = query.where(memories.c.pinned_at.is_not(None))
-    return query.where(_disputed()) if wanted.conflicts else query
 
 
 def _disputed() -> ColumnElement[bool]:
@@ -219,7 +210,12 @@ def idle(
     )
     some = connection.execute(query.order_by(_last(), row.id).limit(limit)).all()
     total = connection.execute(select(func.count()).select_from(there.subquery())).scalar_one()
-    return [_idle(each) for each in some], int(total)
+    found = [
+        Idle(each.id, text, Realm(realm), agent_id, last, attending.as_held(held))
+        for each in some
+        for *held, text, realm, agent_id, last in (each,)
+    ]
+    return found, int(total)
 
 
 def health(
@@ -251,7 +247,7 @@ def health(
         sums[Realm(realm)] += attention
     for realm, here in found.items():
         here.avg_attention = round(sums[realm] / here.total, _DECIMALS) if here.total else 0.0
-        earned = sinking.earned(connection, row.realm == realm, *where, now=now, earning=earning)
+        earned = attending.earned(connection, row.realm == realm, *where, now=now, earning=earning)
         here.promotion_candidates = len(earned)
     return found
 
@@ -266,19 +262,6 @@ def _last() -> ColumnElement[int]:
     return func.coalesce(memory_attention.c.accessed_at, memories.c.created_at)
 
 
-def _idle(row: Any) -> Idle:
-    """Return a row of `idle`."""
-    *held, text, realm, agent_id, last = row
-    return Idle(
-        id=row.id,
-        text=text,
-        realm=Realm(realm),
-        agent_id=agent_id,
-        last_at=last,
-        held=attending.as_held(held),
-    )
-
-
 #: Memories that are compared at most, the newest: 150 MB of vectors of 384 numbers.
 MOST = 100_000
 
@@ -287,9 +270,6 @@ READ = 2_000
 
 #: Rows of the two sides that are multiplied at once: 8 MB of cosines.
 _ROWS, _BLOCK = 512, 4_096
-
-#: How far a cosine in single precision may be off: more than a hundred roundings of 6e-8.
-_MARGIN = 1e-5
 
 
 class Pair(NamedTuple):
@@ -362,10 +342,8 @@ class Search:
         places = {each: place for place, each in enumerate(some.ids)}
         known = [pair for pair in apart if places.keys() >= set(pair)]
         #: Pairs that do not count, each as one number.
-        self._apart = self._numbers(
-            np.array([places[left] for left, _ in known], np.intp),
-            np.array([places[right] for _, right in known], np.intp),
-        )
+        numbers = [places[left] * len(places) + places[right] for left, right in known]
+        self._apart = np.array(numbers, np.intp)
         self._best = np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0, np.float64)
         self._total = 0
 
@@ -378,7 +356,7 @@ class Search:
         asked = self._rows[start : start + _ROWS]
         for first in range(start, len(self._ids), _BLOCK):
             block = self._rows[first : first + _BLOCK]
-            left, right = np.nonzero(asked @ block.T >= self._threshold - _MARGIN)
+            left, right = np.nonzero(asked @ block.T >= self._threshold - MARGIN)
             left, right = left + start, right + first
             left, right = left[left < right], right[left < right]
             self._keep(left, right)
@@ -396,32 +374,20 @@ class Search:
         """Count pairs that are near enough, and keep the best of them and of those before."""
         for start in range(0, len(left), _BLOCK):
             one, other = left[start : start + _BLOCK], right[start : start + _BLOCK]
-            cosines = np.einsum(
-                "ij,ij->i", self._rows[one].astype(np.float64), self._rows[other].astype(np.float64)
-            )
+            cosines: Any = exact_pairs(self._rows[one], self._rows[other])
             near = cosines >= self._threshold
-            near &= ~np.isin(self._numbers(one, other), self._apart)
+            near &= ~np.isin(one * len(self._ids) + other, self._apart)
             self._total += int(near.sum())
             some = (one[near], other[near], cosines[near])
             both = tuple(map(np.concatenate, zip(self._best, some, strict=True)))
             order = np.lexsort((both[1], both[0], -both[2]))[: self._limit]
             self._best = (both[0][order], both[1][order], both[2][order])
 
-    def _numbers(self, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return pairs as one number each."""
-        return left * len(self._ids) + right
 
-
-#: The originals of each whole, down all merges, the newest first. A pair comes once, so a ring of
-#: parts (somebody wrote by hand) ends.
+#: The originals of each whole, the newest first.
 _ORIGINALS = (
-    "WITH RECURSIVE below(whole, id) AS (SELECT merged_into, id FROM memories"
-    " WHERE merged_into IN (SELECT value FROM json_each(?))"
-    " UNION SELECT below.whole, m.id FROM below"
-    " CROSS JOIN memories AS m ON m.merged_into = below.id)"
-    " SELECT below.whole, m.id, m.text, m.created_at FROM below"
-    " JOIN memories AS m ON m.id = below.id WHERE m.realm = 'village'"
-    " AND NOT EXISTS (SELECT 1 FROM memories AS p WHERE p.merged_into = below.id)"
+    f"{PARTS} SELECT below.whole, m.id, m.text, m.created_at FROM below"  # noqa: S608 - ours
+    f" JOIN memories AS m ON m.id = below.id WHERE m.realm = 'village' AND {SAID}"
     " ORDER BY m.created_at DESC, m.id DESC"
 )
 
@@ -445,17 +411,13 @@ class Episode:
 def originals(connection: Connection, ids: Iterable[str]) -> dict[str, list[Episode]]:
     """Return what each memory was made of, the newest first; those that were said are left out."""
     found: dict[str, list[Episode]] = {}
-    for whole, *rest in driver_of(connection).execute(_ORIGINALS, (json.dumps(list(ids)),)):
-        found.setdefault(whole, []).append(_episode(*rest))
+    rows = driver_of(connection).execute(_ORIGINALS, (json.dumps(list(ids)),))
+    for whole, name, text, at in rows:
+        found.setdefault(whole, []).append(Episode(name, given_text(text) or "", at))
     return found
 
 
 def replaced(connection: Connection, ids: Iterable[str]) -> dict[str, Episode]:
     """Return what each memory replaced, where it replaced one; of several, the newest."""
     rows = driver_of(connection).execute(_REPLACED, (json.dumps(list(ids)),))
-    return {by: _episode(*rest) for by, *rest in rows}
-
-
-def _episode(memory_id: str, text: str | bytes, created_at: int) -> Episode:
-    """Return a row as an episode."""
-    return Episode(memory_id, given_text(text) or "", created_at)
+    return {by: Episode(name, given_text(text) or "", at) for by, name, text, at in rows}

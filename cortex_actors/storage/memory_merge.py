@@ -135,18 +135,27 @@ def commit(connection: Connection, plan: Plan, how: How) -> bool:
         return False
     if plan.is_new:
         memory_records.save(connection, [plan.first])
-        memory_states.begin(connection, [plan.first.id], how.at)
     else:
         compared(connection, plan.first.id)
     embeddings.keep_vectors(connection, how.model, plan.vectors)
     node = plan.first.id
     for step in plan.steps:
-        _merge(connection, node, step, how)
-        node = step.whole.id
+        parts, node = (node, step.part.id), step.whole.id
+        memory_states.form(connection, step.whole, parts, at=how.at, by=step.by, why=step.why)
+        if not how.quiet:
+            change = Change(
+                ChangeKind.MERGE, node, by=how.by, at=how.at, others=parts, reason=step.why
+            )
+            memory_history.note(connection, change)
     _clash(connection, node, plan.clashes, how)
     if plan.first.realm is not Realm.PRIVATE and (plan.is_new or plan.steps):
         village.wait(connection, [node])  # for what other agents say
     return True
+
+
+def digest(text: str) -> bytes:
+    """Return the SHA-256 by which a text is known."""
+    return sha256(text.encode()).digest()
 
 
 def known(connection: Connection, memory: Memory, *, merged: bool) -> Memory | None:
@@ -157,7 +166,7 @@ def known(connection: Connection, memory: Memory, *, merged: bool) -> Memory | N
     if memory.type not in MERGEABLE:
         return None
     look = similar_memories.find_active if merged else similar_memories.says
-    found = look(connection, Scope.of(memory), _digest(memory.text))
+    found = look(connection, Scope.of(memory), digest(memory.text))
     return None if found is None else memory_records.by_id(connection, [found]).get(found)
 
 
@@ -233,14 +242,14 @@ def keyed(connection: Connection, key: str, text: str) -> Memory | None:
     row = memories.c
     said = connection.execute(select(row.text_hash).where(row.id == found[0])).scalar()
     if said is None:
-        message = "what was remembered under this idempotency key was forgotten; use another key"
-        raise NotFound(message)
-    if said != _digest(text):
-        message = (
+        raise NotFound(
+            "what was remembered under this idempotency key was forgotten; use another key"
+        )
+    if said != digest(text):
+        raise BadInput(
             "this idempotency key was used to remember another text; give what differs a key of "
             "its own"
         )
-        raise BadInput(message)
     now = memory_history.current(connection, [found[0]])[found[0]] or str(found[0])
     return memory_records.read(connection, [now], MemoryStatus)[now]
 
@@ -263,7 +272,7 @@ def _holds(connection: Connection, plan: Plan) -> bool:
             return False
     said = {plan.first.text, *(each.text for each in parts)}
     return all(
-        similar_memories.says(connection, Scope.of(each.whole), _digest(each.whole.text)) is None
+        similar_memories.says(connection, Scope.of(each.whole), digest(each.whole.text)) is None
         for each in plan.steps
         if each.whole.text not in said
     )
@@ -279,22 +288,6 @@ def _clash(connection: Connection, node: str, clashes: Sequence[Clash], how: How
             similar_memories.note_conflict(
                 connection, node, each.memory_id, by=each.by, reason=each.why, at=how.at
             )
-
-
-def _merge(connection: Connection, node: str, step: Step, how: How) -> None:
-    """Make one memory of two, and note it."""
-    parts = (node, step.part.id)
-    memory_states.form(connection, step.whole, parts, at=how.at, by=step.by, why=step.why)
-    if not how.quiet:
-        change = Change(
-            ChangeKind.MERGE, step.whole.id, by=how.by, at=how.at, others=parts, reason=step.why
-        )
-        memory_history.note(connection, change)
-
-
-def _digest(text: str) -> bytes:
-    """Return the SHA-256 by which a text is known."""
-    return sha256(text.encode()).digest()
 
 
 class Keep(StrEnum):
@@ -316,7 +309,11 @@ def chosen(
     """
     _must_fit(first, second)
     given = keep.strip().removeprefix("#").lower()
-    named = [_is_named(each.id, given) for each in (first, second)]
+    ids = [each.id.lower() for each in (first, second)]
+    named = [
+        len(given) >= LEAST and any(it.startswith(given) for it in (each, each.partition("_")[2]))
+        for each in ids
+    ]
     if given == Keep.HIGHER_ACCESS:
         is_first = first.access_count >= second.access_count
     elif given == Keep.HIGHER_ATTENTION:
@@ -324,11 +321,10 @@ def chosen(
     elif sum(named) == 1:
         is_first = named[0]
     else:
-        message = (
+        raise BadInput(
             f"cannot keep {keep!r} of {first.id} and {second.id}: keep is {Keep.HIGHER_ACCESS}, "
             f"{Keep.HIGHER_ATTENTION}, or the id of one of the two"
         )
-        raise BadInput(message)
     return (first, second) if is_first else (second, first)
 
 
@@ -349,11 +345,10 @@ def consolidate(
     _must_agree(connection, kept, gone)
     before = _before(connection, kept)
     if not memory_states.merge(connection, kept.id, [gone.id], at=at, by=Decider.PERSON):
-        message = (
+        raise Refused(
             f"cannot make {gone.id} part of {kept.id}: it is pinned, and so kept as it is; "
             f"keep that one, or unpin it first: cortex memory unpin {gone.id}"
         )
-        raise Refused(message)
     _give(connection, kept, gone, at=at, decays=decays)
     change = Change(ChangeKind.CONSOLIDATE, kept.id, by=by, at=at, others=(gone.id,), before=before)
     (row,) = memory_history.note(connection, change)
@@ -365,16 +360,13 @@ def _must_fit(first: Memory, second: Memory) -> None:
     if first.id == second.id:
         raise BadInput(f"cannot consolidate {first.id} with itself: name two memories")
     if (first.realm, first.agent_id) != (second.realm, second.agent_id):
-        sides = " and ".join(
-            f"{each.id} is {each.agent_id}'s in {each.realm}" for each in (first, second)
-        )
-        message = f"cannot consolidate two memories of different voices or readers: {sides}"
-        raise BadInput(message)
+        sides = [f"{each.id} is {each.agent_id}'s in {each.realm}" for each in (first, second)]
+        message = "cannot consolidate two memories of different voices or readers"
+        raise BadInput(f"{message}: {' and '.join(sides)}")
     if first.realm is Realm.BRIDGE and first.readers != second.readers:
-        message = (
+        raise BadInput(
             f"cannot consolidate {first.id} and {second.id}: others may read the one than the other"
         )
-        raise BadInput(message)
 
 
 def _must_agree(connection: Connection, kept: Memory, gone: Memory) -> None:
@@ -385,20 +377,11 @@ def _must_agree(connection: Connection, kept: Memory, gone: Memory) -> None:
     noted = dict(similar_memories.standing(connection, [kept.id]).get(kept.id, ()))
     if gone.id in noted:
         message = f"{pair} ({noted[gone.id]}); say which does: cortex memory supersede OLD NEW"
-        message = f"{message}, or that both do: cortex memory keep-both {kept.id} {gone.id}"
-        raise Refused(message)
+        raise Refused(f"{message}, or that both do: cortex memory keep-both {kept.id} {gone.id}")
     found = ruled(kept.text, gone.text, 1.0, gates=Gates(), thresholds=DEFAULTS)
     if found.verdict is Verdict.CONFLICT:
         message = f"{pair} ({found.why}); say which does: cortex memory supersede OLD NEW"
         raise Refused(f"{message}, or leave both as they are")
-
-
-def _is_named(memory_id: str, given: str) -> bool:
-    """Tell whether what was given is a memory's id, or the beginning of it."""
-    known = memory_id.lower()
-    return len(given) >= LEAST and (
-        known.startswith(given) or known.partition("_")[2].startswith(given)
-    )
 
 
 def _before(connection: Connection, memory: Memory) -> dict[str, Any]:

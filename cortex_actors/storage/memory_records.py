@@ -42,7 +42,7 @@ from cortex_actors.errors import Refused
 from cortex_actors.storage import agent_records, passages
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.realms import shared
-from cortex_actors.storage.tables.columns import as_row, chunks, entity, given_text
+from cortex_actors.storage.tables.columns import as_row, chunks, entity, given_text, rows_in
 from cortex_actors.storage.tables.schema import (
     beliefs,
     memories,
@@ -56,8 +56,6 @@ from cortex_actors.text.terms import MOST
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from cortex_actors.domain.memory import Passage
 
 
 #: Tables of which a memory has several rows -> the column with what is linked.
@@ -89,8 +87,17 @@ _LINKED = {
 
 def write(connection: Connection, some: Sequence[Memory]) -> None:
     """Write the rows of new memories."""
-    connection.execute(insert(memories), [_row(each) for each in some])
-    connection.execute(insert(memory_attention), [_attention(each) for each in some])
+    for each in some:
+        row = as_row(
+            memories,
+            each,
+            text_hash=sha256(each.text.encode()).digest(),
+            layer_since=each.layer_since or each.created_at,
+            archived_at=each.created_at if each.status is MemoryStatus.ARCHIVED else None,
+        )
+        connection.execute(insert(memories), row)
+        weighed = {"memory_id": each.id, "weighed_at": each.created_at}
+        connection.execute(insert(memory_attention), as_row(memory_attention, each, **weighed))
     _link(connection, memory_tags, {each.id: each.tags for each in some})
     _link(connection, memory_agents, {each.id: each.related for each in some})
     _link(connection, memory_replies, {each.id: each.replies_to for each in some})
@@ -114,7 +121,10 @@ def read(
     found: dict[str, Memory] = {}
     for some in chunks(dict.fromkeys(ids)):
         wanted = json.dumps(some)
-        links = {table: _linked(driver, table, wanted) for table in _LINKS}
+        links: dict[Table, dict[str, tuple[str, ...]]] = {table: {} for table in _LINKS}
+        for table, linked in links.items():
+            for memory_id, each in driver.execute(_LINKED[table], (wanted,)):
+                linked[memory_id] = (*linked.get(memory_id, ()), given_text(each) or "")
         for values in driver.execute(_READ, (wanted,)):
             given = (given_text(e) if isinstance(e, bytes) else e for e in values)
             row: dict[str, Any] = dict(zip(_HELD, given, strict=True))
@@ -131,29 +141,6 @@ def read(
     return found
 
 
-def _row(memory: Memory) -> dict[str, Any]:
-    """Return a memory as a row."""
-    is_archived = memory.status is MemoryStatus.ARCHIVED
-    return as_row(
-        memories,
-        memory,
-        text_hash=sha256(memory.text.encode()).digest(),
-        layer_since=memory.layer_since or memory.created_at,
-        archived_at=memory.created_at if is_archived else None,
-    )
-
-
-def _attention(memory: Memory) -> dict[str, Any]:
-    """Return the row of what changes when a memory is read."""
-    return {
-        "memory_id": memory.id,
-        "access_count": memory.access_count,
-        "accessed_at": memory.accessed_at,
-        "attention": memory.attention,
-        "weighed_at": memory.created_at,
-    }
-
-
 def _link(connection: Connection, table: Table, linked: Mapping[str, Iterable[str]]) -> None:
     """Write what memories are linked with, each once."""
     column = _LINKS[table]
@@ -164,14 +151,6 @@ def _link(connection: Connection, table: Table, linked: Mapping[str, Iterable[st
     ]
     if rows:
         connection.execute(insert(table), rows)
-
-
-def _linked(driver: sqlite3.Connection, table: Table, ids: str) -> dict[str, tuple[str, ...]]:
-    """Return what memories are linked with, in order."""
-    found: dict[str, tuple[str, ...]] = {}
-    for memory_id, each in driver.execute(_LINKED[table], (ids,)):
-        found[memory_id] = (*found.get(memory_id, ()), given_text(each) or "")
-    return found
 
 
 #: Whoever may read `m` may read `b`, which is of the same realm.
@@ -215,13 +194,13 @@ _ALONG: Final = (
 
 def comes_before(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
     """Return the texts that memories are found with: those of what comes before them."""
-    driver, found = driver_of(connection), dict[str, str]()
+    driver, leads = driver_of(connection), dict[str, str]()
     for some in chunks(ids):
         rows = driver.execute(_BEFORE, (json.dumps(some),))
-        leads = {each: first for each, first in rows if first is not None}
-        texts = _texts(connection, leads.values())
-        found |= {each: texts[first] for each, first in leads.items()}
-    return found
+        leads |= {each: first for each, first in rows if first is not None}
+    query = select(memories.c.id, memories.c.text)
+    texts = {row.id: row.text for row in rows_in(connection, query, memories.c.id, leads.values())}
+    return {each: texts[first] for each, first in leads.items()}
 
 
 def following(connection: Connection, ids: Sequence[str]) -> list[str]:
@@ -253,16 +232,6 @@ def _on_bridge(
         if each in changed:
             last = place
     return found
-
-
-def _texts(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
-    """Return what memories say."""
-    query = select(memories.c.id, memories.c.text)
-    return {
-        row.id: row.text
-        for some in chunks(dict.fromkeys(ids))
-        for row in connection.execute(query.where(memories.c.id.in_(some)))
-    }
 
 
 #: Whoever remembers runs these: building them each time would cost more than they do.
@@ -353,12 +322,7 @@ def settle(connection: Connection, ids: Sequence[str]) -> None:
 
     Whoever changes a memory's status, text, realm or thread calls this in the same transaction.
     """
-    remake(connection, [*ids, *followers(connection, ids)])
-
-
-def followers(connection: Connection, ids: Sequence[str]) -> list[str]:
-    """Return the active memories that are, or may be, found with one of those in front of them."""
-    return following(connection, ids)
+    remake(connection, [*ids, *following(connection, ids)])
 
 
 def remake(connection: Connection, ids: Iterable[str]) -> int:
@@ -369,8 +333,14 @@ def remake(connection: Connection, ids: Iterable[str]) -> int:
     for some in chunks(wanted):
         mine = [live[each] for each in some if each in live]
         for realm, collection in COLLECTIONS.items():
-            of_realm = [each for each in mine if each.realm is realm]
-            made = [one for each in of_realm for one in _passages(each, before.get(each.id))]
+            made = [
+                one
+                for each in mine
+                if each.realm is realm
+                for one in passages.of_item(
+                    each.text, collection=collection, item_id=each.id, before=before.get(each.id)
+                )
+            ]
             passages.replace(connection, collection, some, made)
     return len(live)
 
@@ -381,22 +351,11 @@ def active_ids(connection: Connection) -> list[str]:
     return list(connection.execute(query.order_by(memories.c.created_at, memories.c.id)).scalars())
 
 
-def count(connection: Connection, realm: Realm | None = None) -> int:
-    """Return how many memories are active, in all or in a realm."""
-    query = select(func.count()).where(memories.c.status == MemoryStatus.ACTIVE)
-    if realm is not None:
-        query = query.where(memories.c.realm == realm)
-    return int(connection.execute(query).scalar_one())
-
-
 def count_shared(connection: Connection) -> dict[str, int]:
     """Return how many active memories everybody may read, by layer."""
-    query = select(memories.c.layer, func.count()).where(
-        memories.c.status == MemoryStatus.ACTIVE, shared()
-    )
-    return {
-        str(row[0]): int(row[1]) for row in connection.execute(query.group_by(memories.c.layer))
-    }
+    layer, active = memories.c.layer, memories.c.status == MemoryStatus.ACTIVE
+    query = select(layer, func.count()).where(active, shared()).group_by(layer)
+    return {str(name): int(n) for name, n in connection.execute(query)}
 
 
 def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Memory]:
@@ -404,21 +363,12 @@ def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Memory]:
     return read(connection, ids, (MemoryStatus.ACTIVE,))
 
 
-def _passages(memory: Memory, before: str | None) -> list[Passage]:
-    """Return the texts by which a memory is found; `before` is its predecessor's text."""
-    return passages.of_item(
-        memory.text, collection=COLLECTIONS[memory.realm], item_id=memory.id, before=before
-    )
-
-
 def require_said_by(connection: Connection, ids: Sequence[str], agent: str) -> None:
     """Raise `Refused` for a memory that is to be replaced by one of another agent."""
     query = select(memories.c.id, memories.c.agent_id).where(memories.c.agent_id != agent)
-    for some in chunks(list(dict.fromkeys(ids))):
-        for row in connection.execute(query.where(memories.c.id.in_(some))):
-            message = (
-                f"cannot supersede #{row.id} by what {agent} says: {row.agent_id} said it; "
-                f"say it as that agent (--agent {row.agent_id}), or archive it: "
-                f"cortex memory archive {row.id}"
-            )
-            raise Refused(message)
+    for row in rows_in(connection, query, memories.c.id, ids):
+        raise Refused(
+            f"cannot supersede #{row.id} by what {agent} says: {row.agent_id} said it; "
+            f"say it as that agent (--agent {row.agent_id}), or archive it: "
+            f"cortex memory archive {row.id}"
+        )

@@ -21,7 +21,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy import Connection, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.domain.memory import MERGEABLE, MemoryStatus
@@ -42,16 +42,12 @@ if TYPE_CHECKING:
 _ACTIVE = MemoryStatus.ACTIVE
 
 #: What a row says of a state that is not that of an active memory.
-_NOTHING: dict[str, Any] = {
-    "merged_into": None,
-    "merged_as": None,
-    "merged_at": None,
-    "merged_by": None,
-    "merged_why": None,
-    "replaced_by": None,
-    "replaced_at": None,
-    "archived_at": None,
-}
+_NOTHING: dict[str, Any] = dict.fromkeys(
+    (
+        *("merged_into", "merged_as", "merged_at", "merged_by", "merged_why"),
+        *("replaced_by", "replaced_at", "archived_at"),
+    )
+)
 
 #: Columns that only the ledger needs, or that a memory itself knows.
 _PLACES = {"merged_as", "replaced_by"}
@@ -71,11 +67,6 @@ _TWINS = (
 
 #: Whoever remembers runs it: building it each time would cost more than it does.
 _STATES = "SELECT id, status, pinned_at FROM memories WHERE id IN (SELECT value FROM json_each(?))"
-
-
-def begin(connection: Connection, ids: Sequence[str], at: int) -> None:
-    """Note that new memories are believed since a moment; what is noted already stays."""
-    memory_records.begin(connection, _in(connection, ids, (_ACTIVE,)), at)
 
 
 def form(
@@ -179,8 +170,7 @@ def moments(connection: Connection, memory_id: str) -> dict[str, Any]:
     """Return since when a memory is in its state, into what it was merged, by whom and why."""
     row = schema.memories.c
     query = select(*(row[each] for each in _NOTHING if each not in _PLACES))
-    found = connection.execute(query.where(row.id == memory_id)).one()
-    return dict(found._mapping)  # noqa: SLF001 - SQLAlchemy's public name
+    return dict(connection.execute(query.where(row.id == memory_id)).mappings().one())
 
 
 def _into(
@@ -197,9 +187,8 @@ def _into(
     parts = _in(connection, part_ids, (_ACTIVE,), pinned=False)
     last = select(func.max(row.merged_as)).where(row.merged_into == whole_id)
     place = connection.execute(last).scalar()
-    first = 0 if place is None else place + 1
     how = {"merged_into": whole_id, "merged_at": at, "merged_by": by, "merged_why": why}
-    for number, each in enumerate(parts, start=first):
+    for number, each in enumerate(parts, start=0 if place is None else place + 1):
         values = {**how, "status": MemoryStatus.MERGED, "merged_as": number}
         _write(connection, [each], values)
     memory_records.end(connection, parts, at)
@@ -218,14 +207,12 @@ def _require_free(connection: Connection, ids: Sequence[str], *, leaving: str = 
     """Raise `Refused` where memories cannot be active again: another one says the same by now."""
     some = json.dumps(list(ids))
     twins = driver_of(connection).execute(_TWINS, (some, leaving)).fetchone()
-    if twins is None:
-        return
-    mine, other = twins
-    message = (
-        f"cannot bring {mine} back: {other} says the same by now; archive or forget that first, "
-        "or leave it as it is"
-    )
-    raise Refused(message)
+    if twins is not None:
+        mine, other = twins
+        raise Refused(
+            f"cannot bring {mine} back: {other} says the same by now; archive or forget that "
+            "first, or leave it as it is"
+        )
 
 
 def _become_active(connection: Connection, ids: Sequence[str], at: int) -> None:
@@ -286,10 +273,3 @@ def of(connection: Connection, ids: Iterable[str]) -> dict[str, frozenset[str]]:
                 if mine in wanted:
                     found.setdefault(mine, set()).add(other)
     return {each: frozenset(others) for each, others in found.items()}
-
-
-def join(connection: Connection, ids: Sequence[str]) -> None:
-    """Let some memories be made one again: a person has done so."""
-    for left, right in combinations(sorted(set(ids)), 2):
-        pair = delete(memory_apart).where(memory_apart.c.left_id == left)
-        connection.execute(pair.where(memory_apart.c.right_id == right))

@@ -18,32 +18,23 @@ then on. Every function takes the connection of a transaction it is part of.
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Connection, Select, func, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, Table, func, insert, or_, select
 from sqlalchemy.dialects.sqlite import insert as insert_or
 
-from cortex_actors.domain.agent import BUILT_IN, Agent
-from cortex_actors.domain.memory import (
-    MERGEABLE,
-    PROBE,
-    Crumb,
-    CrumbType,
-    MemoryStatus,
-    Priority,
-    Realm,
-)
+from cortex_actors.domain.agent import KNOWN, Agent, unknown
+from cortex_actors.domain.memory import MERGEABLE, PROBE, MemoryStatus, Realm
 from cortex_actors.domain.project import Trust
 from cortex_actors.errors import BadInput
+from cortex_actors.rules import interchange
 from cortex_actors.storage import agent_records, memory_records, village
-from cortex_actors.storage import agent_records as known
-from cortex_actors.storage.agent_records import readable as readable_crumb
 from cortex_actors.storage.realms import readable
-from cortex_actors.storage.tables import schema as memory
+from cortex_actors.storage.tables import schema
 from cortex_actors.storage.tables.columns import chunks, rows_in
 from cortex_actors.storage.tables.schema import memories as rows
 
@@ -59,6 +50,19 @@ _PLAIN = (
     *("replaced_at", "archived_at", "created_at", "layer_since", "promoted_at", "pinned_at"),
     *("said_from", "said_until", "saved_by", "trust"),
 )
+
+#: Columns that a record of a crumb, or of what was done with a memory, calls something else.
+_CRUMB = {"agent_id": "agent", "session_id": "session", "links": "references"}
+_CHANGE = {"kind": "change", "memory_id": "memory"}
+
+#: What a record of an agent says of it.
+_AGENT = (
+    *("id", "display_name", "symbol", "color", "generation", "lineage", "specialization"),
+    *("origin_story", "registered_at"),
+)
+
+#: Kind of record -> the pairs it is of.
+_PAIRS = {"apart": schema.memory_apart, "conflict": schema.memory_conflicts}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +91,7 @@ def memory_page(
     them can be read from its beginning to its end.
     """
     visible = _visible(wanted)
-    top = memory.memories.alias("top")
+    top = schema.memories.alias("top")
     leads = func.coalesce(top.c.merged_into, top.c.replaced_by)
     query = select(top.c.id).where(
         _is_in(visible, top.c.id), top.c.id > after, or_(leads.is_(None), ~_is_in(visible, leads))
@@ -107,28 +111,13 @@ def crumb_page(
     """Return the next crumbs behind an id, and the id that the next page begins behind."""
     if wanted.realm is not None:
         return [], None
-    query = select(memory.crumbs).where(memory.crumbs.c.id > after, readable_crumb(wanted.reader))
+    row = schema.crumbs.c
+    query = _named(schema.crumbs, "saved_by", called=_CRUMB)
+    query = query.where(row.id > after, agent_records.readable(wanted.reader))
     if wanted.agent is not None:
-        query = query.where(memory.crumbs.c.agent_id == wanted.agent)
-    rows = connection.execute(query.order_by(memory.crumbs.c.id).limit(limit)).all()
-    made = [
-        {
-            "kind": "crumb",
-            "id": row.id,
-            "agent": row.agent_id,
-            "session": row.session_id,
-            "references": row.links,
-            **{
-                name: row._mapping[name]  # noqa: SLF001 - SQLAlchemy's public name
-                for name in (
-                    *("type", "priority", "summary", "discoveries", "emotional_state"),
-                    *("unfinished", "if_disoriented", "left_at"),
-                )
-            },
-        }
-        for row in rows
-    ]
-    return made, rows[-1].id if len(rows) == limit else None
+        query = query.where(row.agent_id == wanted.agent)
+    made = _told(connection, "crumb", query.order_by(row.id).limit(limit))
+    return made, made[-1]["id"] if len(made) == limit else None
 
 
 def agent_page(
@@ -136,18 +125,9 @@ def agent_page(
 ) -> tuple[list[dict[str, Any]], str | None]:
     """Return the next agents; `after` is how many were there already."""
     skip = int(after or 0)
-    found, total = known.listed(connection, wanted.reader, limit=limit, skip=skip)
+    found, total = agent_records.listed(connection, wanted.reader, limit=limit, skip=skip)
     made = [
-        {
-            "kind": "agent",
-            **{
-                name: getattr(each, name)
-                for name in (
-                    *("id", "display_name", "symbol", "color", "generation", "lineage"),
-                    *("specialization", "origin_story", "registered_at"),
-                )
-            },
-        }
+        {"kind": "agent", **{name: getattr(each, name) for name in _AGENT}}
         for each in found
         if wanted.agent in {None, each.id}
     ]
@@ -158,23 +138,12 @@ def change_page(
     connection: Connection, wanted: Wanted, *, after: str, limit: int
 ) -> tuple[list[dict[str, Any]], str | None]:
     """Return what was done with memories that are meant, in its order; only the owner is told."""
-    rows_ = memory.memory_changes.c
-    query = select(memory.memory_changes).where(rows_.id > int(after or 0))
-    query = query.where(rows_.memory_id.in_(_visible(wanted)))
-    rows = connection.execute(query.order_by(rows_.id).limit(limit)).all()
-    made = [
-        {
-            "kind": "change",
-            "change": row.kind,
-            "memory": row.memory_id,
-            **{
-                name: row._mapping[name]  # noqa: SLF001 - as above
-                for name in ("others", "before", "by", "reason", "at", "undone_at", "undone_by")
-            },
-        }
-        for row in rows
-    ]
-    return made, str(rows[-1].id) if len(rows) == limit else None
+    row = schema.memory_changes.c
+    query = _named(schema.memory_changes, called=_CHANGE)
+    query = query.where(row.id > int(after or 0), row.memory_id.in_(_visible(wanted)))
+    made = _told(connection, "change", query.order_by(row.id).limit(limit))
+    numbers = [each.pop("id") for each in made]
+    return made, str(numbers[-1]) if len(made) == limit else None
 
 
 def pair_page(
@@ -185,40 +154,47 @@ def pair_page(
     limit: int,  # noqa: ARG001 - as above
 ) -> tuple[list[dict[str, Any]], str | None]:
     """Return the pairs that were parted or contradict each other; all at once, they are few."""
-    visible = _visible(wanted)
-    made = []
-    for kind, table in (("apart", memory.memory_apart), ("conflict", memory.memory_conflicts)):
-        query = select(table).where(table.c.left_id.in_(visible), table.c.right_id.in_(visible))
-        for row in connection.execute(query.order_by(table.c.left_id, table.c.right_id)):
-            said = dict(row._mapping)  # noqa: SLF001 - as above
-            left, right = said.pop("left_id"), said.pop("right_id")
-            made.append({"kind": kind, "left": left, "right": right, **said})
+    visible, made = _visible(wanted), []
+    for kind, table in _PAIRS.items():
+        left, right = table.c.left_id, table.c.right_id
+        query = _named(table, called={"left_id": "left", "right_id": "right"})
+        query = query.where(left.in_(visible), right.in_(visible))
+        made += _told(connection, kind, query.order_by(left, right))
     return made, None
+
+
+def _named(table: Table, *but: str, called: Mapping[str, str]) -> Select[Any]:
+    """Return the query for all columns of a table but some, as a record calls them."""
+    return select(
+        *(each.label(called.get(each.name, each.name)) for each in table.c if each.name not in but)
+    )
+
+
+def _told(connection: Connection, kind: str, query: Select[Any]) -> list[dict[str, Any]]:
+    """Return what a query finds as records of a kind."""
+    return [{"kind": kind, **row} for row in connection.execute(query).mappings()]
 
 
 def _visible(wanted: Wanted) -> Select[tuple[str]]:
     """Return the query for the ids of the memories that are meant."""
     where: list[ColumnElement[bool]] = [
         readable(wanted.reader),
-        memory.memories.c.agent_id != PROBE,
+        schema.memories.c.agent_id != PROBE,
     ]
-    if wanted.agent is not None:
-        where.append(memory.memories.c.agent_id == wanted.agent)
-    if wanted.realm is not None:
-        where.append(memory.memories.c.realm == wanted.realm)
-    if wanted.active:
-        where.append(memory.memories.c.status == MemoryStatus.ACTIVE)
-    return select(memory.memories.c.id).where(*where)
+    status = MemoryStatus.ACTIVE if wanted.active else None
+    asked = {"agent_id": wanted.agent, "realm": wanted.realm, "status": status}
+    where += [schema.memories.c[name] == it for name, it in asked.items() if it is not None]
+    return select(schema.memories.c.id).where(*where)
 
 
 def _is_in(visible: Select[tuple[str]], column: ColumnElement[Any]) -> ColumnElement[bool]:
     """Return the condition that a memory is among those: asked of each, they are never listed."""
-    return visible.where(memory.memories.c.id == column).exists()
+    return visible.where(schema.memories.c.id == column).exists()
 
 
 def _below(connection: Connection, ids: Sequence[str], visible: Select[tuple[str]]) -> list[str]:
     """Return the memories that lead straight to those, each once."""
-    part = memory.memories.alias("part")
+    part = schema.memories.alias("part")
     found: dict[str, None] = {}
     for some in chunks(ids):
         leads = or_(part.c.merged_into.in_(some), part.c.replaced_by.in_(some))
@@ -234,9 +210,9 @@ def _records(
     made: dict[str, dict[str, Any]] = {}
     here = set(ids)
     for some in chunks(ids):
-        query = select(memory.memories, memory.memory_attention).outerjoin(memory.memory_attention)
+        query = select(schema.memories, schema.memory_attention).outerjoin(schema.memory_attention)
         links = _links(connection, some, reader)
-        for row in connection.execute(query.where(memory.memories.c.id.in_(some))):
+        for row in connection.execute(query.where(schema.memories.c.id.in_(some))):
             said = {name: getattr(row, name) for name in _PLAIN}
             made[row.id] = {
                 "kind": "memory",
@@ -268,14 +244,14 @@ def _links(
 ) -> dict[str, dict[str, list[Any]]]:
     """Return what memories are linked with, and when they were believed, by what it is called."""
     some = list(ids)
-    answered = select(memory.memories.c.id).where(
-        readable(reader), memory.memories.c.agent_id != PROBE
+    answered = select(schema.memories.c.id).where(
+        readable(reader), schema.memories.c.agent_id != PROBE
     )
-    replies = select(memory.memory_replies.c.memory_id, memory.memory_replies.c.replied_id)
+    replies = select(schema.memory_replies.c.memory_id, schema.memory_replies.c.replied_id)
     queries = {
-        "tags": select(memory.memory_tags.c.memory_id, memory.memory_tags.c.tag),
-        "related_agents": select(memory.memory_agents.c.memory_id, memory.memory_agents.c.agent_id),
-        "responding_to": replies.where(_is_in(answered, memory.memory_replies.c.replied_id)),
+        "tags": select(schema.memory_tags.c.memory_id, schema.memory_tags.c.tag),
+        "related_agents": select(schema.memory_agents.c.memory_id, schema.memory_agents.c.agent_id),
+        "responding_to": replies.where(_is_in(answered, schema.memory_replies.c.replied_id)),
     }
     found: dict[str, dict[str, list[Any]]] = {name: {} for name in (*queries, "beliefs")}
     for name, query in queries.items():
@@ -284,9 +260,9 @@ def _links(
             query.where(owner.in_(some)).order_by(owner, value)
         ):
             found[name].setdefault(memory_id, []).append(each)
-    spans = select(memory.beliefs).where(memory.beliefs.c.memory_id.in_(some))
+    spans = select(schema.beliefs).where(schema.beliefs.c.memory_id.in_(some))
     for row in connection.execute(
-        spans.order_by(memory.beliefs.c.memory_id, memory.beliefs.c.began_at)
+        spans.order_by(schema.beliefs.c.memory_id, schema.beliefs.c.began_at)
     ):
         found["beliefs"].setdefault(row.memory_id, []).append([row.began_at, row.ended_at])
     return found
@@ -330,7 +306,9 @@ def take_in(connection: Connection, found: Sequence[Found]) -> tuple[list[Found]
     to nothing that is there is archived. They can be found, and posts among them wait to be
     compared with what other agents say.
     """
-    hashed = [{**each, "text_hash": _digest(each["text"])} for each in found]
+    texts = (each["text"].encode("utf-8", "surrogatepass") for each in found)
+    digests = (sha256(each).digest() for each in texts)
+    hashed = [{**each, "text_hash": it} for each, it in zip(found, digests, strict=True)]
     here = _looked_up(connection, hashed)
     new, differing = [], []
     for each in hashed:
@@ -388,87 +366,45 @@ def _place(realm: str, agent: str, thread: str, digest: bytes, at: int) -> _Said
 def _standing(found: Found, here: _Here) -> Found:
     """Return a memory as it may stand here: as archived where what it leads to is not there."""
     leads = found["merged_into"] or found["replaced_by"]
-    if leads is None or _may_lead(found, leads, here):
+    own = (Trust.IMPORT, found["agent"], found["realm"])
+    if leads is None or (found["merged_into"] is None and leads in here.texts):
+        return found
+    # What was said here gets no parts from a file, and a whole none of another agent or realm.
+    is_free = (leads, found["merged_as"]) not in here.taken if found["merged_into"] else False
+    if is_free and here.origins.get(leads) == own:
         return found
     ended = found.get("merged_at") or found.get("replaced_at")
     gone = {"status": str(MemoryStatus.ARCHIVED), "archived_at": ended, "replaced_at": None}
     return {**found, **_NOWHERE, **gone}
 
 
-def _may_lead(found: Found, leads: str, here: _Here) -> bool:
-    """Whether what a memory leads to is there, and has the place in it free.
-
-    What was said here gets no parts from a file, and a whole none of another agent or realm.
-    """
-    if found["merged_into"] is None:
-        return leads in here.texts
-    own = (Trust.IMPORT, found["agent"], found["realm"])
-    return here.origins.get(leads) == own and (leads, found["merged_as"]) not in here.taken
-
-
 def _write(connection: Connection, new: Sequence[Found]) -> None:
     """Write the rows of new memories, and all that belongs to them."""
     if not new:
         return
-    _meet(connection, new)
-    imported = {"trust": Trust.IMPORT, "merge_due": 0}
-    plain = [{name: each.get(name) for name in _NEW_PLAIN} for each in new]
-    both = zip(plain, new, strict=True)
-    made = [{**row, "agent_id": each["agent"], **imported} for row, each in both]
-    connection.execute(insert(rows), made)
-    connection.execute(insert(memory.memory_attention), [_attention(each) for each in new])
-    links = (
-        (memory.memory_tags, [{"memory_id": e["id"], "tag": t} for e in new for t in e["tags"]]),
-        (
-            memory.memory_agents,
-            [{"memory_id": e["id"], "agent_id": a} for e in new for a in e["related_agents"]],
-        ),
-        (memory.beliefs, [span for each in new for span in _spans(each)]),
-    )
-    for table, linked in links:
-        if linked:
-            connection.execute(insert(table), linked)
-    memory_records.settle(connection, [each["id"] for each in new])
-    village.wait(connection, [each["id"] for each in new if _is_post(each)])
-
-
-def _meet(connection: Connection, new: Iterable[Found]) -> None:
-    """Let the agents of memories be known since the first of these that names them."""
-    met: dict[str, int] = {}
+    met: dict[str, int] = {}  # agents are known since the first memory that names them
     for each in new:
         for name in (each["agent"], *each["related_agents"]):
             met.setdefault(name, each["created_at"])
-    for some in chunks(list(met)):
-        query = select(memory.agents.c.id).where(memory.agents.c.id.in_(some))
-        for name in set(some) - set(connection.execute(query).scalars()):
-            known.know(connection, [name], at=met[name])
-
-
-def _spans(found: Found) -> list[dict[str, Any]]:
-    """Return since when until when a memory was believed, as rows."""
-    spans = found["beliefs"]
-    return [{"memory_id": found["id"], "began_at": b, "ended_at": e} for b, e in spans]
-
-
-def _attention(found: Found) -> dict[str, Any]:
-    """Return the row of what changes when a memory is read."""
-    return {
-        "memory_id": found["id"],
-        "access_count": found["access_count"],
-        "accessed_at": found["accessed_at"],
-        "attention": found["attention"],
-        "weighed_at": found["accessed_at"] or found["created_at"],
-    }
-
-
-def _is_post(found: Found) -> bool:
-    """Whether others may read a memory that holds now."""
-    return bool(found["status"] == MemoryStatus.ACTIVE and found["realm"] != Realm.PRIVATE)
-
-
-def _digest(text: str) -> bytes:
-    """Return what tells a text."""
-    return sha256(text.encode("utf-8", "surrogatepass")).digest()
+    agent_records.add(connection, [unknown(name, at=at) for name, at in met.items()])
+    imported = {"trust": Trust.IMPORT, "merge_due": 0}
+    made: dict[Table, list[dict[str, Any]]] = defaultdict(list)
+    for each in new:
+        own = {"memory_id": each["id"]}
+        plain = {name: each.get(name) for name in _NEW_PLAIN}
+        made[rows] += [{**plain, "agent_id": each["agent"], **imported}]
+        read = {name: each[name] for name in ("access_count", "accessed_at", "attention")}
+        weighed = each["accessed_at"] or each["created_at"]
+        made[schema.memory_attention] += [{**own, **read, "weighed_at": weighed}]
+        made[schema.memory_tags] += [{**own, "tag": tag} for tag in each["tags"]]
+        made[schema.memory_agents] += [{**own, "agent_id": a} for a in each["related_agents"]]
+        made[schema.beliefs] += [{**own, "began_at": b, "ended_at": e} for b, e in each["beliefs"]]
+    for table, some in made.items():
+        if some:
+            connection.execute(insert(table), some)
+    memory_records.settle(connection, [each["id"] for each in new])
+    active = [each for each in new if each["status"] == MemoryStatus.ACTIVE]
+    village.wait(connection, [each["id"] for each in active if each["realm"] != Realm.PRIVATE])
 
 
 @dataclass(slots=True)
@@ -505,39 +441,21 @@ def arrive(connection: Connection, found: Sequence[Found], *, at: int) -> Arrive
 def answer(connection: Connection, found: Sequence[Found]) -> None:
     """Write which memories those that came answer, where both are there by now."""
     wanted = {(each["id"], to) for each in found for to in each.get("responding_to", ())}
-    ids = sorted({one for pair in wanted for one in pair})
-    query = select(rows.c.id, rows.c.trust)
-    trusted = {row.id: row.trust for row in rows_in(connection, query, rows.c.id, ids)}
+    trusted = _trusted(connection, {one for pair in wanted for one in pair})
     made = [
         {"memory_id": one, "replied_id": to}
         for one, to in sorted(wanted)
         if one != to and trusted.get(one) == Trust.IMPORT and to in trusted
     ]
     if made:
-        connection.execute(insert_or(memory.memory_replies).on_conflict_do_nothing(), made)
+        connection.execute(insert_or(schema.memory_replies).on_conflict_do_nothing(), made)
 
 
 def _crumb(connection: Connection, found: Found, _at: int) -> bool:
     """Write a crumb, unless it is there."""
-    crumb = Crumb(
-        id=found["id"],
-        agent_id=found["agent"],
-        session_id=found["session"],
-        summary=found["summary"],
-        left_at=found["left_at"],
-        type=CrumbType(found["type"]),
-        priority=Priority(found["priority"]),
-        discoveries=tuple(found["discoveries"]),
-        emotional_state=found["emotional_state"],
-        unfinished=tuple(found["unfinished"]),
-        references={kind: tuple(some) for kind, some in found["references"].items()},
-        if_disoriented=tuple(found["if_disoriented"]),
-        saved_by=Trust.IMPORT,
-    )
-    if (
-        agent_records.load_crumbs(connection, [crumb.id])
-        or agent_records.like(connection, crumb) is not None
-    ):
+    crumb = replace(interchange.to_crumb(found), saved_by=Trust.IMPORT)
+    known = agent_records.load_crumbs(connection, [crumb.id])
+    if known or agent_records.like(connection, crumb) is not None:
         return False
     agent_records.leave(connection, crumb)
     return True
@@ -545,42 +463,27 @@ def _crumb(connection: Connection, found: Found, _at: int) -> bool:
 
 def _agent(connection: Connection, found: Found, at: int) -> bool:
     """Write a profile, unless there is one."""
-    if found["id"] in {each.id for each in BUILT_IN}:
+    if found["id"] in KNOWN:
         return False
-    row = {name: value for name, value in found.items() if name != "kind"}
-    row["registered_at"] = found["registered_at"] or at
-    for name in ("lineage", "specialization", "origin_story"):
-        row[name] = found[name] or None
-    shown = {name: value for name, value in found.items() if name != "kind"}
+    agent = Agent(**{name: found[name] for name in _AGENT})
+    agent = replace(agent, registered_at=agent.registered_at or at)
     try:
-        known.require_own_name(connection, Agent(**shown))
+        agent_records.require_own_name(connection, agent)
     except BadInput:  # it would be read as somebody else's
-        row["display_name"] = found["id"]
-    done = connection.execute(insert_or(memory.agents).on_conflict_do_nothing(), [row])
-    return done.rowcount > 0
+        agent = replace(agent, display_name=agent.id)
+    return agent_records.add(connection, [agent])
 
 
 def _change(connection: Connection, found: Found, _at: int) -> bool:
     """Write what was done with a memory, unless that is there, or the memory was said here."""
-    if _are_ours(connection, [found["memory"]]):
+    if {*_trusted(connection, [found["memory"]]).values()} - {Trust.IMPORT}:
         return False
-    column = memory.memory_changes.c
-    same = select(column.id).where(
-        column.kind == found["change"],
-        column.memory_id == found["memory"],
-        column.at == found["at"],
-    )
-    if connection.execute(same.limit(1)).first() is not None:
+    columns = [each for each in schema.memory_changes.c if each.name != "id"]
+    row = {each.name: found[_CHANGE.get(each.name, each.name)] for each in columns}
+    same = [each == row[each.name] for each in columns if each.name in {*_CHANGE, "at"}]
+    if connection.execute(select(*columns).where(*same).limit(1)).first() is not None:
         return False
-    row = {
-        "kind": found["change"],
-        "memory_id": found["memory"],
-        **{
-            name: found[name]
-            for name in ("others", "before", "by", "reason", "at", "undone_at", "undone_by")
-        },
-    }
-    connection.execute(insert(memory.memory_changes), [row])
+    connection.execute(insert(schema.memory_changes), [row])
     return True
 
 
@@ -589,22 +492,18 @@ def _pair(connection: Connection, found: Found, _at: int) -> bool:
 
     What was said here is not set against itself by a file.
     """
-    if _are_ours(connection, [found["left"], found["right"]]):
+    both = _trusted(connection, [found["left"], found["right"]])
+    if len(both) < 2 or Trust.IMPORT not in both.values():  # noqa: PLR2004 - a pair
         return False
-    said = {name: value for name, value in found.items() if name not in {"kind", "left", "right"}}
-    row = {"left_id": found["left"], "right_id": found["right"], **said}
-    both = select(rows.c.id).where(rows.c.id.in_([found["left"], found["right"]]))
-    if len(connection.execute(both).all()) < 2:  # noqa: PLR2004 - a pair
-        return False
-    table = memory.memory_apart if found["kind"] == "apart" else memory.memory_conflicts
-    done = connection.execute(insert_or(table).on_conflict_do_nothing(), [row])
-    return done.rowcount > 0
+    table = _PAIRS[found["kind"]]
+    row = {each.name: found[each.name.removesuffix("_id")] for each in table.c}
+    return connection.execute(insert_or(table).on_conflict_do_nothing(), [row]).rowcount > 0
 
 
-def _are_ours(connection: Connection, ids: Sequence[str]) -> bool:
-    """Whether memories are all there, and none of them came from a file."""
-    query = select(rows.c.id).where(rows.c.id.in_(ids), rows.c.trust != Trust.IMPORT)
-    return len(connection.execute(query).all()) == len(ids)
+def _trusted(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
+    """Return where those of some memories came from that are there."""
+    query = select(rows.c.id, rows.c.trust)
+    return {row.id: row.trust for row in rows_in(connection, query, rows.c.id, sorted(ids))}
 
 
 #: Kind of any other record -> what writes one; it says whether there was anything to write.

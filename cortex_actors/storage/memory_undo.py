@@ -57,7 +57,11 @@ def split(
     is archived. Of a consolidation, what was kept stays. Raises `NotFound`, `Refused`.
     """
     change = memory_history.last(connection, whole_id, *MERGES, reader=reader)
-    change = change or _of_rows(connection, whole_id)
+    if change is None:  # nobody has noted it: as its parts tell of it
+        row = memories.c
+        query = select(row.id).where(row.merged_into == whole_id).order_by(row.merged_as)
+        parts = tuple(connection.execute(query).scalars())
+        change = Change(ChangeKind.MERGE, whole_id, by="", at=0, others=parts)
     return change, _take_apart(connection, change, by=by, at=at, reader=reader)
 
 
@@ -76,8 +80,7 @@ def _take_apart(
     row = _row(connection, change.memory_id)
     whole = row.id
     if not change.others:
-        message = f"cannot split {whole}: nothing was merged into it; see: cortex memory show"
-        raise Refused(message)
+        raise Refused(f"cannot split {whole}: nothing was merged into it; see: cortex memory show")
     _must_be(row, MemoryStatus.ACTIVE, "split")
     newer = memory_history.last(connection, whole, *MERGES, reader=reader)
     if newer is not None and newer.id != change.id:
@@ -118,19 +121,13 @@ def _give_back(connection: Connection, change: Change, parts: Sequence[str]) -> 
         connection.execute(gone.where(tag.tag.not_in(before["tags"])))
 
 
-def _unarchive(connection: Connection, change: Change, at: int) -> list[str]:
-    """Let a memory be found again."""
+def _come_back(connection: Connection, change: Change, at: int) -> list[str]:
+    """Let a memory be found again that was archived, or that another one had replaced."""
     row = _row(connection, change.memory_id)
-    _must_be(row, MemoryStatus.ARCHIVED, f"undo change {change.number}")
-    _must_be_of(change, row.archived_at)
-    return memory_states.restore(connection, [row.id], at)
-
-
-def _unsupersede(connection: Connection, change: Change, at: int) -> list[str]:
-    """Let a memory hold again that another one had replaced."""
-    row = _row(connection, change.memory_id)
-    _must_be(row, MemoryStatus.SUPERSEDED, f"undo change {change.number}")
-    _must_be_of(change, row.replaced_at)
+    is_archived = change.kind is ChangeKind.ARCHIVE
+    status = MemoryStatus.ARCHIVED if is_archived else MemoryStatus.SUPERSEDED
+    _must_be(row, status, f"undo change {change.number}")
+    _must_be_of(change, row.archived_at if is_archived else row.replaced_at)
     return memory_states.restore(connection, [row.id], at)
 
 
@@ -182,10 +179,9 @@ def _row(connection: Connection, memory_id: str) -> Row[Any]:
 
 def _must_be(row: Row[Any], status: MemoryStatus, doing: str) -> None:
     """Raise `Refused` for a memory that is in another state than an undoing begins with."""
-    if row.status == status:
-        return
-    now = _NOW[row.status].format(whole=row.merged_into, id=row.id)
-    raise Refused(f"cannot {doing}: {row.id} is {now}")
+    if row.status != status:
+        now = _NOW[row.status].format(whole=row.merged_into, id=row.id)
+        raise Refused(f"cannot {doing}: {row.id} is {now}")
 
 
 def _must_be_of(change: Change, since: int | None) -> None:
@@ -193,14 +189,6 @@ def _must_be_of(change: Change, since: int | None) -> None:
     if since != change.at:
         message = f"cannot undo change {change.number}: what it did to {change.memory_id} is not so"
         raise Refused(f"{message} any more; see: cortex memory changes {change.memory_id}")
-
-
-def _of_rows(connection: Connection, whole_id: str) -> Change:
-    """Return the merge of a memory that nobody has noted, as its parts tell of it."""
-    row = memories.c
-    query = select(row.id).where(row.merged_into == whole_id).order_by(row.merged_as)
-    parts = tuple(connection.execute(query).scalars())
-    return Change(ChangeKind.MERGE, whole_id, by="", at=0, others=parts)
 
 
 #: How a memory is now, and what to do about it.
@@ -213,12 +201,9 @@ _NOW: Mapping[str, str] = {
 
 #: How each change is taken back, apart from merges.
 _WAYS: Mapping[ChangeKind, Callable[[Connection, Change, int], list[str]]] = {
-    ChangeKind.ARCHIVE: _unarchive,
-    ChangeKind.SUPERSEDE: _unsupersede,
+    **dict.fromkeys((ChangeKind.ARCHIVE, ChangeKind.SUPERSEDE), _come_back),
     ChangeKind.RESTORE: _unrestore,
-    ChangeKind.SAVE: _lift,
-    ChangeKind.PROMOTE: _lift,
-    ChangeKind.CRYSTALLIZE: _lift,
+    **dict.fromkeys((ChangeKind.SAVE, ChangeKind.PROMOTE, ChangeKind.CRYSTALLIZE), _lift),
     ChangeKind.PIN: _unpin,
     ChangeKind.UNPIN: _pin,
 }

@@ -40,9 +40,19 @@ def shared() -> ColumnElement[bool]:
     return and_(memories.c.realm == Realm.VILLAGE, memories.c.agent_id != PROBE)
 
 
-def readers_part(connection: Connection, ids: Iterable[str], reader: str | None) -> set[str]:
-    """Return those of the memories, of whatever status, that somebody may read; None: the owner."""
-    query = select(memories.c.id).where(readable(reader))
+def visible(reader: str | None, *, outward: bool) -> ColumnElement[bool]:
+    """Return the condition as `readable`; outward, only what every agent may read, too."""
+    return and_(readable(reader), shared()) if outward else readable(reader)
+
+
+def readers_part(
+    connection: Connection, ids: Iterable[str], reader: str | None, *, outward: bool = False
+) -> set[str]:
+    """Return those of the memories, of whatever status, that somebody may read; None: the owner.
+
+    For what goes `outward`, those that every agent may read.
+    """
+    query = select(memories.c.id).where(visible(reader, outward=outward))
     return {row.id for row in rows_in(connection, query, memories.c.id, ids)}
 
 
@@ -64,11 +74,10 @@ def require_own(connection: Connection, ids: Sequence[str], caller: Caller) -> N
         return
     query = select(memories.c.id, memories.c.agent_id).where(memories.c.agent_id != caller.agent)
     for row in rows_in(connection, query, memories.c.id, ids):
-        message = (
+        raise NotYours(
             f"{caller.agent} cannot change #{row.id}: {row.agent_id} said it; "
             "ask the owner, or say something of your own"
         )
-        raise NotYours(message)
 
 
 def unknown(name: str) -> NotFound:

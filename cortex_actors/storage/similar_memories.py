@@ -21,23 +21,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, Row, Select, and_, func, select, update
+from sqlalchemy import Connection, Select, func, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
-from cortex_actors.domain.insight import Decider
+from cortex_actors.domain.insight import Decider  # noqa: TC001 - read by `entity`
 from cortex_actors.domain.memory import MERGEABLE, MemoryStatus, Place, Realm
 from cortex_actors.storage import memory_history, memory_records
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.memory_records import COLLECTIONS
 from cortex_actors.storage.realms import readable
 from cortex_actors.storage.search.dense import LISTS, Asked, Dense
-from cortex_actors.storage.tables.columns import chunks, given_text, stored_text
-from cortex_actors.storage.tables.schema import (
-    memories,
-    memory_agents,
-    memory_conflicts,
-    passages,
-)
+from cortex_actors.storage.tables.columns import chunks, entity, given_text, stored_text
+from cortex_actors.storage.tables.schema import memories, memory_agents, memory_conflicts, passages
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -61,9 +56,7 @@ _SPARE = 32
 _ALONE = next(iter(LISTS))
 
 _LEAVES = (
-    "WITH RECURSIVE down(id) AS (SELECT id FROM memories WHERE id = ?"
-    " UNION SELECT m.id FROM down JOIN memories AS m ON m.merged_into = down.id)"
-    " SELECT m.id, v.vector FROM down JOIN memories AS m ON m.id = down.id"
+    f"{memory_history.DOWN} SELECT m.id, v.vector FROM down JOIN memories AS m ON m.id = down.id"  # noqa: S608 - ours
     " LEFT JOIN vectors AS v ON v.text_hash = m.text_hash AND v.model = ?"
     " WHERE NOT EXISTS (SELECT 1 FROM memories AS p WHERE p.merged_into = m.id) ORDER BY m.id"
 )
@@ -178,17 +171,14 @@ class Vicinity:
 
     def leaves(self, connection: Connection, memory_id: str) -> dict[str, bytes | None]:
         """Return everything that was said in the end of what a memory says, with its vector."""
-        rows = driver_of(connection).execute(_LEAVES, (memory_id, self._model))
+        rows = driver_of(connection).execute(_LEAVES, (json.dumps([memory_id]), self._model))
         return dict(rows.fetchall())
 
     def _is_large(self, connection: Connection, scope: Scope) -> bool:
         """Tell whether a scope has more memories than are compared as a whole."""
-        if scope in self._large:
-            return True
-        count = _count(connection, scope)
-        if count > SMALL:
+        if scope not in self._large and _count(connection, scope) > SMALL:
             self._large.add(scope)
-        return count > SMALL
+        return scope in self._large
 
 
 def find_active(connection: Connection, scope: Scope, text_hash: bytes) -> str | None:
@@ -241,48 +231,34 @@ def _of_readers(connection: Connection, scope: Scope, ids: Iterable[str]) -> lis
 
 def _count(connection: Connection, scope: Scope) -> int:
     """Return how many memories a scope has, as far as that is of interest."""
-    if scope.realm is Realm.BRIDGE:
-        some = select(memories.c.id).where(_is_in(scope)).limit(SMALL + 1).subquery()
-        return int(connection.execute(select(func.count()).select_from(some)).scalar_one())
     place = (scope.realm, scope.agent_id, scope.thread, scope.role)
+    if scope.realm is Realm.BRIDGE:
+        some = select(memories.c.id).where(*_conditions(scope)).limit(SMALL + 1).subquery()
+        return int(connection.execute(select(func.count()).select_from(some)).scalar_one())
     return int(driver_of(connection).execute(_COUNT, tuple(map(stored_text, place))).fetchone()[0])
 
 
 def _whole(connection: Connection, scope: Scope) -> NDArray[np.int64]:
     """Return the numbers of the passages of a scope's memories."""
     if scope.realm is Realm.BRIDGE:
-        return np.array(connection.execute(_passages(scope)).scalars().all(), np.int64)
+        here = passages.c.collection == COLLECTIONS[scope.realm]
+        query = select(passages.c.id).join(memories, memories.c.id == passages.c.item_id)
+        query = query.where(here, passages.c.place != Place.PAIRED, *_conditions(scope))
+        for agent in sorted(scope.named):
+            reads = select(memory_agents.c.memory_id).where(memory_agents.c.agent_id == agent)
+            query = query.where(memories.c.id.in_(reads))
+        return np.array(connection.execute(query).scalars().all(), np.int64)
     place = (scope.realm, scope.agent_id, scope.thread, scope.role, COLLECTIONS[scope.realm])
     rows = driver_of(connection).execute(_WHOLE, tuple(map(stored_text, place))).fetchall()
     return np.array([number for (number,) in rows], np.int64)
 
 
-def _is_in(scope: Scope) -> ColumnElement[bool]:
-    """Return the condition that a memory is active and lies in a scope."""
-    return and_(memories.c.status == MemoryStatus.ACTIVE, *_conditions(scope))
-
-
 def _conditions(scope: Scope) -> list[ColumnElement[bool]]:
-    """Return the conditions of a scope, but for who may read a bridge."""
+    """Return the conditions that a memory is active and lies in a scope, whoever may read it."""
     row = memories.c
-    return [
-        row.realm == scope.realm,
-        row.agent_id == scope.agent_id,
-        row.thread == scope.thread,
-        row.role == scope.role,
-        row.type.in_(MERGEABLE),
-    ]
-
-
-def _passages(scope: Scope) -> Select[Any]:
-    """Return the query for the passages of a bridge's memories."""
-    here = passages.c.collection == COLLECTIONS[scope.realm]
-    query = select(passages.c.id).join(memories, memories.c.id == passages.c.item_id)
-    query = query.where(here, passages.c.place != Place.PAIRED, _is_in(scope))
-    for agent in sorted(scope.named):
-        reads = select(memory_agents.c.memory_id).where(memory_agents.c.agent_id == agent)
-        query = query.where(memories.c.id.in_(reads))
-    return query
+    names = ("realm", "agent_id", "thread", "role")
+    same = [row[name] == getattr(scope, name) for name in names]
+    return [row.status == MemoryStatus.ACTIVE, *same, row.type.in_(MERGEABLE)]
 
 
 _LEFT, _RIGHT = memory_conflicts.c.left_id, memory_conflicts.c.right_id
@@ -328,22 +304,22 @@ def note_conflict(
 
 def keep_both(connection: Connection, left: str, right: str, at: int) -> bool:
     """End a conflict for good: both hold; False where there is none between them."""
-    one, other = sorted((left, right))
-    row = memory_conflicts.c
-    statement = update(memory_conflicts).where(
-        row.left_id == one, row.right_id == other, row.ended_at.is_(None)
-    )
+    ends = memory_conflicts.c.ended_at
+    statement = update(memory_conflicts).where(*_between(left, right), ends.is_(None))
     return connection.execute(statement.values(ended_at=at)).rowcount > 0
 
 
 def is_kept(connection: Connection, left: str, right: str) -> bool:
     """Tell whether somebody has said that two memories hold which were found to conflict."""
-    one, other = sorted((left, right))
-    row = memory_conflicts.c
-    query = select(row.left_id).where(
-        row.left_id == one, row.right_id == other, row.ended_at.is_not(None)
-    )
+    ends = memory_conflicts.c.ended_at
+    query = select(ends).where(*_between(left, right), ends.is_not(None))
     return connection.execute(query).first() is not None
+
+
+def _between(left: str, right: str) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions of the row of a pair."""
+    row, (one, other) = memory_conflicts.c, sorted((left, right))
+    return row.left_id == one, row.right_id == other
 
 
 def standing(connection: Connection, ids: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
@@ -362,43 +338,22 @@ def list_conflicts(
     connection: Connection, *, reader: str | None = None, limit: int = 50, skip: int = 0
 ) -> list[Conflict]:
     """Return the conflicts that stand, newest first; with a reader, those of what it may read."""
-    query = _read_by(_open(select(memory_conflicts)), reader)
+    query = _open(select(memory_conflicts), reader)
     query = query.order_by(memory_conflicts.c.found_at.desc(), _LEFT, _RIGHT)
-    return [_conflict(row) for row in connection.execute(query.limit(limit).offset(skip))]
+    return [
+        entity(Conflict, row, left=row.left_id, right=row.right_id)
+        for row in connection.execute(query.limit(limit).offset(skip))
+    ]
 
 
 def count_conflicts(connection: Connection, reader: str | None = None) -> int:
     """Return how many conflicts stand."""
-    query = _read_by(_open(select(func.count()).select_from(memory_conflicts)), reader)
+    query = _open(select(func.count()).select_from(memory_conflicts), reader)
     return int(connection.execute(query).scalar_one())
 
 
-def _open(query: Select[Any]) -> Select[Any]:
-    """Return a query for conflicts that stand."""
-    active = select(memories.c.id).where(memories.c.status == MemoryStatus.ACTIVE)
-    return query.where(
-        memory_conflicts.c.ended_at.is_(None),
-        active.where(memories.c.id == _LEFT).exists(),
-        active.where(memories.c.id == _RIGHT).exists(),
-    )
-
-
-def _read_by(query: Select[Any], reader: str | None) -> Select[Any]:
-    """Return a query for conflicts whose two memories somebody may read."""
-    allowed = select(memories.c.id).where(readable(reader))
-    return query.where(
-        allowed.where(memories.c.id == _LEFT).exists(),
-        allowed.where(memories.c.id == _RIGHT).exists(),
-    )
-
-
-def _conflict(row: Row[Any]) -> Conflict:
-    """Return a row as a conflict."""
-    return Conflict(
-        left=row.left_id,
-        right=row.right_id,
-        decided_by=Decider(row.decided_by),
-        reason=row.reason,
-        found_at=row.found_at,
-        ended_at=row.ended_at,
-    )
+def _open(query: Select[Any], reader: str | None) -> Select[Any]:
+    """Return a query for conflicts that stand, and whose two memories somebody may read."""
+    there = select(memories.c.id).where(memories.c.status == MemoryStatus.ACTIVE, readable(reader))
+    both = (there.where(memories.c.id == side).exists() for side in (_LEFT, _RIGHT))
+    return query.where(memory_conflicts.c.ended_at.is_(None), *both)

@@ -21,17 +21,27 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, and_, delete, exists, func, insert, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    delete,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+)
 from sqlalchemy.dialects.sqlite import insert as insert_new
 
 from cortex_actors.domain.memory import MERGEABLE, Convergence, MemoryStatus, Place, Realm
 from cortex_actors.errors import IndexDown
 from cortex_actors.storage import embeddings, memory_records
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.memory_records import by_id
 from cortex_actors.storage.realms import readable
 from cortex_actors.storage.search.dense import Asked, Dense
-from cortex_actors.storage.tables.columns import chunks, rows_in
+from cortex_actors.storage.tables.columns import chunks, entity, rows_in
 from cortex_actors.storage.tables.schema import (
     convergence_memories,
     convergences,
@@ -41,7 +51,6 @@ from cortex_actors.storage.tables.schema import (
     posts_due,
     vectors,
 )
-from cortex_actors.storage.tables.schema import memories as memory_rows
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -80,8 +89,7 @@ def ready(connection: Connection, model: str, *, limit: int) -> list[str]:
 
     Among them are those that are found no more: there is nothing left to wait for.
     """
-    own = and_(vectors.c.text_hash == memories.c.text_hash, vectors.c.model == model)
-    query = select(posts_due.c.memory_id).join(memories).outerjoin(vectors, own)
+    query = _waiting(model)
     query = query.where(or_(memories.c.status != MemoryStatus.ACTIVE, vectors.c.seq.is_not(None)))
     query = query.order_by(memories.c.created_at, memories.c.id).limit(limit)
     return list(connection.execute(query).scalars())
@@ -89,10 +97,14 @@ def ready(connection: Connection, model: str, *, limit: int) -> list[str]:
 
 def lack_vectors(connection: Connection, model: str) -> bool:
     """Tell whether an active post that was not compared yet has no vector of a model."""
+    lacking = (memories.c.status == MemoryStatus.ACTIVE, vectors.c.seq.is_(None))
+    return connection.execute(_waiting(model).where(*lacking).limit(1)).first() is not None
+
+
+def _waiting(model: str) -> Select[Any]:
+    """Return the query for posts that have still to be compared, with their vectors of a model."""
     own = and_(vectors.c.text_hash == memories.c.text_hash, vectors.c.model == model)
-    query = select(posts_due.c.memory_id).join(memories).outerjoin(vectors, own)
-    query = query.where(memories.c.status == MemoryStatus.ACTIVE, vectors.c.seq.is_(None))
-    return connection.execute(query.limit(1)).first() is not None
+    return select(posts_due.c.memory_id).join(memories).outerjoin(vectors, own)
 
 
 def count_waiting(connection: Connection) -> int:
@@ -114,39 +126,29 @@ def tell(
 
     What is part of a larger group is known; a group that grows is told of again.
     """
-    if not _are_active(connection, ids) or is_known(connection, ids):
+    wanted, row = set(ids), memories.c
+    query = select(func.count()).where(row.id.in_(wanted), row.status == MemoryStatus.ACTIVE)
+    active = connection.execute(query).scalar_one()
+    group = select(_MEMBERS.convergence_id).where(_MEMBERS.memory_id.in_(wanted))
+    group = group.group_by(_MEMBERS.convergence_id).having(func.count() == len(wanted)).limit(1)
+    if not FEWEST <= len(wanted) == active or connection.execute(group).first() is not None:
         return False
-    row = {"kind": kind, "likeness": min(1.0, likeness), "found_at": at}
-    (number,) = connection.execute(insert(convergences), row).inserted_primary_key or (0,)
-    connection.execute(
-        insert(convergence_memories),
-        [{"convergence_id": number, "memory_id": each} for each in sorted(set(ids))],
-    )
+    told = {"kind": kind, "likeness": min(1.0, likeness), "found_at": at}
+    (number,) = connection.execute(insert(convergences), told).inserted_primary_key or (0,)
+    rows = [{"convergence_id": number, "memory_id": each} for each in sorted(wanted)]
+    connection.execute(insert(convergence_memories), rows)
     return True
-
-
-def is_known(connection: Connection, ids: Collection[str]) -> bool:
-    """Tell whether a group was told of that all those posts are in."""
-    wanted = set(ids)
-    query = (
-        select(_MEMBERS.convergence_id)
-        .where(_MEMBERS.memory_id.in_(wanted))
-        .group_by(_MEMBERS.convergence_id)
-        .having(func.count() == len(wanted))
-        .limit(1)
-    )
-    return connection.execute(query).first() is not None
 
 
 def listed(connection: Connection, reader: str | None, *, limit: int) -> list[Told]:
     """Return the groups told of last, newest first: those whose every post somebody may read."""
     query = select(convergences).where(_readable(reader)).order_by(convergences.c.id.desc())
     rows = connection.execute(query.limit(limit)).all()
-    members = _members(connection, [row.id for row in rows])
-    return [
-        Told(row.id, Convergence(row.kind), row.likeness, row.found_at, members[row.id])
-        for row in rows
-    ]
+    members: dict[int, list[str]] = {row.id: [] for row in rows}
+    of = select(_MEMBERS.convergence_id, _MEMBERS.memory_id).order_by(_MEMBERS.memory_id)
+    for number, memory_id in connection.execute(of.where(_MEMBERS.convergence_id.in_(members))):
+        members[number].append(memory_id)
+    return [entity(Told, row, memory_ids=tuple(members[row.id])) for row in rows]
 
 
 def counts(connection: Connection, reader: str | None) -> dict[str, int]:
@@ -170,15 +172,6 @@ def forget(connection: Connection, ids: Sequence[str]) -> None:
         connection.execute(delete(convergences).where(convergences.c.id.in_(part)))
 
 
-def _are_active(connection: Connection, ids: Collection[str]) -> bool:
-    """Tell whether all those memories are found, and make a group."""
-    wanted = set(ids)
-    query = select(func.count()).where(
-        memories.c.id.in_(wanted), memories.c.status == MemoryStatus.ACTIVE
-    )
-    return len(wanted) >= FEWEST and len(wanted) == connection.execute(query).scalar_one()
-
-
 def _readable(reader: str | None) -> Any:
     """Return the condition that somebody may read every post of a group."""
     kept = exists().where(
@@ -187,15 +180,6 @@ def _readable(reader: str | None) -> Any:
         ~readable(reader),
     )
     return ~kept
-
-
-def _members(connection: Connection, numbers: Sequence[int]) -> dict[int, tuple[str, ...]]:
-    """Return the posts of each group, by id."""
-    query = select(_MEMBERS.convergence_id, _MEMBERS.memory_id).order_by(_MEMBERS.memory_id)
-    found: dict[int, list[str]] = {number: [] for number in numbers}
-    for number, memory_id in connection.execute(query.where(_MEMBERS.convergence_id.in_(numbers))):
-        found[number].append(memory_id)
-    return {number: tuple(some) for number, some in found.items()}
 
 
 #: Where agents speak to one another.
@@ -231,7 +215,7 @@ def posts(
     mine = and_(_ROWS.thread == thread, said(reader))
     newest = select(_ROWS.id).where(mine).order_by(_ROWS.created_at.desc(), _ROWS.id.desc())
     ids = list(connection.execute(newest.limit(limit)).scalars())[::-1]
-    found = by_id(connection, ids)
+    found = memory_records.by_id(connection, ids)
     total = connection.execute(select(func.count()).select_from(memories).where(mine)).scalar_one()
     return [found[each] for each in ids], int(total)
 
@@ -245,9 +229,12 @@ def list_threads(
     query = select(_ROWS.thread, func.count(), func.min(_ROWS.created_at), last).where(mine)
     query = query.group_by(_ROWS.thread).order_by(last.desc(), _ROWS.thread)
     rows = connection.execute(query.limit(limit).offset(skip)).all()
-    agents = _agents(connection, [name for name, *_ in rows], reader)
+    agents: dict[str, set[str]] = {name: set() for name, *_ in rows}
+    spoke = select(_ROWS.thread, _ROWS.agent_id).where(_ROWS.thread.in_(agents), said(reader))
+    for name, agent in connection.execute(spoke.distinct()):
+        agents[name].add(agent)
     total = select(func.count(func.distinct(_ROWS.thread))).where(mine)
-    found = [Thread(name, n, agents[name], first, at) for name, n, first, at in rows]
+    found = [Thread(name, n, tuple(sorted(agents[name])), first, at) for name, n, first, at in rows]
     return found, int(connection.execute(total).scalar_one())
 
 
@@ -275,27 +262,19 @@ def joined(connection: Connection, ids: Iterable[str], *, beside: Memory) -> str
     """
     wanted = list(dict.fromkeys(ids))
     known = memory_records.read(connection, wanted, MemoryStatus)
-    found = (known[each] for each in wanted if each in known)
-    return next((each.thread for each in found if each.thread and _leads(each, beside)), "")
-
-
-def _leads(known: Memory, beside: Memory) -> bool:
-    """Whether all who may read a memory may read another one of its realm, too."""
-    if known.realm is not beside.realm:
-        return False
-    return known.readers is None or (beside.readers or frozenset()) <= known.readers
+    for each in (known[name] for name in wanted if name in known):
+        # All who may read the one must be able to read the other.
+        is_open = each.readers is None or (beside.readers or frozenset()) <= each.readers
+        if each.thread and each.realm is beside.realm and is_open:
+            return each.thread
+    return ""
 
 
 def stated(connection: Connection, memory: Memory, text_hash: bytes) -> str | None:
     """Return the active memory with the same words in the same place; None without one."""
-    query = select(_ROWS.id).where(
-        _ROWS.text_hash == text_hash,
-        _ROWS.realm == memory.realm,
-        _ROWS.agent_id == memory.agent_id,
-        _ROWS.thread == memory.thread,
-        _ROWS.type.in_(MERGEABLE),
-        _ROWS.status == MemoryStatus.ACTIVE,
-    )
+    place = [_ROWS[name] == getattr(memory, name) for name in ("realm", "agent_id", "thread")]
+    mine = (_ROWS.type.in_(MERGEABLE), _ROWS.status == MemoryStatus.ACTIVE)
+    query = select(_ROWS.id).where(_ROWS.text_hash == text_hash, *place, *mine)
     return connection.execute(query.limit(1)).scalar()
 
 
@@ -311,17 +290,6 @@ def spoken(connection: Connection, reader: str | None) -> Spoken:
 def said(reader: str | None) -> ColumnElement[bool]:
     """Return the condition on a row of `memories` that it is a post that may be read."""
     return and_(_ROWS.realm.in_(SPOKEN), _ROWS.status == MemoryStatus.ACTIVE, readable(reader))
-
-
-def _agents(
-    connection: Connection, names: list[str], reader: str | None
-) -> dict[str, tuple[str, ...]]:
-    """Return who took part in each of those threads, by id."""
-    query = select(_ROWS.thread, _ROWS.agent_id).where(_ROWS.thread.in_(names), said(reader))
-    found: dict[str, set[str]] = {name: set() for name in names}
-    for name, agent in connection.execute(query.distinct()):
-        found[name].add(agent)
-    return {name: tuple(sorted(some)) for name, some in found.items()}
 
 
 #: The list of a search in which a text stands alone.
@@ -361,7 +329,7 @@ class NearPosts:
         """
         allowed = (
             select(passages.c.id)
-            .join(memory_rows, memory_rows.c.id == passages.c.item_id)
+            .join(memories, memories.c.id == passages.c.item_id)
             .where(
                 passages.c.collection.in_([memory_records.COLLECTIONS[realm] for realm in SPOKEN]),
                 passages.c.place != Place.PAIRED,
@@ -369,7 +337,7 @@ class NearPosts:
             )
         )
         if but is not None:
-            allowed = allowed.where(memory_rows.c.agent_id != but)
+            allowed = allowed.where(memories.c.agent_id != but)
         flat = np.ascontiguousarray(row, np.float32).reshape(-1)
         answer = self._dense.near(connection, Asked(flat, self.model, most), allowed)
         found = {each.item_id: each.score for each in answer.lists[_ALONE] if each.score >= floor}
@@ -384,9 +352,9 @@ class NearPosts:
         """Return those of some memories that may be found and have a vector, in that order."""
         live = memory_records.by_id(connection, ids)
         query = (
-            select(memory_rows.c.id, vectors.c.vector)
-            .join(vectors, vectors.c.text_hash == memory_rows.c.text_hash)
-            .where(memory_rows.c.id.in_(list(live)), vectors.c.model == self.model)
+            select(memories.c.id, vectors.c.vector)
+            .join(vectors, vectors.c.text_hash == memories.c.text_hash)
+            .where(memories.c.id.in_(list(live)), vectors.c.model == self.model)
         )
         found: dict[str, bytes] = {row.id: row.vector for row in connection.execute(query)}
         if not found:

@@ -150,7 +150,8 @@ class TestNextStart:
         async with grown(tmp_home, outside=unread) as again:
 
             async def answers() -> bool:
-                return "hashing-v1-256" == (await again.cortex.status())["model"]["id"]
+                status = await again.cortex.status()
+                return bool("hashing-v1-256" == status["model"]["id"])
 
             await eventually(answers, within=40)
             await settled(again)

@@ -396,16 +396,21 @@ def masked(one: Any, other: Any) -> Any:
 def spelled(found: Any) -> Any:
     """Return a text with today's spelling of commands; anything else as it is.
 
-    How many vectors are of texts that are gone depends on when the index was written: 2 or 8.
+    How many vectors are of texts that are gone depends on when the index was written: 2 or 8. The
+    thread of an introduction has the day of today.
     """
     if not isinstance(found, str):
         return found
     text = _GONE.sub("some vectors are of texts that are gone", found)
+    text = _INTRODUCED.sub(r"\1 today", text)
     return _OLD.sub(lambda old: f"cortex {MOVED[old[1]]}", text)
 
 
 #: A command of the version before, as texts name it.
 _OLD = re.compile(rf"cortex ({'|'.join(sorted(map(re.escape, MOVED), key=len, reverse=True))})\b")
+
+#: The thread in which an agent introduces itself, named after the day.
+_INTRODUCED = re.compile(r"^(introduction_[A-Z]+)_\d{8}$")
 
 #: What `doctor` says of vectors that nothing uses.
 _GONE = re.compile(r"^\d+ vectors? \([\d.]+ MB\) are of texts that are gone")

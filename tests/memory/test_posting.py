@@ -185,4 +185,4 @@ class TestReplies:
             texts.append(str(caught.value).replace(mem(name), "ID"))
 
         assert texts[0] == texts[1]
-        assert 1 == tables.read(memory_records.count)
+        assert 1 == len(tables.read(memory_records.active_ids))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -59,11 +60,11 @@ class TestUnreadDisk:
     def test_for_good(self, filed: Filed, monkeypatch: pytest.MonkeyPatch) -> None:
         """A ledger that the disk does not give moves nothing either, and a person is asked."""
 
-        def unread(_path: Path) -> None:
+        def unread(_descriptor: int, _most: int) -> bytes:
             raise OSError(5, "Input/output error")
 
         monkeypatch.setattr(faults, "reader", failing(9))
-        monkeypatch.setattr(faults, "_read_through", unread)
+        monkeypatch.setattr(os, "read", unread)
         with pytest.raises(DiskFault, match="nothing was moved.*cortex daemon restore"):
             recovery.ready(filed.home, filed.clock)
 

@@ -72,7 +72,7 @@ class TestTree:
         merged(tables, "d", "a", "b")
         merged(tables, "e", "d", "c", at=200)
 
-        assert 1 == tables.read(memory_records.count)
+        assert 1 == len(tables.read(memory_records.active_ids))
         drawn = [("e", "active", 0), ("d", "intermediate", 1), ("a", "leaf", 2), ("b", "leaf", 2)]
         assert [*drawn, ("c", "leaf", 1)] == [
             (each.id[-1].lower(), each.standing, each.depth)
@@ -121,9 +121,8 @@ class TestCurrent:
         merged(tables, "d", "a", "b")
         merged(tables, "e", "d", "c", at=200)
 
-        assert [mem(each) for each in "abc"] == tables.read(
-            lambda c: memory_history.leaves(c, [mem("e")])
-        )
+        nodes = tables.read(lambda c: memory_history.tree(c, mem("e")))
+        assert {mem(each) for each in "abc"} == {each.id for each in nodes if each.is_leaf}
         assert {mem(each) for each in "abcd"} == tables.read(
             lambda c: memory_history.below(c, [mem("e")])
         )
@@ -139,7 +138,7 @@ class TestLongChain:
         assert {bottom: top} == tables.read(lambda c: memory_history.current(c, [bottom]))
         nodes = tables.read(lambda c: memory_history.tree(c, top))
         assert (MANY + 1, MANY, bottom) == (len(nodes), nodes[-1].depth, nodes[-1].id)
-        assert [bottom] == tables.read(lambda c: memory_history.leaves(c, [top]))
+        assert [bottom] == [each.id for each in nodes if each.is_leaf]
         assert MANY == len(tables.read(lambda c: memory_history.below(c, [top])))
 
     def test_realm(self, tables: Tables) -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.domain.memory import Layer, Memory, MemoryStatus, MemoryType, Realm
-from cortex_actors.storage import memory_records, memory_states
+from cortex_actors.storage import memory_attention, memory_records, memory_states
+from cortex_actors.storage.tables.schema import memories
 from cortex_actors.testing import EPOCH
 from tests.storage.things import found_by, mem, memory
 
@@ -48,15 +49,16 @@ class TestRows:
         """Saving nothing does nothing."""
         tables.write(lambda c: memory_records.save(c, []))
 
-        assert 0 == tables.read(memory_records.count)
+        assert [] == tables.read(memory_records.active_ids)
 
     def test_counts(self, tables: Tables) -> None:
         """Active memories are counted, in all and by realm."""
         save(tables, memory("a"), memory("b", realm=Realm.VILLAGE), memory("c", 1))
         tables.write(lambda c: memory_states.archive(c, [mem("c")], EPOCH))
 
-        assert 2 == tables.read(memory_records.count)
-        assert 1 == tables.read(lambda c: memory_records.count(c, Realm.VILLAGE))
+        village = memories.c.realm == Realm.VILLAGE
+        assert 2 == tables.read(memory_attention.count)
+        assert 1 == tables.read(lambda c: memory_attention.count(c, village))
         assert [mem("a"), mem("b")] == tables.read(memory_records.active_ids)
 
 

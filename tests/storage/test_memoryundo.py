@@ -74,8 +74,6 @@ class TestSplit:
 
         parted = {A: frozenset({B}), B: frozenset({A})}
         assert parted == tables.read(lambda c: memory_states.of(c, [A, B, W]))
-        tables.write(lambda c: memory_states.join(c, [A, B]))
-        assert {} == tables.read(lambda c: memory_states.of(c, [A, B]))
 
     def test_by_its_number(self, tables: Tables) -> None:
         """Undoing a merge is taking its whole apart."""

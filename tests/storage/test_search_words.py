@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cortex_actors.errors import WordsDamaged
 from cortex_actors.storage import passages
 from cortex_actors.storage.search import words
-from cortex_actors.storage.search.words import Lengths, Placed, near
+from cortex_actors.storage.search.words import Lengths, near
 from cortex_actors.text.terms import terms as terms_of
 from tests.storage.things import put_passages
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from cortex_actors.storage.search.query import ListedItem
     from tests.storage.things import Tables
 
 #: Words as English has them: a few everywhere, most of them rare.
@@ -52,7 +53,7 @@ def placed(
     some: Iterable[int] | None = None,
     most: int = 12,
     depth: int = 10,
-) -> list[Placed]:
+) -> list[ListedItem]:
     """Return what a question finds by its words among passages of those numbers, or all."""
     ids = None if some is None else np.fromiter(some, np.int64)
     among = Lengths().among(connection, "words_alone", ids)

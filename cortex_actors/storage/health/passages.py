@@ -104,22 +104,19 @@ def passages(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
     """Compare the passages with what may be found."""
     total = opened.exec_driver_sql("SELECT count(*) FROM passages").scalar_one()
     without, stale = lacking(opened), stray(opened)
-    if without:
-        text = (
-            f"{len(without)} {_of(without)} cannot be found: their passages are missing or are "
-            "those of another text"
-        )
-        yield Diagnosis("passages", text, Severity.ERROR, "cortex doctor --repair", Repair.PASSAGES)
-    if stale:
-        text = f"{len(stale)} {_of(stale)} have passages and may not be found any more"
-        yield Diagnosis("passages", text, Severity.ERROR, "cortex doctor --repair", Repair.PASSAGES)
+    missing = "cannot be found: their passages are missing or are those of another text"
+    for items, wrong in (
+        (without, missing),
+        (stale, "have passages and may not be found any more"),
+    ):
+        if items:
+            of = ", ".join(sorted({collection for collection, _ in items}))
+            text = f"{len(items)} items of {of} {wrong}"
+            yield Diagnosis(
+                "passages", text, Severity.ERROR, "cortex doctor --repair", Repair.PASSAGES
+            )
     if not (without or stale):
         yield Diagnosis("passages", f"{total:,} of everything that may be found")
-
-
-def _of(items: list[tuple[str, str]]) -> str:
-    """Return what kinds of items these are, in words."""
-    return "items of " + ", ".join(sorted({collection for collection, _ in items}))
 
 
 # ruff: noqa: S608 - the names are the schema's own.
@@ -142,9 +139,11 @@ _UNEVEN_OLD = (
 
 def words(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
     """Compare both lists with the passages: first whose words there are, then which."""
+    query = _UNEVEN if sqlite3.sqlite_version_info >= (3, 39) else _UNEVEN_OLD
     for name in WORDS:
-        wrong = _uneven(opened, name) or _unlike(opened, name, scope)
-        if wrong:
+        found = opened.exec_driver_sql(query.format(name=name, view=WORDS[name])).scalar_one()
+        lack = f"{found} passages lack their words, or are gone and still have some"
+        if wrong := lack if found else _unlike(opened, name, scope):
             yield Diagnosis(
                 "words", f"{name}: {wrong}", Severity.ERROR, "cortex doctor --repair", Repair.WORDS
             )
@@ -153,18 +152,18 @@ def words(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
         yield Diagnosis("words", f"{name}: those of {counted:,} passages")
 
 
-def _uneven(opened: Connection, name: str) -> str:
-    """Return that passages lack their words, or words their passage; "" when neither."""
-    query = _UNEVEN if sqlite3.sqlite_version_info >= (3, 39) else _UNEVEN_OLD
-    found = opened.exec_driver_sql(query.format(name=name, view=WORDS[name])).scalar_one()
-    return f"{found} passages lack their words, or are gone and still have some" if found else ""
-
-
 def _unlike(opened: Connection, name: str, scope: Scope) -> str:
-    """Return that the words are not those of the passages; "" when they are."""
+    """Return that the words are not those of the passages; "" when they are.
+
+    They are looked at in a database in memory, which sees the ledger and cannot write it.
+    """
     query = "SELECT sql FROM sqlite_schema WHERE name = ?"
     declared = str(opened.exec_driver_sql(query, (name,)).scalar_one())
-    with closing(_beside(scope)) as memory:
+    memory = sqlite3.connect("file::memory:", uri=True, isolation_level=None)
+    with closing(memory):
+        memory.execute("PRAGMA temp_store = MEMORY")
+        ledger = f"file:{quote(os.fsencode(scope.path))}?mode=ro"
+        memory.execute("ATTACH ? AS ledger", (ledger,))
         memory.set_progress_handler(opened.info.get("over"), STEPS)
         try:
             _copy(memory, name, declared)
@@ -174,15 +173,6 @@ def _unlike(opened: Connection, name: str, scope: Scope) -> str:
                 return "they are not the words of the passages"
             raise
     return ""
-
-
-def _beside(scope: Scope) -> sqlite3.Connection:
-    """Return a database in memory that sees the ledger as `ledger`, and cannot write it."""
-    memory = sqlite3.connect("file::memory:", uri=True, isolation_level=None)
-    memory.execute("PRAGMA temp_store = MEMORY")
-    address = f"file:{quote(os.fsencode(scope.path))}?mode=ro"
-    memory.execute("ATTACH ? AS ledger", (address,))
-    return memory
 
 
 def _copy(memory: sqlite3.Connection, name: str, declared: str) -> None:
@@ -236,11 +226,11 @@ _FORGOTTEN = (
 #: a model wrote for principles have no passage, and are compared; memories of every state can
 #: come back, and are asked for as of a date.
 _ORPHANS = (
-    "FROM vectors AS v WHERE (NOT EXISTS (SELECT 1 FROM passages AS p "
+    "FROM vectors AS v WHERE ((NOT EXISTS (SELECT 1 FROM passages AS p "
     "WHERE p.text_hash = v.text_hash) AND v.text_hash NOT IN "
     "(SELECT text_hash FROM insights WHERE superseded_by IS NOT NULL) AND v.text_hash NOT IN "
     "(SELECT text_hash FROM principles) AND v.text_hash NOT IN (SELECT text_hash FROM memories)) "
-    "OR (v.model <> ? AND v.model NOT IN (SELECT id FROM embedding_models))"
+    "OR (v.model <> ? AND v.model NOT IN (SELECT id FROM embedding_models)))"
 )
 
 
@@ -251,6 +241,11 @@ class Unsound:
     looked: int = 0
     #: Why -> hashes of texts whose vector is so.
     found: dict[str, list[bytes]] = field(default_factory=dict)
+
+    def add(self, why: str, hashes: list[bytes]) -> None:
+        """Note damaged vectors, if there are any."""
+        if hashes:
+            self.found.setdefault(why, []).extend(hashes)
 
     @property
     def hashes(self) -> list[bytes]:
@@ -308,7 +303,13 @@ def sound(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
 
 def examine(opened: Connection, model: str, among: Sequence[bytes] | None = None) -> Unsound:
     """Return which vectors of a model cannot be used; with `among`, only of those texts."""
-    dimension = _dimension(opened, model)
+    # How many numbers a vector has: as the model says, else as most of them do.
+    known = opened.exec_driver_sql("SELECT dimension FROM embedding_models WHERE id = ?", (model,))
+    size = (known.scalar_one_or_none() or 0) * _FLOAT
+    if not size:
+        counted = "SELECT length(vector), count(*) FROM vectors WHERE model = ? GROUP BY 1"
+        lengths = Counter({row[0]: row[1] for row in opened.exec_driver_sql(counted, (model,))})
+        size = max(lengths, key=lambda each: lengths[each], default=0) // _FLOAT * _FLOAT
     unsound, last = Unsound(), 0
     # In the order of the table: by the model's key each slice would sort all that is left.
     which = "+model = ?" if among is None else f"model = ? AND text_hash IN ({_marks(among)})"
@@ -319,9 +320,8 @@ def examine(opened: Connection, model: str, among: Sequence[bytes] | None = None
     while rows := opened.exec_driver_sql(query, (last, model, *(among or ()))).all():
         last = rows[-1][0]
         unsound.looked += len(rows)
-        size = dimension * _FLOAT
         cut = [row[1] for row in rows if len(row[2]) != size]
-        _add(unsound, "are not as long as the others", cut)
+        unsound.add("are not as long as the others", cut)
         _weigh(unsound, [row for row in rows if len(row[2]) == size])
     return unsound
 
@@ -342,20 +342,12 @@ def orphaned(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
     yield Diagnosis("orphans", text, Severity.NOTE, remedy, Repair.ORPHANS)
 
 
-def orphans(opened: Connection, model: str) -> list[int]:
-    """Return the numbers of the vectors without use."""
-    return [row[0] for row in opened.exec_driver_sql("SELECT v.seq " + _ORPHANS, (model,))]
-
-
-def _dimension(opened: Connection, model: str) -> int:
-    """Return how many numbers a model's vectors have: as it says, else as most of them do."""
-    query = "SELECT dimension FROM embedding_models WHERE id = ?"
-    said = opened.exec_driver_sql(query, (model,)).scalar_one_or_none()
-    if said:
-        return int(said)
-    counted = "SELECT length(vector), count(*) FROM vectors WHERE model = ? GROUP BY 1"
-    lengths = Counter({row[0]: row[1] for row in opened.exec_driver_sql(counted, (model,))})
-    return lengths.most_common(1)[0][0] // _FLOAT if lengths else 0
+def orphans(opened: Connection, model: str, among: Sequence[int] | None = None) -> list[int]:
+    """Return the numbers of the vectors without use; with `among`, only of those."""
+    query = "SELECT v.seq " + _ORPHANS
+    if among is not None:
+        query += f" AND v.seq IN ({_marks(among)})"
+    return [row[0] for row in opened.exec_driver_sql(query, (model, *(among or ())))]
 
 
 def _weigh(unsound: Unsound, rows: Sequence[tuple[int, bytes, bytes]]) -> None:
@@ -367,27 +359,16 @@ def _weigh(unsound: Unsound, rows: Sequence[tuple[int, bytes, bytes]]) -> None:
         norms = np.einsum("ij,ij->i", matrix, matrix)
     finite = np.isfinite(norms)
     unit = np.abs(norms - 1.0) <= SLACK
-    _add(
-        unsound,
-        "hold something that is no number",
-        [row[1] for row, good in zip(rows, finite, strict=True) if not good],
-    )
-    _add(
-        unsound,
-        "are not of length 1",
-        [row[1] for row, bad in zip(rows, finite & ~unit, strict=True) if bad],
-    )
+    for why, wrong in (
+        ("hold something that is no number", ~finite),
+        ("are not of length 1", finite & ~unit),
+    ):
+        unsound.add(why, [row[1] for row, bad in zip(rows, wrong, strict=True) if bad])
 
 
 def _marks(values: Sequence[object]) -> str:
     """Return a question mark for each value."""
     return ", ".join("?" * len(values))
-
-
-def _add(unsound: Unsound, why: str, hashes: list[bytes]) -> None:
-    """Note damaged vectors, if there are any."""
-    if hashes:
-        unsound.found.setdefault(why, []).extend(hashes)
 
 
 #: Rows that are named; of more only the number is told.

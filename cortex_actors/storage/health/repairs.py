@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, exists, select
+from sqlalchemy import delete
 
 from cortex_actors.domain.hit import Repair
 from cortex_actors.domain.memory import Place, index_of
@@ -23,16 +23,12 @@ from cortex_actors.storage import (
 )
 from cortex_actors.storage import passages as passage_rows
 from cortex_actors.storage.health import passages as health_of_passages
-from cortex_actors.storage.health import passages as health_of_vectors
 from cortex_actors.storage.health import rows
 from cortex_actors.storage.index import pending
-from cortex_actors.storage.tables.schema import WORDS, embedding_models, passages, vectors
-from cortex_actors.storage.tables.schema import insights as insight_rows
-from cortex_actors.storage.tables.schema import memories as memory_rows
-from cortex_actors.storage.tables.schema import principles as principle_rows
+from cortex_actors.storage.tables.schema import WORDS, vectors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -62,16 +58,6 @@ class Mend:
     slice: int = SLICE
 
 
-def _disagreeing(opened: Connection, _model: str) -> list[str]:
-    """Return the memories whose beliefs are not as they should be."""
-    return rows.disagreeing(opened)
-
-
-def _believe(connection: Connection, _model: str, ids: Sequence[str]) -> None:
-    """Make the beliefs of some memories agree with their states."""
-    rows.mend(connection, ids)
-
-
 def _ill(opened: Connection, _model: str) -> list[tuple[str, str]]:
     """Return the items whose passages are not as they should be."""
     return sorted({*health_of_passages.stray(opened), *health_of_passages.lacking(opened)})
@@ -79,7 +65,10 @@ def _ill(opened: Connection, _model: str) -> list[tuple[str, str]]:
 
 def _remake(connection: Connection, _model: str, items: Sequence[tuple[str, str]]) -> None:
     """Make the passages of some items anew."""
-    for collection, ids in _grouped(items).items():
+    grouped: dict[str, list[str]] = {}
+    for collection, item_id in items:
+        grouped.setdefault(collection, []).append(item_id)
+    for collection, ids in grouped.items():
         if collection in _REMAKE:
             _REMAKE[collection](connection, ids)
         else:  # nobody's: written by hand
@@ -98,36 +87,28 @@ def _reword(connection: Connection, _model: str, _all: Sequence[str]) -> None:
 
 def _damaged(opened: Connection, model: str) -> list[bytes]:
     """Return the texts whose vectors cannot be used."""
-    return health_of_vectors.examine(opened, model).hashes
+    return health_of_passages.examine(opened, model).hashes
 
 
 def _drop_damaged(connection: Connection, model: str, hashes: Sequence[bytes]) -> None:
     """Drop vectors, and have their passages wait to be embedded again."""
-    still = health_of_vectors.examine(connection, model, among=hashes).hashes
+    still = health_of_passages.examine(connection, model, among=hashes).hashes
     embeddings.remake(connection, model, still)
 
 
 def _remind(connection: Connection, model: str, lost: Sequence[tuple[str, str, str]]) -> None:
     """Have passages wait to be embedded that nobody would embed."""
-    still = set(health_of_vectors.forgotten(connection, model, [each[1] for each in lost]))
-    _note(connection, [each for each in lost if each in still])
-
-
-def _orphans(opened: Connection, model: str) -> list[int]:
-    """Return the numbers of the vectors that nobody needs."""
-    return health_of_vectors.orphans(opened, model)
+    still = set(health_of_passages.forgotten(connection, model, [each[1] for each in lost]))
+    for each in lost:
+        if each in still:
+            collection, item_id, place = each
+            pending.note(connection, index_of(collection, Place(place)), put=[item_id])
 
 
 def _drop_orphans(connection: Connection, model: str, seqs: Sequence[int]) -> None:
     """Drop vectors that nobody needs, unless somebody does now."""
-    known = select(embedding_models.c.id)
-    found = exists().where(passages.c.text_hash == vectors.c.text_hash)
-    stood_for = select(insight_rows.c.text_hash).where(insight_rows.c.superseded_by.is_not(None))
-    sentences = exists().where(principle_rows.c.text_hash == vectors.c.text_hash)
-    said = exists().where(memory_rows.c.text_hash == vectors.c.text_hash)
-    needed = found | vectors.c.text_hash.in_(stood_for) | sentences | said
-    strange = (vectors.c.model != model) & vectors.c.model.not_in(known)
-    connection.execute(delete(vectors).where(vectors.c.seq.in_(seqs), ~needed | strange))
+    still = health_of_passages.orphans(connection, model, seqs)
+    connection.execute(delete(vectors).where(vectors.c.seq.in_(still)))
 
 
 def _index(_opened: Connection, _model: str) -> list[str]:
@@ -143,26 +124,14 @@ def _reindex(connection: Connection, model: str, _one: Sequence[str]) -> None:
 #: What mends what, in the order in which that has to be done.
 MENDS: Mapping[Repair, Mend] = {
     Repair.WORDS: Mend("lists of words were made anew from the passages", _lists, _reword),
-    Repair.BELIEFS: Mend("memories got their beliefs right", _disagreeing, _believe),
+    Repair.BELIEFS: Mend("memories got their beliefs right", rows.disagreeing, rows.mend),
     Repair.PASSAGES: Mend("items got their passages anew", _ill, _remake),
     Repair.DAMAGED: Mend("damaged vectors were dropped, to be made again", _damaged, _drop_damaged),
     Repair.FORGOTTEN: Mend(
-        "passages wait to be embedded again", health_of_vectors.forgotten, _remind
+        "passages wait to be embedded again", health_of_passages.forgotten, _remind
     ),
-    Repair.ORPHANS: Mend("vectors without use were dropped", _orphans, _drop_orphans),
+    Repair.ORPHANS: Mend(
+        "vectors without use were dropped", health_of_passages.orphans, _drop_orphans
+    ),
     Repair.INDEX: Mend("new generation of the index was begun", _index, _reindex),
 }
-
-
-def _note(connection: Connection, places: Iterable[Any]) -> None:
-    """Write passages into the list of what the index has to be told."""
-    for collection, item_id, place in places:
-        pending.note(connection, index_of(collection, Place(place)), put=[item_id])
-
-
-def _grouped(items: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
-    """Return the ids by collection."""
-    found: dict[str, list[str]] = {}
-    for collection, item_id in items:
-        found.setdefault(collection, []).append(item_id)
-    return found

@@ -82,21 +82,19 @@ def lineages(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
     rings = _rings(opened)
     if rings:
         text = f"{rings:,} memories are part of themselves: nobody finds them"
-        yield Diagnosis(
-            "lineage", text, Severity.ERROR, "take one of them apart: cortex memory split"
-        )
+        remedy = "take one of them apart: cortex memory split"
+        yield Diagnosis("lineage", text, Severity.ERROR, remedy)
         return
     yield Diagnosis("lineage", f"{total:,} memories are part of others")
 
 
-def disagreeing(opened: Connection) -> list[str]:
+def disagreeing(opened: Connection, _model: str = "") -> list[str]:
     """Return the memories whose beliefs do not agree with the state that each is in."""
     queries = (_LACKING, _LASTING)
-    found = {row[0] for query in queries for row in opened.exec_driver_sql(query)}
-    return sorted(found)
+    return sorted({row[0] for query in queries for row in opened.exec_driver_sql(query)})
 
 
-def mend(connection: Connection, ids: Sequence[str]) -> None:
+def mend(connection: Connection, _model: str, ids: Sequence[str]) -> None:
     """Make the beliefs of memories agree with their states, as well as rows tell of it."""
     driver, some = driver_of(connection), json.dumps(list(ids))
     driver.execute(_CLOSE, (some,))
@@ -154,17 +152,9 @@ def learned(opened: Connection, _model: str = "") -> Learned:
         path: state for each in followed for path, state in projects.files(opened, each.id).items()
     }
     said = select(insight_sources.c.path).distinct().where(insight_sources.c.withdrawn_at.is_(None))
-    changed = (
-        select(deliveries.c.key)
-        .join(events, events.c.seq == deliveries.c.seq)
-        .where(deliveries.c.consumer == _READER, events.c.topic == FILE_CHANGED)
-    )
-    scans = (
-        select(deliveries.c.seq)
-        .join(events, events.c.seq == deliveries.c.seq)
-        .where(events.c.topic == SCAN_REQUESTED)
-        .limit(1)
-    )
+    waiting = select(deliveries.c.key).join(events, events.c.seq == deliveries.c.seq)
+    changed = waiting.where(deliveries.c.consumer == _READER, events.c.topic == FILE_CHANGED)
+    scans = waiting.where(events.c.topic == SCAN_REQUESTED).limit(1)
     return Learned(
         projects=tuple(followed),
         files=states,
@@ -184,12 +174,8 @@ def owned(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
         yield Diagnosis("owner", text, Severity.WARNING if scope.online else Severity.NOTE, remedy)
     elif scope.online and row.pid != os.getpid():
         text = f"the ledger names pid {row.pid}, and pid {os.getpid()} has it open"
-        yield Diagnosis(
-            "owner",
-            text,
-            Severity.ERROR,
-            "two daemons cannot share a ledger: cortex daemon restart",
-        )
+        remedy = "two daemons cannot share a ledger: cortex daemon restart"
+        yield Diagnosis("owner", text, Severity.ERROR, remedy)
     else:
         since = f"pid {row.pid} since {iso(row.started_at)}"
         yield Diagnosis("owner", f"epoch {row.epoch}, {'' if scope.online else 'last '}{since}")
@@ -198,9 +184,7 @@ def owned(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
 def leased(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
     """Look for leases that ran out and were neither renewed nor let go of."""
     held = opened.execute(select(func.count()).select_from(leases)).scalar_one()
-    over = opened.execute(
-        select(leases.c.name, leases.c.holder, leases.c.until).where(leases.c.until < scope.now)
-    ).all()
+    over = opened.execute(select(leases).where(leases.c.until < scope.now)).all()
     if not over:
         yield Diagnosis("leases", f"{held} held" if held else "none")
         return

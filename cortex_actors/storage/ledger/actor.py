@@ -152,7 +152,7 @@ class Ledger(AsyncioActor):
 
         Raises `DeadlineExceeded` after `READ_LIMIT` seconds, `LedgerDown` when it fails.
         """
-        task = self.spawn(self._read(query), name="read")
+        task = self.spawn(self._readers.run(self._query, query), name="read")
         self._reads.add(task)
         task.add_done_callback(self._reads.discard)
         return task
@@ -160,10 +160,6 @@ class Ledger(AsyncioActor):
     def describe(self) -> dict[str, Any]:
         """Return since when writing fails and why, without touching the disk."""
         return self._writer.gauge.describe()
-
-    async def _read(self, query: Callable[[Connection], T]) -> T:
-        """Run a query on a reading thread."""
-        return await self._readers.run(self._query, query)
 
     def _query(self, query: Callable[[Connection], T]) -> T:
         """Run a query inside a read transaction (on a reading thread)."""

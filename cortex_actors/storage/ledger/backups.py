@@ -36,7 +36,7 @@ import os
 import re
 import shutil
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -99,11 +99,10 @@ def copy(
         make_private(part)
         _copy_pages(source, part, halt or Halt(), still=still)
         if found := problem(part, quick=quick):
-            message = (
+            raise LedgerDown(
                 f"cannot keep the copy {target}: {found}; the ledger or the disk is damaged: "
                 "copy to another disk with: cortex daemon backup --to PATH"
             )
-            raise LedgerDown(message)
         part.replace(target)
         settle(target.parent)
     except (sqlite3.Error, OSError) as error:
@@ -144,11 +143,10 @@ def refuse_without_room(source: Path, folder: Path) -> None:
     except OSError as error:
         raise failure(f"copy the ledger {source} into {folder}", error) from error
     if free < need:
-        message = (
+        raise StorageFull(
             f"cannot copy the ledger {source} into {folder}: that needs {need:,} bytes and "
             f"{free:,} are free; make room, or copy elsewhere with: cortex daemon backup --to PATH"
         )
-        raise StorageFull(message)
 
 
 def make_private(path: Path) -> None:
@@ -224,8 +222,8 @@ def take(ledger: Path, folder: Path, *, at: int, halt: Halt | None = None) -> Ba
     The first of each hour is checked as a whole, the others quickly. None, too, where there is no
     ledger. Raises as `take_now` does.
     """
-    written = _written(ledger)
-    if written is None or not _is_news(folder, written):
+    written, newest = _written(ledger), _newest(folder)
+    if written is None or (newest and newest.path.stat().st_mtime_ns == written):
         return None
     target = folder / f"cortex-{stamp(at)}.db"
     quick = any(
@@ -314,8 +312,13 @@ def tidy(folder: Path, *, now: int, hourly: int, daily: int) -> list[Path]:
 
 def age(folder: Path, now: int) -> float | None:
     """Return the seconds since the newest copy; None without any, 0 for one that lies ahead."""
-    newest = next((each for each in listed(folder) if not each.migrated), None)
+    newest = _newest(folder)
     return None if newest is None else max(0.0, (now - newest.at) / SECOND)
+
+
+def _newest(folder: Path) -> Backup | None:
+    """Return the newest copy but for those from before a migration; None without any."""
+    return next((each for each in listed(folder) if not each.migrated), None)
 
 
 def written(ledger: Path) -> int:
@@ -375,12 +378,6 @@ def _written(ledger: Path) -> int | None:
     return max(times) if ledger.exists() else None
 
 
-def _is_news(folder: Path, written: int) -> bool:
-    """Tell whether a ledger that was last written then holds more than the newest copy."""
-    newest = next((each for each in listed(folder) if not each.migrated), None)
-    return newest is None or newest.path.stat().st_mtime_ns != written
-
-
 #: What an old owner's epoch may be above the last one that can be read.
 _LEAP = 1_000
 
@@ -404,7 +401,9 @@ def renew(made: Path, old: Path) -> None:
     Old owners are fenced off, the index is made anew, and so are the words: SQLite's check of a
     copy does not read what they say.
     """
-    epoch = _epoch(old)
+    epoch = None  # of the ledger's last owner, as far as it can be read
+    with suppress(sqlite3.Error, TypeError, ValueError), closing(reader(old)) as opened:
+        epoch = int(opened.execute("SELECT max(epoch) FROM owner").fetchone()[0] or 0)
     with closing(sqlite3.connect(made, isolation_level=None)) as opened:
         (own,) = opened.execute("SELECT coalesce(max(epoch), 0) FROM owner").fetchone()
         above = own + _LEAP if epoch is None else max(own, epoch) + 1
@@ -486,7 +485,9 @@ def finish(path: Path) -> None:
                     wal.unlink()
                     path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
             for end in ("", *BESIDE):
-                _put_aside(path.with_name(path.name + end), old.with_name(old.name + end))
+                each = path.with_name(path.name + end)
+                if os.path.lexists(each):  # a name that is taken is never taken away
+                    each.rename(_free(old.with_name(old.name + end)))
             settle(path.parent)
             waiting.rename(path)
             settle(path.parent)
@@ -494,27 +495,11 @@ def finish(path: Path) -> None:
         raise failure(f"exchange the ledger {path}", error) from error
 
 
-def _put_aside(path: Path, target: Path) -> None:
-    """Rename a file that is there; a name that is taken is never taken away."""
-    if not os.path.lexists(path):
-        return
-    path.rename(_free(target))
-
-
 def _free(target: Path) -> Path:
     """Return a name that is not taken."""
     while os.path.lexists(target):
         target = target.with_name(f"{target.name}.again")
     return target
-
-
-def _epoch(old: Path) -> int | None:
-    """Return the epoch of a ledger's last owner, as far as it can be read."""
-    try:
-        with closing(reader(old)) as opened:
-            return int(opened.execute("SELECT max(epoch) FROM owner").fetchone()[0] or 0)
-    except (sqlite3.Error, TypeError, ValueError):
-        return None
 
 
 #: Events that must have been said under a clock before it is believed.
@@ -539,13 +524,11 @@ def prune(connection: Connection, before: int, limit: int) -> int:
     0 when nothing is old any more. Reads little more than it deletes: beside that only old rows
     that are kept, in the order of their ids, which begin with their time.
     """
-    gone = _prune_events(connection, before, limit)
-    return gone + _prune_runs(connection, before, limit - gone)
-
-
-def _prune_events(connection: Connection, before: int, limit: int) -> int:
-    """Delete old events that nobody has still to handle or to decide about."""
-    kept = [select(table.c.seq).where(table.c.seq == events.c.seq) for table in _KEEPING]
+    # What keeps an event: somebody has still to handle it, or to decide about it.
+    kept = [
+        select(table.c.seq).where(table.c.seq == events.c.seq)
+        for table in (deliveries, dead_letters)
+    ]
     old = (
         select(events.c.seq)
         .where(events.c.id < f"evt_{moment(before)}", events.c.at < before)
@@ -553,25 +536,18 @@ def _prune_events(connection: Connection, before: int, limit: int) -> int:
         .order_by(events.c.id)
         .limit(limit)
     )
-    return connection.execute(delete(events).where(events.c.seq.in_(old))).rowcount
-
-
-def _prune_runs(connection: Connection, before: int, limit: int) -> int:
-    """Delete old runs that have a later one of their kind and path."""
+    gone = connection.execute(delete(events).where(events.c.seq.in_(old))).rowcount
+    # Of the runs, those that have a later one of their kind and path.
     later = runs.alias("later")
     same = and_(later.c.kind == runs.c.kind, later.c.path.is_not_distinct_from(runs.c.path))
-    old = (
+    ended = (
         select(runs.c.id)
         .where(runs.c.id < f"run_{moment(before)}", runs.c.finished_at < before)
         .where(exists(select(later.c.id).where(same, later.c.finished_at > runs.c.finished_at)))
         .order_by(runs.c.id)
-        .limit(limit)
+        .limit(limit - gone)
     )
-    return connection.execute(delete(runs).where(runs.c.id.in_(old))).rowcount
-
-
-#: What keeps an event.
-_KEEPING = (deliveries, dead_letters)
+    return gone + connection.execute(delete(runs).where(runs.c.id.in_(ended))).rowcount
 
 
 #: How a run ended.

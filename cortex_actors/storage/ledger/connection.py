@@ -46,6 +46,9 @@ PLACES = tuple(
 #: What agents say stands in the parameters of a statement: no error shows them, and so no log.
 HIDE = True
 
+#: How many milliseconds a connection waits for a lock.
+_WAIT = "PRAGMA busy_timeout = {:.0f}"
+
 #: Of every connection. `synchronous=FULL`: with NORMAL, half of the simulated power cuts lost
 #: commits that had been acknowledged.
 _PRAGMAS = (
@@ -72,8 +75,10 @@ def writing(path: Path, busy: float = BUSY) -> Engine:
         connect_args={"check_same_thread": False},
         hide_parameters=HIDE,
     )
-    event.listen(engine, "connect", partial(_prepare_writer, busy))
-    event.listen(engine, "begin", _begin_immediate)
+    pragmas = (_WAIT.format(busy * 1_000), "PRAGMA journal_mode = WAL", *_PRAGMAS, *PLACES)
+    event.listen(engine, "connect", partial(_prepare, pragmas, None))
+    # The write lock is taken at once: a deferred transaction can fail in its middle instead.
+    event.listen(engine, "begin", partial(_begin, "BEGIN IMMEDIATE"))
     return engine
 
 
@@ -86,8 +91,9 @@ def reading(path: Path, over: Callable[[dict[str, Any]], bool] | None = None) ->
     engine = create_engine(
         url, poolclass=QueuePool, pool_size=READERS, max_overflow=0, hide_parameters=HIDE
     )
-    event.listen(engine, "connect", partial(_prepare_reader, over))
-    event.listen(engine, "begin", _begin)
+    pragmas = (_WAIT.format(BUSY * 1_000), *_PRAGMAS, *PLACES, "PRAGMA query_only = ON")
+    event.listen(engine, "connect", partial(_prepare, pragmas, over))
+    event.listen(engine, "begin", partial(_begin, "BEGIN"))
     return engine
 
 
@@ -146,23 +152,16 @@ def _write_again(log: Path) -> None:
         os.close(fd)
 
 
-def _prepare_writer(busy: float, connection: Any, _record: object) -> None:
-    """Set up the writing connection; the driver is kept from beginning transactions itself."""
-    connection.isolation_level = None
-    connection.text_factory = _text
-    wait = f"PRAGMA busy_timeout = {round(busy * 1_000)}"
-    for pragma in (wait, "PRAGMA journal_mode = WAL", *_PRAGMAS, *PLACES):
-        connection.execute(pragma)
-
-
-def _prepare_reader(
-    over: Callable[[dict[str, Any]], bool] | None, connection: Any, record: Any
+def _prepare(
+    pragmas: tuple[str, ...],
+    over: Callable[[dict[str, Any]], bool] | None,
+    connection: Any,
+    record: Any,
 ) -> None:
-    """Set up a reading connection."""
+    """Set up a connection; the driver is kept from beginning transactions itself."""
     connection.isolation_level = None
     connection.text_factory = _text
-    wait = f"PRAGMA busy_timeout = {round(BUSY * 1_000)}"
-    for pragma in (wait, *_PRAGMAS, *PLACES, "PRAGMA query_only = ON"):
+    for pragma in pragmas:
         connection.execute(pragma)
     if over is not None:
         connection.set_progress_handler(partial(over, record.info), STEPS)
@@ -173,11 +172,6 @@ def _text(value: bytes) -> str:
     return value.decode("utf-8", "surrogateescape")
 
 
-def _begin_immediate(connection: Connection) -> None:
-    """Take the write lock at once: a deferred transaction can fail in its middle instead."""
-    driver_of(connection).execute("BEGIN IMMEDIATE")
-
-
-def _begin(connection: Connection) -> None:
-    """Begin a read transaction: everything one reader sees is of one moment."""
-    driver_of(connection).execute("BEGIN")
+def _begin(how: str, connection: Connection) -> None:
+    """Begin a transaction: everything that a reader sees in one is of one moment."""
+    driver_of(connection).execute(how)

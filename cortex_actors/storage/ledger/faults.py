@@ -169,46 +169,31 @@ def _by_name(name: str, path: Path, text: str) -> LedgerDown:
             f"{path}), and end it"
         )
     if name == "SQLITE_FULL":
-        return _full(text)
+        return _by_errno(errno.ENOSPC, text)
     if name.startswith("SQLITE_READONLY"):
-        return _read_only(text)
+        return _by_errno(errno.EROFS, text)
     refused = refusal(path) if name.startswith(_UNSURE) else 0
-    if refused in (0, errno.EIO):
-        return LedgerDown(f"{text}; try again") if name.startswith(_MACHINE) else _broken(text)
-    return _by_errno(refused, text)
+    if refused in (0, errno.EIO) and name.startswith(_MACHINE):
+        return LedgerDown(f"{text}; try again")
+    return _by_errno(refused or errno.EIO, text)
 
 
 def _by_errno(number: int, text: str) -> LedgerDown:
     """Return what the system's own word means."""
+    # A ledger that did not open waits for nobody.
+    opens = text.startswith("cannot open")
+    after = ", then start again" if opens else ", and it goes on by itself"
     if number in _NO_ROOM:
-        return _full(text)
+        return StorageFull(f"{text}; nothing was kept: free some space{after}")
     if number in _NO_RIGHT:
-        return _read_only(text)
-    return _broken(text) if number == errno.EIO else LedgerDown(text)
-
-
-def _full(text: str) -> StorageFull:
-    """Return that the disk is full."""
-    return StorageFull(f"{text}; nothing was kept: free some space{_after(text)}")
-
-
-def _read_only(text: str) -> StorageReadOnly:
-    """Return that nothing may be written."""
-    return StorageReadOnly(
-        f"{text}; nothing was kept: make the disk and the folder writable{_after(text)}"
-    )
-
-
-def _after(text: str) -> str:
-    """Return what comes once it is mended: a ledger that did not open waits for nobody."""
-    return ", then start again" if text.startswith("cannot open") else ", and it goes on by itself"
-
-
-def _broken(text: str) -> DiskFault:
-    """Return that the disk cannot be trusted."""
-    return DiskFault(
-        f"{text}; nothing more is acknowledged: look at the disk (dmesg), then start again"
-    )
+        return StorageReadOnly(
+            f"{text}; nothing was kept: make the disk and the folder writable{after}"
+        )
+    if number == errno.EIO:  # the disk cannot be trusted
+        return DiskFault(
+            f"{text}; nothing more is acknowledged: look at the disk (dmesg), then start again"
+        )
+    return LedgerDown(text)
 
 
 def refusal(path: Path) -> int:
@@ -278,29 +263,24 @@ def damage(path: Path) -> str:
     beside backups would look like a good one. Raises `LedgerDown` when the file cannot be read for
     reasons of the disk, of rights or of locks: then nobody knows, and nothing may be moved.
     """
+    has_log = bool(size(beside(path)[0]))
     if not path.exists():
-        return _gone(path)
+        if path.is_symlink():
+            raise LedgerDown(
+                f"cannot open the ledger {path}: it is a link to {path.readlink()}, which is not "
+                "there; mount or restore that, or remove the link, and start again"
+            )
+        if has_log:
+            return "it is gone, and its log is still there"
+        return "it is gone, and its backups are still there" if _has_copies(path) else ""
     if not path.is_file():
         return "there is no file in its place"
     if not size(path):
-        return "it is empty" if _had_content(path) else ""
+        return "it is empty" if has_log or marker(path).exists() or _has_copies(path) else ""
     if not _found(path):
         return ""
     _require_readable(path)
     return _known(_found(path), path)
-
-
-def _gone(path: Path) -> str:
-    """Return what is wrong with a ledger that is not there; "" where there never was one."""
-    if path.is_symlink():
-        message = (
-            f"cannot open the ledger {path}: it is a link to {path.readlink()}, which is not "
-            "there; mount or restore that, or remove the link, and start again"
-        )
-        raise LedgerDown(message)
-    if size(beside(path)[0]):
-        return "it is gone, and its log is still there"
-    return "it is gone, and its backups are still there" if _has_copies(path) else ""
 
 
 def _found(path: Path) -> str:
@@ -334,11 +314,10 @@ def whole(path: Path, halt: Halt) -> None:
         found = str(error)
     if _known(found, path):
         suspect(path, found)
-        message = (
+        raise DiskFault(
             f"the ledger {path} is damaged: {found}; start the daemon again: it puts the file "
             "aside and restores the newest backup (docs/recovery.md)"
         )
-        raise DiskFault(message)
     marker(path).unlink(missing_ok=True)
 
 
@@ -354,22 +333,15 @@ def _looked_at(opened: sqlite3.Connection, path: Path) -> str:
         return "it is another program's database" if tables else ""
     if missing := TABLES - tables:
         return f"it has no table {min(missing)}"
-    if marker(path).exists():
-        return _suspected(opened, path)
+    if marker(path).exists():  # found damaged before; if nothing is wrong, that is forgotten
+        found = _first(opened, _WHOLE, within=WHOLE_S)
+        # Not if it was too large to be read in time: the daemon's own check does so soon.
+        if found == "":
+            marker(path).unlink(missing_ok=True)
+        return found or ""
     if size(beside(path)[0]):
         return _first(opened, _QUICK, within=QUICK_S) or ""
     return ""
-
-
-def _suspected(opened: sqlite3.Connection, path: Path) -> str:
-    """Return what is wrong with a ledger that was found damaged; if nothing, that is forgotten.
-
-    Not if it was too large to be read in time: the daemon's own check does so soon.
-    """
-    found = _first(opened, _WHOLE, within=WHOLE_S)
-    if found == "":
-        marker(path).unlink(missing_ok=True)
-    return found or ""
 
 
 def _first(opened: sqlite3.Connection, query: str, *, within: float | None = None) -> str | None:
@@ -403,29 +375,18 @@ def _require_readable(path: Path) -> None:
     try:
         for each in (path, beside(path)[0]):
             if each.exists():
-                _read_through(each)
+                descriptor = os.open(each, os.O_RDONLY | os.O_CLOEXEC)
+                try:
+                    while os.read(descriptor, _CHUNK):
+                        pass
+                finally:
+                    os.close(descriptor)
     except OSError as error:
-        message = (
+        raise DiskFault(
             f"cannot read the ledger {path}: {error}; nothing was moved, because nobody knows "
             "whether it is damaged: look at the disk (dmesg) and start again; if it stays "
             "unreadable, put a backup in its place with: cortex daemon restore"
-        )
-        raise DiskFault(message) from error
-
-
-def _read_through(path: Path) -> None:
-    """Read a file to its end."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        while os.read(descriptor, _CHUNK):
-            pass
-    finally:
-        os.close(descriptor)
-
-
-def _had_content(path: Path) -> bool:
-    """Tell whether an empty file was a ledger with something in it."""
-    return bool(size(beside(path)[0])) or marker(path).exists() or _has_copies(path)
+        ) from error
 
 
 def _has_copies(path: Path) -> bool:

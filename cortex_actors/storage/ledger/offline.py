@@ -13,7 +13,7 @@ it.
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -60,8 +60,9 @@ def commit(path: Path, unit: Callable[[Connection], T]) -> T:
         # It has to be there, and whole.
         refuse_damaged(path, doing="write")
         if not path.exists():
-            message = f'there is no ledger {path} yet: start a daemon once with "cortex start"'
-            raise DaemonDown(message)
+            raise DaemonDown(
+                f'there is no ledger {path} yet: start a daemon once with "cortex start"'
+            )
         engine = connection.writing(path)
     except _FAILURES as error:
         raise faults.of(error, path, doing="open") or error from error
@@ -86,11 +87,10 @@ def refuse_damaged(path: Path, *, doing: str) -> None:
     `doing` completes "cannot ... the ledger". Raises `LedgerDown` when nobody can tell.
     """
     if wrong := faults.damage(path):
-        message = (
+        raise DiskFault(
             f"cannot {doing} the ledger {path}: it is damaged ({wrong}); the next start recovers "
             "it: cortex start"
         )
-        raise DiskFault(message)
 
 
 def _refuse_version(opened: Connection, path: Path) -> None:
@@ -99,11 +99,10 @@ def _refuse_version(opened: Connection, path: Path) -> None:
     if found == SCHEMA_VERSION:
         return
     refuse_schema(found, path, doing="write the ledger", instead="use another home")
-    message = (
+    raise ConfigurationError(
         f"cannot write the ledger {path}: it has schema version {found}, this program writes "
         f"{SCHEMA_VERSION}; a start brings it up to date: cortex start"
     )
-    raise ConfigurationError(message)
 
 
 def _closed(engine: Engine, path: Path, error: Exception) -> Exception:
@@ -243,15 +242,12 @@ def contents(path: Path, *, still: bool = False) -> Contents:
     """Return what a ledger holds; tables that cannot be read are left out."""
     rows: dict[str, int] = {}
     last: int | None = None
-    try:
-        with closing(reader(path, still=still)) as opened:
-            tables = {row[0] for row in opened.execute(_TABLES)}
-            for name in sorted(each for each in tables - _INNER if not each.startswith(_WORDS)):
-                if (found := _number(opened, f'SELECT count(*) FROM "{name}"')) is not None:  # noqa: S608 - a name of its schema
-                    rows[name] = found
-            last = _number(opened, "SELECT max(seq) FROM sqlite_sequence WHERE name = 'events'")
-    except sqlite3.Error:
-        return Contents(rows, last)
+    with suppress(sqlite3.Error), closing(reader(path, still=still)) as opened:
+        tables = {row[0] for row in opened.execute(_TABLES)}
+        for name in sorted(each for each in tables - _INNER if not each.startswith(_WORDS)):
+            if (found := _number(opened, f'SELECT count(*) FROM "{name}"')) is not None:  # noqa: S608 - a name of its schema
+                rows[name] = found
+        last = _number(opened, "SELECT max(seq) FROM sqlite_sequence WHERE name = 'events'")
     return Contents(rows, last)
 
 

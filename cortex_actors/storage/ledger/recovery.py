@@ -18,7 +18,7 @@ import logging
 import os
 import re
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +42,7 @@ from cortex_actors.storage.ledger.files import (
 from cortex_actors.storage.ledger.migrate import migrate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from cortex_actors.clock import Clock
@@ -107,8 +107,17 @@ def latest(folder: Path, now: int, *, since: int = 0) -> dict[str, Any] | None:
 
     None, too, for one from before `since`: what it says is of a ledger that is used no more.
     """
-    path = _newest(folder, max(since, now - SHOWN))
-    return None if path is None else read(path)
+    try:
+        paths = list(folder.iterdir())
+    except OSError:
+        return None
+    times = {
+        at: path
+        for path in paths
+        if (found := _NAME.fullmatch(path.name)) and (at := stamped(found[1])) is not None
+    }
+    at = max(times, default=None)
+    return None if at is None or at < max(since, now - SHOWN) else read(times[at])
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -136,14 +145,22 @@ def sentence(found: Mapping[str, Any]) -> str:
     """Return a recovery as `status` tells it to a person."""
     if "at" not in found:
         return f"{found['reason']}: {found['report']}"
-    return f"recovered {found['at']} {_source(found)}: {_outcome(found)}"
+    source, outcome = _told(found)
+    return f"recovered {found['at']} {source}: {outcome}"
 
 
 def line(found: Mapping[str, Any]) -> str:
     """Return a recovery as the start that did it tells it to a person."""
     if "at" not in found:
         return f"recovered: {found['reason']}; see {found['report']}"
-    return f"recovered: {_source(found)}, {_outcome(found)}"
+    return f"recovered: {', '.join(_told(found))}"
+
+
+def _told(found: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what took the damaged ledger's place; and what came back and what did not."""
+    source = f"from the backup of {found['backup_at']}" if found["backup"] else "with no backup"
+    lost = losses(found["missing"], found["unreadable"])
+    return source, f"{found['salvaged']} rows salvaged, {lost}; see {found['report']}"
 
 
 def losses(missing: int, unreadable: Sequence[str]) -> str:
@@ -155,32 +172,6 @@ def losses(missing: int, unreadable: Sequence[str]) -> str:
         return f"{known}, no table could be read"
     tables = "1 table" if len(unreadable) == 1 else f"{len(unreadable)} tables"
     return f"{known}, {tables} could not be read whole"
-
-
-def _source(found: Mapping[str, Any]) -> str:
-    """Return what took the damaged ledger's place."""
-    return f"from the backup of {found['backup_at']}" if found["backup"] else "with no backup"
-
-
-def _outcome(found: Mapping[str, Any]) -> str:
-    """Return what came back and what did not."""
-    lost = losses(found["missing"], found["unreadable"])
-    return f"{found['salvaged']} rows salvaged, {lost}; see {found['report']}"
-
-
-def _newest(folder: Path, since: int) -> Path | None:
-    """Return the newest report, if it is not older than that."""
-    try:
-        paths = list(folder.iterdir())
-    except OSError:
-        return None
-    times = {
-        at: path
-        for path in paths
-        if (found := _NAME.fullmatch(path.name)) and (at := stamped(found[1])) is not None
-    }
-    at = max(times, default=None)
-    return None if at is None or at < since else times[at]
 
 
 log = logging.getLogger("cortex.ledger")
@@ -213,7 +204,13 @@ def recover(home: Home, reason: str, *, at: int) -> Report:
     backups.prepare(home.backups)
     chosen, refused = _newest_good(home.backups)
     if chosen is None and not any(os.path.lexists(each) for each in (path, *beside(path))):
-        raise _unrestorable(home, refused)
+        # An empty one must not stand for a ledger that is gone.
+        why = "".join(f"; {name}: {wrong}" for name, wrong in refused.items())
+        raise LedgerDown(
+            f"cannot restore the ledger {path}: it is gone, and no backup in {home.backups} can "
+            f"be used{why}; put the ledger or a good backup there, or move them away to begin with "
+            "an empty one"
+        )
     made = _made(path, chosen)
     salvaged = _salvaged(path, made, chosen)
     if salvaged is None:  # what was brought back does no good: do without
@@ -231,7 +228,7 @@ def recover(home: Home, reason: str, *, at: int) -> Report:
         missing=salvaged.missing if salvaged else {},
         missing_ids=salvaged.missing_ids if salvaged else {},
         unreadable=salvaged.unreadable if salvaged else ["every table"],
-        logged=_logged(home, made, since=_since(path, chosen), known=salvaged),
+        logged=_logged(home, made, chosen, known=salvaged),
     )
     return _exchange(home, made, report)
 
@@ -276,16 +273,6 @@ def _newest_good(folder: Path) -> tuple[Backup | None, dict[str, str]]:
     return None, refused
 
 
-def _unrestorable(home: Home, refused: Mapping[str, str]) -> LedgerDown:
-    """Return that a ledger is gone for which no backup can stand: an empty one must not."""
-    why = "".join(f"; {name}: {wrong}" for name, wrong in refused.items())
-    return LedgerDown(
-        f"cannot restore the ledger {home.ledger}: it is gone, and no backup in {home.backups} can "
-        f"be used{why}; put the ledger or a good backup there, or move them away to begin with an "
-        "empty one"
-    )
-
-
 def _made(path: Path, chosen: Backup | None) -> Path:
     """Return a ledger of this version beside the present one: the backup, or an empty one."""
     made = backups.part(path)
@@ -303,30 +290,28 @@ def _made(path: Path, chosen: Backup | None) -> Path:
 
 def _salvaged(path: Path, made: Path, chosen: Backup | None) -> Salvaged | None:
     """Bring back what can be read; None when the result does not pass the checks."""
-    from cortex_actors.storage.ledger.salvage import Salvaged, salvage  # noqa: PLC0415 - seldom needed
+    from cortex_actors.storage.ledger.salvage import (  # noqa: PLC0415 - seldom needed
+        Salvaged,
+        refill,
+        salvage,
+    )
 
     if not path.is_file() or not size(path):
         return Salvaged(unreadable=["every table"])
     found = salvage(path, made)
     if found.is_nothing and chosen is not None and version(chosen.path) == SCHEMA_VERSION:
         found = _relisted(path, made, chosen) or found
-    _make_findable(made)
-    if wrong := problem(made):
-        log.error("what was read of the damaged ledger cannot be used: %s", wrong)
-        return None
-    return found
-
-
-def _make_findable(made: Path) -> None:
-    """Let everything be found that came back: passages and words are made, never brought."""
-    from cortex_actors.storage.ledger.salvage import refill  # noqa: PLC0415 - seldom needed
-
+    # Let everything be found that came back: passages and words are made, never brought.
     engine = connection.writing(made)
     try:
         with engine.begin() as opened:
             refill(opened)
     finally:
         engine.dispose()
+    if wrong := problem(made):
+        log.error("what was read of the damaged ledger cannot be used: %s", wrong)
+        return None
+    return found
 
 
 def _relisted(path: Path, made: Path, chosen: Backup) -> Salvaged | None:
@@ -350,42 +335,27 @@ def _relisted(path: Path, made: Path, chosen: Backup) -> Salvaged | None:
             each.unlink(missing_ok=True)
 
 
-def _since(path: Path, chosen: Backup | None) -> int:
-    """Return from when on the log's events ought to be there.
+def _logged(
+    home: Home, made: Path, chosen: Backup | None, *, known: Salvaged | None
+) -> list[dict[str, str]]:
+    """Return the durable events that the log names and nothing else; custom ones may be transient.
 
     Those from before the last `cortex daemon restore` its user has given up. The second before the
     backup counts, too: what its last moment holds may be in the log a little earlier.
     """
     backed_up = 0 if chosen is None else chosen.at - SECOND
-    return max(backed_up, backups.restored_at(path) or 0)
-
-
-def _logged(
-    home: Home, made: Path, *, since: int, known: Salvaged | None
-) -> Sequence[dict[str, str]]:
-    """Return the events that the log names from then on, and that nothing else does."""
+    since = max(backed_up, backups.restored_at(home.ledger) or 0)
     with closing(reader(made, still=True)) as opened:
         there = {row[0] for row in opened.execute("SELECT id FROM events")}
     if known is not None:
         there |= set(known.missing_ids.get("events", ()))
-    return list(_events_of_log(home.logs / "cortex.ndjson", since, there))[:LOGGED]
-
-
-def _events_of_log(file: Path, since: int, there: set[str]) -> Iterator[dict[str, str]]:
-    """Yield the durable events of a log that are not there; custom ones may have been transient."""
-    for record in objects(file):
+    found: list[dict[str, str]] = []
+    for record in objects(home.logs / "cortex.ndjson"):
         at, topic, name = record.get("at"), record.get("topic"), record.get("event")
         if not (isinstance(at, int) and isinstance(topic, str) and isinstance(name, str)):
             continue
-        if at < since or name in there or not _is_durable(topic):
-            continue
-        there.add(name)
-        yield {"id": name, "topic": topic, "at": iso(at)}
-
-
-def _is_durable(topic: str) -> bool:
-    """Tell whether a topic's events may be in the ledger."""
-    try:
-        return topics.find(topic).durable
-    except CortexError:
-        return False
+        with suppress(CortexError):  # no topic of ours
+            if at >= since and name not in there and topics.find(topic).durable:
+                there.add(name)
+                found.append({"id": name, "topic": topic, "at": iso(at)})
+    return found[:LOGGED]

@@ -31,7 +31,7 @@ import shutil
 import sqlite3
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlalchemy import JSON, Connection, Integer, select
 
@@ -52,7 +52,7 @@ from cortex_actors.storage.tables.schema import metadata
 from cortex_actors.storage.tables.schema import passages as passage_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from sqlalchemy import Table
@@ -76,6 +76,9 @@ NAMED = {
 }
 
 Row = tuple[Any, ...]
+
+#: Makes the passages of items anew.
+_Remake: TypeAlias = "Callable[[Connection, Iterable[str]], int]"
 
 
 @dataclass(slots=True)
@@ -105,8 +108,14 @@ def salvage(damaged: Path, made: Path) -> Salvaged:
                 for table in metadata.sorted_tables:
                     if table.name not in DERIVED:
                         _bring(table, old, new, found)
-                _follow(old, new)
-                _go_on_counting(old, new)
+                with suppress(sqlite3.DatabaseError):  # the projects that were followed last are
+                    rows = old.execute("SELECT active, id FROM projects WHERE active IN (0, 1)")
+                    new.executemany("UPDATE projects SET active = ? WHERE id = ?", rows.fetchall())
+                # No number is given twice that was given before, even to a row that is gone.
+                with suppress(sqlite3.DatabaseError):
+                    rows = old.execute("SELECT seq, name FROM sqlite_sequence")
+                    last = "UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?"
+                    new.executemany(last, rows.fetchall())
         except sqlite3.Error:
             found.unreadable = sorted(metadata.tables.keys() - DERIVED)
         found.is_nothing = len(found.unreadable) == len(metadata.tables.keys() - DERIVED)
@@ -122,10 +131,11 @@ def _bring(table: Table, old: sqlite3.Connection, new: sqlite3.Connection, found
         found.unreadable.append(table.name)
         return
     names = ", ".join(f'"{each}"' for each in columns)
-    insert = f'INSERT OR IGNORE INTO "{table.name}" ({names}) VALUES ({_marks(columns)})'  # noqa: S608 - names of the schema
-    reading = _Reading(table, columns)
-    before, there = new.total_changes, _keys(table, new)
-    waiting = [row for row in reading.rows(old, there) if _fits(table, columns, row)]
+    marks = ", ".join("?" * len(columns))
+    insert = f'INSERT OR IGNORE INTO "{table.name}" ({names}) VALUES ({marks})'  # noqa: S608 - names of the schema
+    before = new.total_changes
+    rows, keys, is_whole = _read(table, columns, old, there=_keys(table, new))
+    waiting = [row for row in rows if _fits(table, columns, row)]
     # Rows of one table may belong to one another: again, until nothing more finds its place.
     while waiting:
         left = [row for row in waiting if not _inserted(new, insert, row)]
@@ -134,50 +144,48 @@ def _bring(table: Table, old: sqlite3.Connection, new: sqlite3.Connection, found
         waiting = left
     if new.total_changes > before:
         found.rows[table.name] = new.total_changes - before
-    if not reading.is_whole:
+    if not is_whole:
         found.unreadable.append(table.name)
-    if missing := sorted(_text(key) for key in reading.keys - _keys(table, new)):
+    missing = sorted(
+        "/".join(each.hex() if isinstance(each, bytes) else str(each) for each in key)
+        for key in keys - _keys(table, new)
+    )
+    if missing:
         found.missing[table.name] = len(missing)
         if table.name in NAMED:
             found.missing_ids[table.name] = missing
 
 
-class _Reading:
-    """One table of a damaged ledger, read as far as it can be."""
+def _read(
+    table: Table, columns: list[str], old: sqlite3.Connection, *, there: set[Row]
+) -> tuple[list[Row], set[Row], bool]:
+    """Return the rows of a table whose keys are not `there`, as far as they can be read.
 
-    def __init__(self, table: Table, columns: list[str]) -> None:
-        self._table = table
-        self._columns = columns
-        self._names = [f'"{each.name}"' for each in table.primary_key]
-        #: The keys of every row that the table or one of its indexes names.
-        self.keys: set[Row] = set()
-        self.is_whole = True
-
-    def rows(self, old: sqlite3.Connection, there: set[Row]) -> Iterator[Row]:
-        """Yield the rows whose keys are not `there`.
-
-        From the beginning, and where that ends too early, from the end as well.
-        """
-        for order in ("ASC", "DESC"):
-            with suppress(sqlite3.DatabaseError):
-                yield from self._in_order(old, order, there)
-                break
-            self.is_whole = False
-        with suppress(sqlite3.DatabaseError):
-            self.keys |= _keys(self._table, old)
-
-    def _in_order(self, old: sqlite3.Connection, order: str, there: set[Row]) -> Iterator[Row]:
-        """Yield the rows in the order of the table's own tree, until one cannot be read."""
-        own = ["rowid"] if _has_rowid(self._table) else self._names
-        names = ", ".join(f'"{each}"' for each in self._columns)
+    From the beginning, and where that ends too early, from the end as well. And the keys of every
+    row that the table or one of its indexes names, and whether all of it could be read.
+    """
+    found: list[Row] = []
+    keys: set[Row] = set()
+    is_whole = True
+    has_rowid = table.dialect_options["sqlite"].get("with_rowid") is not False
+    own = ["rowid"] if has_rowid else [f'"{each.name}"' for each in table.primary_key]
+    names = ", ".join(f'"{each}"' for each in columns)
+    places = [columns.index(each) for each in _named(table)]
+    for order in ("ASC", "DESC"):
+        # In the order of the table's own tree, until one cannot be read.
         by = ", ".join(f"{each} {order}" for each in own)
-        query = f'SELECT {names} FROM "{self._table.name}" NOT INDEXED ORDER BY {by}'  # noqa: S608 - names of the schema
-        places = [self._columns.index(each) for each in _named(self._table)]
-        for row in old.execute(query):
-            key = tuple([row[place] for place in places])
-            self.keys.add(key)
-            if key not in there:
-                yield row
+        query = f'SELECT {names} FROM "{table.name}" NOT INDEXED ORDER BY {by}'  # noqa: S608 - names of the schema
+        with suppress(sqlite3.DatabaseError):
+            for row in old.execute(query):
+                key = tuple([row[place] for place in places])
+                keys.add(key)
+                if key not in there:
+                    found.append(row)
+            break
+        is_whole = False
+    with suppress(sqlite3.DatabaseError):
+        keys |= _keys(table, old)
+    return found, keys, is_whole
 
 
 def _columns(table: Table, old: sqlite3.Connection, new: sqlite3.Connection) -> list[str]:
@@ -200,8 +208,11 @@ def _fits(table: Table, columns: list[str], row: Row) -> bool:
             continue
         if isinstance(kind, Integer) and not isinstance(value, int):
             return False
-        if isinstance(kind, JSON) and not _is_json(value):
-            return False
+        if isinstance(kind, JSON):
+            try:
+                json.loads(value)
+            except (TypeError, ValueError, RecursionError):
+                return False
     return True
 
 
@@ -217,20 +228,6 @@ def _inserted(new: sqlite3.Connection, insert: str, row: Row) -> bool:
     except (sqlite3.Error, ValueError):  # it belongs to a row that is not there; it is no text
         return False
     return True
-
-
-def _follow(old: sqlite3.Connection, new: sqlite3.Connection) -> None:
-    """Let the projects be followed that were followed last."""
-    with suppress(sqlite3.DatabaseError):
-        rows = old.execute("SELECT active, id FROM projects WHERE active IN (0, 1)").fetchall()
-        new.executemany("UPDATE projects SET active = ? WHERE id = ?", rows)
-
-
-def _go_on_counting(old: sqlite3.Connection, new: sqlite3.Connection) -> None:
-    """Let no number be given twice that was given before, even to a row that is gone."""
-    with suppress(sqlite3.DatabaseError):
-        for name, seq in old.execute("SELECT name, seq FROM sqlite_sequence").fetchall():
-            new.execute("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?", (seq, name))
 
 
 def _hand_out(new: sqlite3.Connection, *, again: bool) -> None:
@@ -263,30 +260,6 @@ def _keys(table: Table, opened: sqlite3.Connection) -> set[Row]:
 def _named(table: Table) -> tuple[str, ...]:
     """Return the columns by which a report names a row."""
     return NAMED.get(table.name) or tuple(each.name for each in table.primary_key)
-
-
-def _text(key: Row) -> str:
-    """Return a row's key as a report names it."""
-    return "/".join(each.hex() if isinstance(each, bytes) else str(each) for each in key)
-
-
-def _is_json(value: object) -> bool:
-    """Tell whether a value is JSON as text."""
-    try:
-        json.loads(value)  # type: ignore[arg-type]  # whatever lies there
-    except (TypeError, ValueError, RecursionError):
-        return False
-    return True
-
-
-def _has_rowid(table: Table) -> bool:
-    """Tell whether a table's rows lie in the order of a hidden number."""
-    return table.dialect_options["sqlite"].get("with_rowid") is not False
-
-
-def _marks(columns: list[str]) -> str:
-    """Return as many question marks."""
-    return ", ".join("?" * len(columns))
 
 
 #: Bytes of the header before the first page's tree.
@@ -350,30 +323,20 @@ def refill(connection: Connection) -> int:
     """
     passages.rebuild(connection)  # first: a change of words that are damaged would fail
     every = select(insight_rows.c.id).order_by(insight_rows.c.id)
-    found = _remade(
-        connection,
-        (insight_records.COLLECTION,),
-        connection.execute(every).scalars(),
-        insight_records.remake,
+    insights = connection.execute(every).scalars().all()
+    kinds: tuple[tuple[Iterable[str], Iterable[str], _Remake], ...] = (
+        ((insight_records.COLLECTION,), insights, insight_records.remake),
+        (
+            memory_records.COLLECTIONS.values(),
+            memory_records.active_ids(connection),
+            memory_records.remake,
+        ),
+        ((documents.COLLECTION,), documents.active_ids(connection), documents.remake),
+        ((agent_records.COLLECTION,), agent_records.all_ids(connection), agent_records.remake),
     )
-    realms = list(memory_records.COLLECTIONS.values())
-    found += _remade(
-        connection, realms, memory_records.active_ids(connection), memory_records.remake
-    )
-    pieces = documents.active_ids(connection)
-    found += _remade(connection, (documents.COLLECTION,), pieces, documents.remake)
-    left = agent_records.all_ids(connection)
-    found += _remade(connection, (agent_records.COLLECTION,), left, agent_records.remake)
+    found = 0
+    for collections, ids, remake in kinds:  # what else lies in their collections is taken away
+        known = select(passage_rows.c.item_id).where(passage_rows.c.collection.in_(collections))
+        left = connection.execute(known.order_by(passage_rows.c.id)).scalars()
+        found += remake(connection, list(dict.fromkeys([*ids, *left])))
     return found
-
-
-def _remade(
-    connection: Connection,
-    collections: Sequence[str],
-    ids: Iterable[str],
-    remake: Callable[[Connection, Iterable[str]], int],
-) -> int:
-    """Make the passages of those items anew, and take away what else lies in their collections."""
-    known = select(passage_rows.c.item_id).where(passage_rows.c.collection.in_(collections))
-    left = connection.execute(known.order_by(passage_rows.c.id)).scalars()
-    return remake(connection, list(dict.fromkeys([*ids, *left])))

@@ -259,19 +259,15 @@ class Writer:
 
     def _end(self) -> None:
         """Close the connection; one that failed stays as it is, and so does its turn."""
-        if not self._has_failed():
+        if self._fault is None:
             self._tidy(self._ground.finish)
-        if self._has_failed():
+        if self._fault is not None:
             abandon(self._engine)
         else:
             if self._connection is not None:
                 self._connection.close()
             self._engine.dispose()
             self._closed()
-
-    def _has_failed(self) -> bool:
-        """Tell whether nothing may be written any more."""
-        return self._fault is not None
 
     def _gather(self) -> tuple[list[_Job], bool]:
         """Return the next units that are to share a commit, and whether it is the last time."""
@@ -389,11 +385,10 @@ class Writer:
         found = driver.execute("SELECT epoch, pid FROM owner").fetchone()
         if found is None or found[0] != self._epoch:
             whose = f"pid {found[1]}, epoch {found[0]}" if found else "nobody known"
-            message = (
+            raise Superseded(
                 f"cannot write the ledger: another daemon owns it ({whose}, ours is "
                 f"{self._epoch}); this one ends and writes nothing more"
             )
-            raise Superseded(message)
 
     def _fail(self, group: list[_Job], error: LedgerDown) -> None:
         """Tell everybody of a group that nothing was committed."""
@@ -445,7 +440,7 @@ class Checkpoints:
         self._commits = 0
         self._due = FIRST
         self._crowded = CROWDED
-        self._size = self._length()
+        self._size = size(self._log)
         self._raw.execute("PRAGMA wal_autocheckpoint = 0")
         self._raw.execute(f"PRAGMA journal_size_limit = {KEPT}")
 
@@ -453,7 +448,7 @@ class Checkpoints:
         """Empty the log if it is time; raises what SQLite raises."""
         self._commits += 1
         if self._commits < self._due and (
-            self._commits % LOOK or self._length() < self._size + GROWN
+            self._commits % LOOK or size(self._log) < self._size + GROWN
         ):
             return
         pages, _ = self._run("PASSIVE")
@@ -462,7 +457,7 @@ class Checkpoints:
             self._crowded = 2 * pages if busy else CROWDED
         self._due = min(PAGES, max(1, PAGES * self._commits // max(1, pages)))
         self._commits = 0
-        self._size = self._length()
+        self._size = size(self._log)
 
     def finish(self) -> None:
         """Empty the log and its file, for the last time; raises what SQLite raises."""
@@ -476,13 +471,6 @@ class Checkpoints:
         finally:
             self._raw.execute(f"PRAGMA busy_timeout = {self._busy_ms}")
         return int(pages), bool(busy)
-
-    def _length(self) -> int:
-        """Return the bytes of the log's file."""
-        try:
-            return self._log.stat().st_size
-        except FileNotFoundError:
-            return 0
 
 
 #: Bytes of a megabyte.
@@ -527,19 +515,17 @@ class LedgerFile:
         """
         for path, known in zip(self._paths, self._known, strict=True):
             if known is not None and _identity(path) != known:
-                message = (
+                raise DiskFault(
                     f"cannot keep anything in the ledger {self.path}: {path} was moved away or "
                     "replaced while it was open; put it back if it was yours, then start again"
                 )
-                raise DiskFault(message)
         known_size, self._size = self._size, size(self.path)
         if self._size < known_size:
-            message = (
+            raise DiskFault(
                 f"cannot keep anything in the ledger {self.path}: it was cut off from "
                 f"{known_size:,} to {self._size:,} bytes while it was open; start again, which "
                 "restores it (docs/recovery.md)"
             )
-            raise DiskFault(message)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -26,7 +26,8 @@ from cortex_actors.errors import ActorAway, DeadlineExceeded, IndexDown
 from cortex_actors.rules.fusion import MOST_WAITING, SUBSET_SHARE, Kind, Plan, plan
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.search.matrix import ALONE, PAIRED, Part
+from cortex_actors.storage.search.matrix import ALONE, MARGIN, PAIRED, Part
+from cortex_actors.storage.search.query import ListedItem
 
 if TYPE_CHECKING:
     import sqlite3
@@ -38,9 +39,6 @@ if TYPE_CHECKING:
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.search.matrix import VectorMatrix, View
 
-
-#: How far a cosine in single precision may be off: more than a hundred roundings of 6e-8.
-_MARGIN = 1e-5
 
 #: Rows gathered at once: at 384 numbers they fit into a core's own cache.
 _GATHER = 1_024
@@ -80,7 +78,7 @@ class Compared:
         if len(places) > depth:
             cosines = self.cosines[places]
             last = np.partition(cosines, len(places) - depth)[len(places) - depth]
-            places = places[cosines >= last - _MARGIN]
+            places = places[cosines >= last - MARGIN]
         return self.ids[places]
 
 
@@ -93,19 +91,6 @@ class Row:
     part: Part
     lists: int
     cosine: float
-
-
-class Rows(Protocol):
-    """Where vectors are: in memory or in the ledger."""
-
-    def counts(self, lists: int) -> dict[Part, int]:
-        """Return how many rows of a list each part has."""
-
-    def compare(self, vector: Matrix, all_of: Wanted, ids: NDArray[np.int64]) -> Compared:
-        """Compare with all of those parts that is in their lists, and with those passages."""
-
-    def rows(self, vector: Matrix, ids: NDArray[np.int64]) -> list[Row]:
-        """Return passages that were compared with their exact cosines, in no order."""
 
 
 class Held:
@@ -131,7 +116,11 @@ class Held:
             wanted = ((table[view.parts] & view.lists) != 0) & ~view.gone
             wanted[places] = True
             places = np.flatnonzero(wanted)
-        cosines = self._cosines(vector, places)
+        if len(places) > len(view.rows) * SUBSET_SHARE:
+            every: NDArray[np.float32] = view.rows @ vector
+            cosines = every[places]
+        else:
+            cosines = gathered(view.rows, vector, places)
         return Compared(view.ids[places], view.lists[places], cosines)
 
     def rows(self, vector: Matrix, ids: NDArray[np.int64]) -> list[Row]:
@@ -143,14 +132,6 @@ class Held:
             Row(int(view.ids[n]), view.items[n], view.known[view.parts[n]], int(view.lists[n]), c)
             for n, c in zip(places.tolist(), cosines, strict=True)
         ]
-
-    def _cosines(self, vector: Matrix, places: NDArray[np.intp]) -> NDArray[np.float32]:
-        """Return the cosines of rows with a vector."""
-        rows = self._view.rows
-        if len(places) > len(rows) * SUBSET_SHARE:
-            every: NDArray[np.float32] = rows @ vector
-            return every[places]
-        return gathered(rows, vector, places)
 
 
 class Stored:
@@ -178,15 +159,16 @@ class Stored:
             for place in ((Place.PAIRED,) if part.is_paired else (Place.ALONE, Place.BOTH))
             if _LISTS[place] & lists
         ]
-        wanted = ids.tolist()
-        if places:
-            blocks = list(self._read(vector, f"({_OF_PLACES} OR {_OF_IDS})", places, wanted))
-        else:
-            blocks = list(self._read(vector, _OF_IDS, wanted))
+        where = f"({_OF_PLACES} OR {_OF_IDS})" if places else _OF_IDS
+        found: list[Any] = []
+        cosines = [np.zeros(0, np.float32)]
+        for some, rows in self._blocks(where, *([places] if places else []), ids.tolist()):
+            found += some
+            cosines.append(rows @ vector)
         return Compared(
-            ids=np.array([row[0] for some, _ in blocks for row in some], np.int64),
-            lists=np.array([_LISTS[row[3]] for some, _ in blocks for row in some], np.uint8),
-            cosines=np.concatenate([np.zeros(0, np.float32), *(each for _, each in blocks)]),
+            ids=np.array([row[0] for row in found], np.int64),
+            lists=np.array([_LISTS[row[3]] for row in found], np.uint8),
+            cosines=np.concatenate(cosines),
         )
 
     def rows(self, vector: Matrix, ids: NDArray[np.int64]) -> list[Row]:
@@ -197,13 +179,6 @@ class Stored:
             for row, cosine in zip(some, exact(rows, vector), strict=True)
         ]
 
-    def _read(
-        self, vector: Matrix, where: str, *values: object
-    ) -> Iterator[tuple[list[Any], NDArray[np.float32]]]:
-        """Yield passages with their cosines; the vectors are let go of."""
-        for some, rows in self._blocks(where, *values):
-            yield some, rows @ vector
-
     def _blocks(self, where: str, *values: object) -> Iterator[tuple[list[Any], Matrix]]:
         """Yield passages with their vectors; those that are damaged are left out."""
         bound = [json.dumps(each) for each in values]
@@ -213,6 +188,10 @@ class Stored:
             length = length or embeddings.usual_length(row[-1] for row in some)
             rows, sound = embeddings.rows([row[-1] for row in some], length)
             yield [row[:-1] for row, good in zip(some, sound, strict=True) if good], rows[sound]
+
+
+#: Where vectors are: in memory or in the ledger.
+Rows: TypeAlias = Held | Stored
 
 
 def gathered(rows: Matrix, vector: Matrix, places: NDArray[np.intp]) -> NDArray[np.float32]:
@@ -256,15 +235,6 @@ class DenseNeighbours(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
-    """An item near the question; `score` is the cosine."""
-
-    collection: str
-    item_id: str
-    score: float
-
-
-@dataclass(frozen=True, slots=True)
 class Asked:
     """A question, and what the index named before the ledger was read."""
 
@@ -282,7 +252,7 @@ class Answer:
     """The nearest of each list, best first and ties by item, and how they were found."""
 
     plan: Plan
-    lists: Mapping[str, list[Near]]
+    lists: Mapping[str, list[ListedItem]]
 
 
 class Dense:
@@ -325,10 +295,13 @@ class Dense:
 
         `allowed` selects the numbers of the passages that may be found, or is these; None for all.
         """
-        rows = self._rows(connection, asked.model)
-        if allowed is not None:
-            return _among(rows, asked, _ids(connection, allowed))
-        return self._broad(connection, rows, asked)
+        view = self._matrix.view(connection) if asked.model == self._model else None
+        rows = Held(view) if view is not None else Stored(driver_of(connection), asked.model)
+        if allowed is None:
+            return self._broad(connection, rows, asked)
+        if not isinstance(allowed, np.ndarray):
+            allowed = np.array(connection.execute(allowed).scalars().all(), np.int64)
+        return _among(rows, asked, allowed)
 
     def damaged(self) -> list[bytes]:
         """Return the hashes of texts whose vectors were found damaged since it was asked last."""
@@ -352,95 +325,79 @@ class Dense:
             return None
         return [item for item, _ in found]
 
-    def _rows(self, connection: Connection, model: str) -> Rows:
-        """Return where the vectors of a model are."""
-        view = self._matrix.view(connection) if model == self._model else None
-        return Held(view) if view is not None else Stored(driver_of(connection), model)
-
     def _broad(self, connection: Connection, rows: Rows, asked: Asked) -> Answer:
         """Return the nearest of all, with what the index named."""
         driver = driver_of(connection)
-        choice = _Choice(driver, rows, asked)
-        compared = rows.compare(asked.vector, choice.exact, np.array(choice.ids, np.int64))
+        whole, named, chosen = _choose(driver, rows, asked)
+        compared = rows.compare(asked.vector, whole, np.array(named, np.int64))
+        known = "SELECT id FROM passages WHERE id IN (SELECT value FROM json_each(?))"
         gone: list[int] = []
-        lists: dict[str, list[Near]] = {}
+        lists: dict[str, list[ListedItem]] = {}
         for name, bit in LISTS.items():
             ids = compared.nearest(bit, asked.depth, gone)
             for tries in range(_TRIES + 1):
-                left = _left(driver, compared.ids if tries == _TRIES else ids)
+                # Those that the ledger does not have.
+                wanted = (compared.ids if tries == _TRIES else ids).tolist()
+                there = {each for (each,) in driver.execute(known, (json.dumps(wanted),))}
+                left = [each for each in wanted if each not in there]
                 if not left:
                     break
                 gone += left
                 ids = compared.nearest(bit, asked.depth, gone)
             lists[name] = _best(rows.rows(asked.vector, ids), asked.depth)
-        self._forget(driver, gone)
-        return Answer(choice.plan, lists)
-
-    def _forget(self, driver: sqlite3.Connection, gone: Sequence[int]) -> None:
-        """Tell the matrix what has gone; what this transaction does not see yet has not."""
-        if gone:
-            known = driver.execute("SELECT seq FROM sqlite_sequence WHERE name = 'passages'")
-            newest = (known.fetchone() or (0,))[0]
+        if gone:  # what this transaction does not see yet has not
+            last = driver.execute("SELECT seq FROM sqlite_sequence WHERE name = 'passages'")
+            newest = (last.fetchone() or (0,))[0]
             self._matrix.mark_gone(each for each in gone if each <= newest)
+        return Answer(chosen, lists)
 
 
-class _Choice:
-    """Which rows a broad question is compared with: candidates of the index, or all of a part."""
+def _choose(
+    driver: sqlite3.Connection, rows: Rows, asked: Asked
+) -> tuple[dict[Part, int], list[int], Plan]:
+    """Return which rows a broad question is compared with, for each part and either list of it.
 
-    def __init__(self, driver: sqlite3.Connection, rows: Rows, asked: Asked) -> None:
-        """Decide it for each part, and for either list of it."""
-        #: Lists of parts that are compared as a whole.
-        self.exact: dict[Part, int] = {}
-        #: Passages that the index named, or that it has not been told.
-        self.ids: list[int] = []
-        self.plan = Plan(Kind.EXACT, "there is nothing to compare with")
-        largest = 0
-        looked = {part: _Named(driver, part, items) for part, items in asked.named.items()}
-        for bit in LISTS.values():
-            for part, total in rows.counts(bit).items():
-                if not total or (asked.collections and part.collection not in asked.collections):
-                    continue
-                found = self._chosen(looked.get(part), bit, total=total, depth=asked.depth)
-                if found.kind is Kind.EXACT:
-                    self.exact[part] = self.exact.get(part, 0) | bit
-                if total > largest:
-                    self.plan, largest = found, total
-        self.ids = [each for named in looked.values() for each in named.ids]
-
-    @staticmethod
-    def _chosen(named: _Named | None, bit: int, *, total: int, depth: int) -> Plan:
-        """Return how one list of a part is searched."""
-        waiting = 0 if named is None else named.waiting
-        found = plan(total, None, waiting=waiting, index_ready=named is not None, wanted=depth)
-        if named is None or found.kind is Kind.EXACT:
-            return found
-        if named.settled(bit) < min(depth, total - waiting):
-            return Plan(Kind.EXACT, f"the index names too few; all {total} rows are compared")
-        return found
+    These are lists of parts that are compared as a whole, passages that the index named or has not
+    been told, and how the largest list is searched.
+    """
+    exact: dict[Part, int] = {}
+    chosen, largest = Plan(Kind.EXACT, "there is nothing to compare with"), 0
+    looked = {part: _look_up(driver, part, items) for part, items in asked.named.items()}
+    for bit in LISTS.values():
+        for part, total in rows.counts(bit).items():
+            if not total or (asked.collections and part.collection not in asked.collections):
+                continue
+            (waiting, _, settled), most = looked.get(part, (0, [], {})), asked.depth
+            found = plan(total, None, waiting=waiting, index_ready=part in looked, wanted=most)
+            is_exact = part not in looked or found.kind is Kind.EXACT
+            if not is_exact and settled[bit] < min(most, total - waiting):
+                found = Plan(Kind.EXACT, f"the index names too few; all {total} rows are compared")
+            if found.kind is Kind.EXACT:
+                exact[part] = exact.get(part, 0) | bit
+            if total > largest:
+                chosen, largest = found, total
+    return exact, [each for _, ids, _ in looked.values() for each in ids], chosen
 
 
-class _Named:
-    """What the index named of a part, and what it has not been told, as the ledger knows it."""
+def _look_up(
+    driver: sqlite3.Connection, part: Part, items: Sequence[str]
+) -> tuple[int, list[int], dict[int, int]]:
+    """Return what the ledger knows of what the index named of a part.
 
-    def __init__(self, driver: sqlite3.Connection, part: Part, items: Sequence[str]) -> None:
-        """Look both up."""
-        waits = "SELECT DISTINCT item_id FROM index_ops WHERE collection = ? LIMIT ?"
-        late = [each for (each,) in driver.execute(waits, (part.index, MOST_WAITING + 1))]
-        self.waiting = len(late)
-        query = (
-            "SELECT id, item_id, place FROM passages WHERE collection = ?"
-            " AND (place = 'paired') = ? AND item_id IN (SELECT value FROM json_each(?))"
-        )
-        wanted = json.dumps([*items, *late])
-        found = driver.execute(query, (part.collection, part.is_paired, wanted)).fetchall()
-        self.ids = [each for each, _, _ in found]
-        waiting = set(late)
-        self._places = [place for _, item, place in found if item not in waiting]
-
-    def settled(self, bit: int) -> int:
-        """Return how many of a list the index was told of and named."""
-        other = "paired" if bit == ALONE else "alone"
-        return sum(place != other for place in self._places)
+    How many items it has not been told, the passages of these and of what it named, and how many
+    of each list it was told of and named.
+    """
+    waits = "SELECT DISTINCT item_id FROM index_ops WHERE collection = ? LIMIT ?"
+    late = {each for (each,) in driver.execute(waits, (part.index, MOST_WAITING + 1))}
+    query = (
+        "SELECT id, item_id, place FROM passages WHERE collection = ?"
+        " AND (place = 'paired') = ? AND item_id IN (SELECT value FROM json_each(?))"
+    )
+    wanted = json.dumps([*items, *late])
+    found = driver.execute(query, (part.collection, part.is_paired, wanted)).fetchall()
+    lists = [_LISTS[place] for _, item, place in found if item not in late]
+    settled = {bit: sum(bool(each & bit) for each in lists) for bit in LISTS.values()}
+    return len(late), [each for each, _, _ in found], settled
 
 
 def _among(rows: Rows, asked: Asked, ids: NDArray[np.int64]) -> Answer:
@@ -454,24 +411,7 @@ def _among(rows: Rows, asked: Asked, ids: NDArray[np.int64]) -> Answer:
     return Answer(plan(max(total, len(ids)), len(ids), wanted=asked.depth), lists)
 
 
-def _best(rows: list[Row], depth: int) -> list[Near]:
+def _best(rows: list[Row], depth: int) -> list[ListedItem]:
     """Return the nearest rows, ties by item."""
     rows.sort(key=lambda row: (-row.cosine, row.item_id, row.part.collection))
-    return [Near(row.part.collection, row.item_id, row.cosine) for row in rows[:depth]]
-
-
-def _ids(
-    connection: Connection, allowed: Select[Any] | CompoundSelect[Any] | NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return the numbers of passages that a query selects."""
-    if isinstance(allowed, np.ndarray):
-        return allowed
-    return np.array(connection.execute(allowed).scalars().all(), np.int64)
-
-
-def _left(driver: sqlite3.Connection, ids: NDArray[np.int64]) -> list[int]:
-    """Return which of those passages the ledger does not have."""
-    wanted = ids.tolist()
-    query = "SELECT id FROM passages WHERE id IN (SELECT value FROM json_each(?))"
-    there = {each for (each,) in driver.execute(query, (json.dumps(wanted),))}
-    return [each for each in wanted if each not in there]
+    return [ListedItem(row.part.collection, row.item_id, row.cosine) for row in rows[:depth]]

@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Connection, Select, and_, bindparam, func, literal_column, or_, select, text
+from sqlalchemy import Connection, Select, and_, bindparam, func, literal_column, or_, select
 
 from cortex_actors.clock import iso
 from cortex_actors.domain.hit import Hit
@@ -38,33 +38,25 @@ from cortex_actors.storage import (
     realms,
     similar_memories,
 )
-from cortex_actors.storage.realms import readable, shared
+from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.memory_history import PARTS, SAID
 from cortex_actors.storage.search import scans
 from cortex_actors.storage.search.query import EVERYTHING, Query, Where
 from cortex_actors.storage.search.scope import memory_conditions
 from cortex_actors.storage.tables.schema import beliefs, memories, memory_tags
-from cortex_actors.storage.tables.schema import memories as rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from cortex_actors.domain.insight import Insight, InsightSource
-    from cortex_actors.domain.memory import Crumb
-    from cortex_actors.domain.project import Chunk
 
+#: How many original memories each whole was made of.
+_ORIGINALS = f"{PARTS} SELECT whole, count(*) FROM below WHERE {SAID} GROUP BY whole"  # noqa: S608 - ours
 
-#: How many original memories each whole was made of, down all merges. A pair of a whole and a part
-#: comes once, so that not even a damaged ledger, in which parts go round, keeps this going.
-_ORIGINALS = text(
-    "WITH RECURSIVE below(whole, id) AS ("
-    " SELECT merged_into, id FROM memories"
-    " WHERE merged_into IN (SELECT value FROM json_each(:wholes))"
-    " UNION SELECT below.whole, m.id FROM below"
-    " CROSS JOIN memories AS m ON m.merged_into = below.id)"
-    " SELECT whole, count(*) AS parts FROM below"
-    " WHERE NOT EXISTS (SELECT 1 FROM memories AS p WHERE p.merged_into = below.id)"
-    " GROUP BY whole"
-)
+#: Fields of an insight's first place, which its answer names.
+_PLACE = ("project", "path", "line_start", "line_end", "heading")
+
+#: Fields of a memory that are told as they are called.
+_WORDS = ("realm", "layer", "type", "status", "trust", "role", "thread")
 
 #: The time of day in a moment as ISO 8601 has it.
 _TIME = slice(11, 19)
@@ -77,49 +69,66 @@ def remembered(
     states = (MemoryStatus.ACTIVE,) if query.past is None else tuple(MemoryStatus)
     known = memory_records.read(connection, ids, states)
     seen = [known[each] for each in ids if each in known and _may_read(known[each], query)]
-    around = _around(connection, seen, query)
+    extra = _extra(connection, seen, query) if seen else {}
+    stores = memory_records.COLLECTIONS
     return [
-        Hit(
-            id=each.id,
-            text=each.text,
-            score=scores[each.id],
-            store=memory_records.COLLECTIONS[each.realm],
-            extra=_told(each, around, query),
-        )
+        Hit(each.id, each.text, scores[each.id], stores[each.realm], extra=extra[each.id])
         for each in seen
     ]
 
 
-@dataclass(slots=True)
-class _Around:
-    """What lies around the memories of an answer, looked up for all of them at once."""
+def _extra(
+    connection: Connection, seen: Sequence[Memory], query: Query
+) -> dict[str, dict[str, Any]]:
+    """Return what an answer says of memories beside their texts, by id."""
+    ids, where = [each.id for each in seen], query.where
+    names = agent_records.displays(connection, [each.agent_id for each in seen])
+    parts = dict(driver_of(connection).execute(_ORIGINALS, (json.dumps(ids),)).fetchall())
+    standing = similar_memories.standing(connection, ids)
+    linked = {other for pairs in standing.values() for other, _ in pairs}
+    linked.update(each for memory in seen for each in memory.replies_to)
+    named = realms.readers_part(connection, linked, where.reader, outward=where.outward)
+    spans = _spans(connection, ids, query)
+    return {
+        each.id: {
+            "agent": each.agent_id,
+            "agent_display": names[each.agent_id],
+            **{name: str(getattr(each, name)) for name in _WORDS},
+            "tags": list(each.tags),
+            "related_agents": list(each.related),
+            "responding_to": [one for one in each.replies_to if one in named],
+            "created_at": each.created_at,
+            "at": iso(each.created_at),
+            "time_range": time_range(each.said_from, each.said_until),
+            **{name: getattr(each, name) for name in ("said_from", "said_until", "promoted_at")},
+            # Hours until half of its attention is left; what does not fade has none.
+            "decay_rate": decay.half_life_h if (decay := query.decays.get(each.layer)) else None,
+            "attention": round(attention.of(each, query.now, query.decays), 4),
+            "access_count": each.access_count,
+            "pinned": each.pinned_at is not None,
+            "abstract": each.abstract,
+            "summary": each.summary,
+            "merged_from": parts.get(each.id, 0),
+            "conflicts": sorted(one for one, _ in standing.get(each.id, ()) if one in named),
+            **spans.get(each.id, {}),
+        }
+        for each in seen
+    }
 
-    #: Agent -> what it is called.
-    names: dict[str, str] = field(default_factory=dict)
-    #: Memory -> active ones that contradict it.
-    conflicts: dict[str, list[str]] = field(default_factory=dict)
-    #: Memory -> how many original ones it was made of.
-    parts: dict[str, int] = field(default_factory=dict)
-    #: Memory -> since when until when it was believed, where that was asked.
-    beliefs: dict[str, dict[str, int | None]] = field(default_factory=dict)
-    #: Memories that are answered and may be named.
-    named: set[str] = field(default_factory=set)
 
-
-def _around(connection: Connection, seen: Sequence[Memory], query: Query) -> _Around:
-    """Look up what lies around memories."""
-    if not seen:
-        return _Around()
-    ids = [each.id for each in seen]
-    parts = connection.execute(_ORIGINALS, {"wholes": json.dumps(ids)})
-    replied = [each for memory in seen for each in memory.replies_to]
-    return _Around(
-        names=agent_records.displays(connection, [each.agent_id for each in seen]),
-        conflicts=_conflicts(connection, ids, query.where),
-        parts={row.whole: row.parts for row in parts},
-        beliefs=_beliefs(connection, ids, query),
-        named=_readable(connection, replied, query.where),
-    )
+def _spans(
+    connection: Connection, ids: Sequence[str], query: Query
+) -> dict[str, dict[str, int | None]]:
+    """Return since when until when memories were believed, about the moment that was asked for."""
+    if query.past is None or query.past.as_of is None:
+        return {}
+    moment, held = query.past.as_of, beliefs.c
+    open_then = and_(held.began_at <= moment, or_(held.ended_at.is_(None), held.ended_at > moment))
+    found = select(beliefs).where(held.memory_id.in_(ids), open_then)
+    return {
+        row.memory_id: {"believed_from": row.began_at, "believed_until": row.ended_at}
+        for row in connection.execute(found)
+    }
 
 
 def _may_read(memory: Memory, query: Query) -> bool:
@@ -130,80 +139,6 @@ def _may_read(memory: Memory, query: Query) -> bool:
     if reader is None:
         return memory.agent_id != PROBE
     return memory.readers is None or reader in memory.readers
-
-
-def _conflicts(connection: Connection, ids: Sequence[str], where: Where) -> dict[str, list[str]]:
-    """Return the active memories that contradict each, which nobody has decided about."""
-    standing = similar_memories.standing(connection, ids)
-    others = {other for pairs in standing.values() for other, _ in pairs}
-    known = _readable(connection, others, where)
-    return {
-        each: sorted(other for other, _ in pairs if other in known)
-        for each, pairs in standing.items()
-    }
-
-
-def _readable(connection: Connection, ids: Iterable[str], where: Where) -> set[str]:
-    """Return those of some memories that whoever asks may read."""
-    wanted = sorted(set(ids))
-    if not wanted:
-        return set()
-    query = select(rows.c.id).where(rows.c.id.in_(wanted), realms.readable(where.reader))
-    if where.outward:
-        query = query.where(realms.shared())
-    return set(connection.execute(query).scalars())
-
-
-def _beliefs(
-    connection: Connection, ids: Sequence[str], query: Query
-) -> dict[str, dict[str, int | None]]:
-    """Return since when until when memories were believed, about the moment that was asked for."""
-    if query.past is None or query.past.as_of is None:
-        return {}
-    moment = query.past.as_of
-    held = beliefs.c
-    open_then = and_(held.began_at <= moment, or_(held.ended_at.is_(None), held.ended_at > moment))
-    found = select(beliefs).where(held.memory_id.in_(ids), open_then)
-    return {
-        row.memory_id: {"believed_from": row.began_at, "believed_until": row.ended_at}
-        for row in connection.execute(found)
-    }
-
-
-def _told(memory: Memory, around: _Around, query: Query) -> dict[str, Any]:
-    """Return what an answer says of a memory."""
-    decay = query.decays.get(memory.layer)
-    present = attention.of(memory, query.now, query.decays)
-    return {
-        "agent": memory.agent_id,
-        "agent_display": around.names[memory.agent_id],
-        "realm": str(memory.realm),
-        "layer": str(memory.layer),
-        "type": str(memory.type),
-        "status": str(memory.status),
-        "trust": str(memory.trust),
-        "role": memory.role,
-        "thread": memory.thread,
-        "tags": list(memory.tags),
-        "related_agents": list(memory.related),
-        "responding_to": [each for each in memory.replies_to if each in around.named],
-        "created_at": memory.created_at,
-        "at": iso(memory.created_at),
-        "time_range": time_range(memory.said_from, memory.said_until),
-        "said_from": memory.said_from,
-        "said_until": memory.said_until,
-        "promoted_at": memory.promoted_at,
-        # Hours until half of its attention is left; what does not fade has none.
-        "decay_rate": None if decay is None else decay.half_life_h,
-        "attention": round(present, 4),
-        "access_count": memory.access_count,
-        "pinned": memory.pinned_at is not None,
-        "abstract": memory.abstract,
-        "summary": memory.summary,
-        "merged_from": around.parts.get(memory.id, 0),
-        "conflicts": around.conflicts.get(memory.id, []),
-        **around.beliefs.get(memory.id, {}),
-    }
 
 
 def time_range(begun: int | None, ended: int | None) -> str | None:
@@ -234,46 +169,29 @@ def _insights(
     known = insights.by_id(connection, ids)
     places = insights.sources(connection, ids, first=query.where.project_id)
     if query.where.outward:
-        places = {each: _shared(some) for each, some in places.items()}
-        known = {each: _said_there(one, places.get(each, [])) for each, one in known.items()}
-    return [
-        _insight(known[each], places[each], scores[each])
-        for each in ids
-        if each in known and places.get(each)
-    ]
-
-
-def _shared(places: list[InsightSource]) -> list[InsightSource]:
-    """Return the places in files that are for more than one person."""
-    return [each for each in places if not each.path.lower().endswith(insight_records.PRIVATE)]
-
-
-def _said_there(insight: Insight, places: list[InsightSource]) -> Insight:
-    """Return an insight that only the projects of those places say."""
-    return replace(insight, projects=tuple(sorted({each.project for each in places})))
-
-
-def _insight(insight: Insight, places: list[InsightSource], score: float) -> Hit:
-    """Return one insight; the first place is the one that is named."""
-    place, *others = places
-    return Hit(
-        id=insight.id,
-        text=insight.content,
-        score=score,
-        store=insight_records.COLLECTION,
-        project=place.project,
-        path=place.path,
-        line_start=place.line_start,
-        line_end=place.line_end,
-        heading=place.heading,
-        extra={
+        # Only what files say that are for more than one person, and the projects of these.
+        private = insight_records.PRIVATE
+        places = {
+            each: [one for one in some if not one.path.lower().endswith(private)]
+            for each, some in places.items()
+        }
+    found = []
+    for each in ids:
+        if each not in known or not places.get(each):
+            continue
+        insight, (place, *others) = known[each], places[each]
+        said = {one.project for one in places[each]} if query.where.outward else insight.projects
+        extra = {
             "category": str(insight.category),
             "confidence": insight.confidence,
-            "projects": list(insight.projects),
+            "projects": sorted(said),
             "observed": insight.observation_count,
-            "also": [f"{each.path}:{each.line_start}" for each in others],
-        },
-    )
+            "also": [f"{one.path}:{one.line_start}" for one in others],
+        }
+        where = {name: getattr(place, name) for name in _PLACE}
+        store = insight_records.COLLECTION
+        found.append(Hit(each, insight.content, scores[each], store, **where, extra=extra))
+    return found
 
 
 def _knowledge(
@@ -284,28 +202,24 @@ def _knowledge(
 ) -> list[Hit]:
     """Return pieces of documents."""
     known = documents.by_id(connection, ids)
-    return [_chunk(known[each], scores[each]) for each in ids if each in known]
-
-
-def _chunk(chunk: Chunk, score: float) -> Hit:
-    """Return one piece of a document: of which, and under which headings."""
-    return Hit(
-        id=chunk.id,
-        text=chunk.text,
-        score=score,
-        store=documents.COLLECTION,
-        heading=" > ".join(chunk.headings) or chunk.title or None,
-        extra={
-            "source": chunk.source,
-            "ordinal": chunk.ordinal,
-            "topic": chunk.topic,
-            "title": chunk.title,
-            "headings": list(chunk.headings),
-            "language": chunk.language,
-            "at": iso(chunk.read_at),
-            "tags": list(chunk.tags),
-        },
-    )
+    return [
+        Hit(
+            id=each,
+            text=chunk.text,
+            score=scores[each],
+            store=documents.COLLECTION,
+            heading=" > ".join(chunk.headings) or chunk.title or None,
+            extra={
+                **{name: getattr(chunk, name) for name in ("source", "ordinal", "topic", "title")},
+                "headings": list(chunk.headings),
+                "language": chunk.language,
+                "at": iso(chunk.read_at),
+                "tags": list(chunk.tags),
+            },
+        )
+        for each in ids
+        if (chunk := known.get(each)) is not None
+    ]
 
 
 def _crumbs(
@@ -315,27 +229,26 @@ def _crumbs(
     if query.where.outward:
         return []
     known = agent_records.load_crumbs(connection, ids, reader=query.where.reader)
-    return [_crumb(known[each], scores[each]) for each in ids if each in known]
-
-
-def _crumb(crumb: Crumb, score: float) -> Hit:
-    """Return one crumb: of which session, and what is left to do."""
-    return Hit(
-        id=crumb.id,
-        text=crumb.searched,
-        score=score,
-        store=agent_records.COLLECTION,
-        extra={
-            "agent": crumb.agent_id,
-            "session": crumb.session_id,
-            "type": str(crumb.type),
-            "priority": str(crumb.priority),
-            "unfinished": list(crumb.unfinished),
-            "saved_by": crumb.saved_by,
-            "at": iso(crumb.left_at),
-            "created_at": crumb.left_at,
-        },
-    )
+    return [
+        Hit(
+            id=each,
+            text=crumb.searched,
+            score=scores[each],
+            store=agent_records.COLLECTION,
+            extra={
+                "agent": crumb.agent_id,
+                "session": crumb.session_id,
+                "type": str(crumb.type),
+                "priority": str(crumb.priority),
+                "unfinished": list(crumb.unfinished),
+                "saved_by": crumb.saved_by,
+                "at": iso(crumb.left_at),
+                "created_at": crumb.left_at,
+            },
+        )
+        for each in ids
+        if (crumb := known.get(each)) is not None
+    ]
 
 
 #: Collection -> what shows its items.
@@ -407,11 +320,11 @@ def rare(
 
     Those that whoever asks may read count: how many others file under a word it does not learn.
     """
-    rights = [readable(where.reader), *([shared()] if where.outward else [])]
+    right = realms.visible(where.reader, outward=where.outward)
     some = (
         select(memory_tags.c.memory_id)
         .join(memories, memories.c.id == memory_tags.c.memory_id)
-        .where(memory_tags.c.tag == bindparam("word"), *rights)
+        .where(memory_tags.c.tag == bindparam("word"), right)
         .limit(most + 1)
     )
     query = select(func.count()).select_from(some.subquery())
@@ -434,18 +347,12 @@ def _newest(where: Where, now: int) -> Select[tuple[str, int]]:
     """
     rows, tags = memories.c, memory_tags.c
     status = literal_column("+memories.status", rows.status.type)
+    known = func.json_each(bindparam("exclude")).table_valued("value")
     return (
         select(rows.id, rows.created_at)
         .select_from(memory_tags.join(memories, rows.id == tags.memory_id))
         .where(tags.tag == bindparam("word"), status == MemoryStatus.ACTIVE)
-        .where(rows.id.not_in(_each("exclude")), *memory_conditions(where, now))
+        .where(rows.id.not_in(select(known.c.value)), *memory_conditions(where, now))
         .order_by(tags.memory_id.desc())
         .limit(bindparam("most"))
     )
-
-
-def _each(name: str) -> Select[tuple[str]]:
-    """Return the query for the values of a JSON list that is bound under a name."""
-    values = func.json_each(bindparam(name)).table_valued("value")
-    found: Select[tuple[str]] = select(values.c.value)
-    return found

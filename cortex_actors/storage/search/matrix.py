@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -400,7 +399,7 @@ class VectorMatrix:
 COLLECTION = "cortex_insights"
 
 #: How far a cosine in single precision may be off: more than a hundred roundings of 6e-8.
-_MARGIN = 1e-5
+MARGIN = 1e-5
 
 #: Rows multiplied at once: 6 MB of vectors, and some MB of cosines with a hundred questions.
 _BLOCK = 4_096
@@ -512,7 +511,14 @@ class Neighbours:
         """
         found = self._found(connection).near(rows, floor)
         some = {each.insight_id for near in found for each in near}
-        known = _findable(driver_of(connection), some) - set(but)
+        # What has gone may still be in the matrix.
+        findable = (
+            "SELECT item_id FROM passages WHERE collection = ?"
+            " AND item_id IN (SELECT value FROM json_each(?))"
+        )
+        asked = (COLLECTION, json.dumps(sorted(some)))
+        there = driver_of(connection).execute(findable, asked)
+        known = {item for (item,) in there} - set(but)
         return [
             sorted(
                 {each for each in near if each.insight_id in known},
@@ -533,7 +539,9 @@ class Neighbours:
         """Return the vectors of those insights that have one."""
         driver, bound = driver_of(connection), (json.dumps(sorted(ids)), self.model)
         # One that is asked for alone cannot show that it has another length than all others.
-        parts = _ledger(driver, _OF_IDS, bound, length=_length(driver, self.model))
+        sample = "SELECT vector FROM vectors WHERE model = ? LIMIT 100"
+        length = embeddings.usual_length(row[0] for row in driver.execute(sample, (self.model,)))
+        parts = _ledger(driver, _OF_IDS, bound, length=length)
         return {
             part.items[place]: row
             for part in parts
@@ -546,30 +554,23 @@ class Neighbours:
         view = self._matrix.view(connection)
         if view is None:
             return Texts(tuple(_ledger(driver_of(connection), _FOUND, (self.model, COLLECTION))))
-        return Texts((Rows(view.items, view.rows, _places(view)),))
+        own = [part.collection == COLLECTION and not part.is_paired for part in view.known]
+        wanted = np.array(own or [False], np.bool_)
+        places = np.flatnonzero(wanted[view.parts] & ((view.lists & ALONE) != 0) & ~view.gone)
+        return Texts((Rows(view.items, view.rows, places),))
 
 
 def cosine(left: Matrix, right: Matrix) -> float:
     """Return the cosine of two unit vectors, as `Texts.near` has it."""
-    return _clipped(float(_exact(left[np.newaxis], right[np.newaxis])[0]))
-
-
-def _places(view: View) -> NDArray[np.intp]:
-    """Return the rows that are an insight's own text."""
-    wanted = np.array(
-        [part.collection == COLLECTION and not part.is_paired for part in view.known], np.bool_
-    )
-    if not len(wanted):
-        return np.zeros(0, np.intp)
-    return np.flatnonzero(wanted[view.parts] & ((view.lists & ALONE) != 0) & ~view.gone)
+    return _clipped(float(exact_pairs(left[np.newaxis], right[np.newaxis])[0]))
 
 
 def _passing(asked: Matrix, block: Matrix, floor: float) -> Iterator[tuple[int, int, float]]:
     """Yield (row asked, row of the block, exact cosine) of pairs that are near enough."""
-    asks, texts = np.nonzero(asked @ block.T >= floor - _MARGIN)
+    asks, texts = np.nonzero(asked @ block.T >= floor - MARGIN)
     for start in range(0, len(asks), _EXACT):
         one, other = asks[start : start + _EXACT], texts[start : start + _EXACT]
-        cosines = _exact(asked[one], block[other])
+        cosines = exact_pairs(asked[one], block[other])
         passed = np.flatnonzero(cosines >= floor)
         yield from zip(
             one[passed].tolist(),
@@ -579,7 +580,7 @@ def _passing(asked: Matrix, block: Matrix, floor: float) -> Iterator[tuple[int, 
         )
 
 
-def _exact(left: Matrix, right: Matrix) -> NDArray[np.float64]:
+def exact_pairs(left: Matrix, right: Matrix) -> NDArray[np.float64]:
     """Return cosines that depend on nothing but the two rows: no product of matrices."""
     found: NDArray[np.float64] = np.einsum(
         "ij,ij->i", left.astype(np.float64), right.astype(np.float64)
@@ -590,14 +591,6 @@ def _exact(left: Matrix, right: Matrix) -> NDArray[np.float64]:
 def _clipped(value: float) -> float:
     """Return a cosine that rounding has not carried past its bounds."""
     return min(max(value, -1.0), 1.0)
-
-
-def _length(driver: sqlite3.Connection, model: str) -> int:
-    """Return how many bytes the vectors of a model have: most of a sample."""
-    query = "SELECT length(vector) FROM vectors WHERE model = ? LIMIT 100"
-    lengths = Counter(each for (each,) in driver.execute(query, (model,)))
-    sound = [each for each in lengths if each % embeddings.FLOAT == 0]
-    return max(sound, key=lambda each: (lengths[each], each), default=0)
 
 
 def _ledger(
@@ -611,13 +604,3 @@ def _ledger(
         rows, sound = embeddings.rows([row[1] for row in some], length)
         parts.append(Rows([row[0] for row in some], rows, np.flatnonzero(sound)))
     return parts
-
-
-def _findable(driver: sqlite3.Connection, ids: Collection[str]) -> set[str]:
-    """Return which of those insights can be found: what has gone may still be in the matrix."""
-    query = (
-        "SELECT item_id FROM passages WHERE collection = ?"
-        " AND item_id IN (SELECT value FROM json_each(?))"
-    )
-    rows = driver.execute(query, (COLLECTION, json.dumps(sorted(ids))))
-    return {item for (item,) in rows}

@@ -6,7 +6,7 @@ The lists of one search, and the one list that becomes of them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from cortex_actors.rules.decay import DECAYS
 from cortex_actors.rules.fusion import DOCUMENT, LISTS, MEASURED, Profile, Ranked, fuse
@@ -143,27 +143,23 @@ class Found:
     skipped: tuple[tuple[str, str], ...] = ()
 
 
-class Named(Protocol):
-    """What a list says of an item: which it is, and how near it is in the list's own measure."""
+@dataclass(frozen=True, slots=True)
+class ListedItem:
+    """An item that a list holds, and how near it is in the list's own measure.
 
-    @property
-    def collection(self) -> str:
-        """The item's collection."""
+    Cosines and BM25 share no scale.
+    """
 
-    @property
-    def item_id(self) -> str:
-        """The item's id."""
-
-    @property
-    def score(self) -> float:
-        """How near it is; cosines and BM25 share no scale."""
+    collection: str
+    item_id: str
+    score: float
 
 
 @dataclass(slots=True)
 class Lists:
     """What each list that was asked said, best first."""
 
-    said: dict[str, Sequence[Named]] = field(default_factory=dict)
+    said: dict[str, Sequence[ListedItem]] = field(default_factory=dict)
 
     @property
     def items(self) -> dict[str, str]:
@@ -193,16 +189,13 @@ class Lists:
 
         An agent is not told what words weigh: that lies within what it may read, and is not needed.
         """
+        places = {name: {"rank": item.ranks[name]} for name in self.holding(item)}
         return {
-            name: self._place(name, item.ranks[name], weighed=weighed)
-            for name in self.holding(item)
+            name: place | {"score": self.measured(name, item)}
+            if weighed or name.startswith("dense")
+            else place
+            for name, place in places.items()
         }
-
-    def _place(self, name: str, rank: int, *, weighed: bool) -> dict[str, Any]:
-        """Return one place in a list."""
-        score = round(self.said[name][rank - 1].score, 4)
-        shown = weighed or name.startswith("dense")
-        return {"rank": rank, "score": score} if shown else {"rank": rank}
 
 
 def profile_of(settings: MemorySettings) -> Profile:

@@ -36,20 +36,28 @@ if TYPE_CHECKING:
     from cortex_actors.storage.search.query import Past, Query, Where
 
 
-def search_past(
+def search_whole(
     connection: Connection, query: Query, *, vector: Matrix | None, most: int, depth: int
 ) -> Looked:
-    """Return the lists of a look back (in a read transaction, on its thread).
+    """Return the lists of a look back, or else of a search among principles.
 
-    `vector` is the question's, None to look for words alone; `most` words of it are searched, and
-    each list has `depth` places. Ties go by id. Raises `BadInput` for text that is not valid
-    Unicode.
+    In a read transaction, on its thread. `vector` is the question's, None to look for words alone;
+    `most` words of it are searched, and each list has `depth` places. Ties go by id. Raises
+    `BadInput` for text that is not valid Unicode.
     """
-    kept = Kept()
-    for some in connection.execute(_selected_memories(query)).partitions(READ):
-        kept.add(some, [(memory_records.COLLECTIONS[row.realm], row.id) for row in some], vector)
+    kept, where, of_past = Kept(), query.where, query.past is not None
+    is_none = where.of_insights or where.of_memories or where.of_knowledge
+    if of_past:
+        for some in connection.execute(_selected_memories(query)).partitions(READ):
+            items = [(memory_records.COLLECTIONS[row.realm], row.id) for row in some]
+            kept.add(some, items, vector)
+    elif not is_none:
+        for some in connection.execute(_selected_principles(query)).partitions(READ):
+            mine = _met(connection, some, where)
+            kept.add(mine, [(COLLECTION, row.id) for row in mine], vector)
     lists, found = kept.lists(query.text, is_compared=vector is not None, most=most, depth=depth)
-    return Looked(lists, found, len(kept.items), len(kept.near))
+    told = () if of_past else ("principles", "principles")
+    return Looked(lists, found, len(kept.items), len(kept.near), *told)
 
 
 def _selected_memories(query: Query) -> Any:
@@ -87,22 +95,8 @@ def _of(past: Past) -> list[ColumnElement[bool]]:
     return found
 
 
-def search_principles(
-    connection: Connection, query: Query, *, vector: Matrix | None, most: int, depth: int
-) -> Looked:
-    """Return the lists of a search among principles (in a read transaction, on its thread).
-
-    `vector` is the question's, None to look for words alone; `most` words of it are searched, and
-    each list has `depth` places. Ties go by id. Raises `BadInput` for text that is not valid
-    Unicode.
-    """
-    kept = Kept()
-    if not (query.where.of_insights or query.where.of_memories or query.where.of_knowledge):
-        for some in connection.execute(_selected_principles(query)).partitions(READ):
-            mine = _met(connection, some, query.where)
-            kept.add(mine, [(COLLECTION, row.id) for row in mine], vector)
-    lists, found = kept.lists(query.text, is_compared=vector is not None, most=most, depth=depth)
-    return Looked(lists, found, len(kept.items), len(kept.near), "principles", "principles")
+#: Fields of a principle that are told as they are.
+_NUMBERS = ("rank", "confidence", "quality")
 
 
 def answers(
@@ -119,11 +113,8 @@ def answers(
             score=scores[each],
             store=COLLECTION,
             extra={
-                "category": str(known[each].category),
-                "status": str(known[each].status),
-                "rank": known[each].rank,
-                "confidence": known[each].confidence,
-                "quality": known[each].quality,
+                **{name: str(getattr(known[each], name)) for name in ("category", "status")},
+                **{name: getattr(known[each], name) for name in _NUMBERS},
                 "origin": str(known[each].origin),
                 "domains": list(known[each].domains),
                 "tags": list(known[each].tags),
@@ -168,14 +159,11 @@ def _met(connection: Connection, some: Sequence[Any], where: Where) -> list[Any]
     ids = [row.id for row in some]
     kept = set(principles.still_given(connection, ids) if where.outward else ids)
     if where.since is not None or where.until is not None:
-        seen = {
-            each: one.seen_at for each, one in principle_decay.evidence(connection, kept).items()
+        first, last = where.since or 0, where.until
+        seen = principle_decay.evidence(connection, kept)
+        kept = {
+            each
+            for each, one in seen.items()
+            if first <= one.seen_at and (last is None or one.seen_at < last)
         }
-        kept = {each for each, at in seen.items() if _is_between(at, where)}
     return [row for row in some if row.id in kept]
-
-
-def _is_between(at: int, where: Where) -> bool:
-    """Return whether a moment is in the time that is asked for."""
-    is_late = where.since is None or at >= where.since
-    return is_late and (where.until is None or at < where.until)

@@ -15,6 +15,7 @@ to the last one.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -71,20 +72,13 @@ _NEVER = 2**62
 
 def present(least: float, now: int, decays: Mapping[Layer, Decay]) -> ColumnElement[bool]:
     """Return the condition on a row of `memories` that its attention is at least that now."""
-    counted = func.min(func.coalesce(_read(memory_attention.c.access_count), 0), COUNTED)
-    known = [(layer, count) for layer in Layer for count in range(COUNTED + 1)]
+    known = product(Layer, range(COUNTED + 1))
     ages = {each: window(*each, least, decays) for each in known}
+    touched = {each: now - age for each, age in ages.items() if age is not None}
     pinned = memories.c.pinned_at.is_not(None) if least <= WHOLE else false()
-    if not any(age is not None for age in ages.values()):
+    if not touched:
         return pinned
-    since = case(
-        *(
-            (and_(memories.c.layer == layer, counted == count), now - age)
-            for (layer, count), age in ages.items()
-            if age is not None
-        ),
-        else_=_NEVER,
-    )
+    since = _by_accesses(touched, _NEVER)
     # What is pinned has its 1 and no more, however often it was read.
     return or_(pinned, and_(memories.c.pinned_at.is_(None), _touched() >= since))
 
@@ -94,23 +88,21 @@ def faded(before: int, decays: Mapping[Layer, Decay]) -> ColumnElement[bool]:
 
     It has then as little attention as it ever will. What is pinned or lies in the cortex never has.
     """
-    counted = func.min(func.coalesce(_read(memory_attention.c.access_count), 0), COUNTED)
-    ages = {
-        (layer, count): fresh_for(layer, count, decays)
-        for layer in decays
-        for count in range(COUNTED + 1)
-    }
-    until = case(
-        *(
-            (
-                and_(memories.c.layer == layer, counted == count),
-                before if age is None else before - age - 1,
-            )
-            for (layer, count), age in ages.items()
-        ),
-        else_=-_NEVER,
-    )
+    known = product(decays, range(COUNTED + 1))
+    ages = {each: fresh_for(*each, decays) for each in known}
+    touched = {each: before if it is None else before - it - 1 for each, it in ages.items()}
+    until = _by_accesses(touched, -_NEVER)
     return and_(memories.c.pinned_at.is_(None), _touched() <= until)
+
+
+def _by_accesses(times: Mapping[tuple[Layer, int], int], other: int) -> ColumnElement[int]:
+    """Return a time by a memory's layer and how often it was read."""
+    counted = func.min(func.coalesce(_read(memory_attention.c.access_count), 0), COUNTED)
+    known = (
+        (and_(memories.c.layer == layer, counted == count), at)
+        for (layer, count), at in times.items()
+    )
+    return case(*known, else_=other)
 
 
 def _touched() -> ColumnElement[int]:
@@ -178,11 +170,13 @@ def scope(
     names = tuple(name for name in COLLECTIONS if name in (collections or COLLECTIONS))
     if where == Where():
         return Scope(names, None)
-    realms = set(memory_records.COLLECTIONS.values())
+    realms, said = set(memory_records.COLLECTIONS.values()), None
+    if not (where.of_insights or where.of_knowledge):
+        said = _of(memory_rows.c.id).where(*memory_conditions(where, now, decays))
     parts = [
         (_insights(where), tuple(name for name in names if name == insight_records.COLLECTION)),
         (_knowledge(where), tuple(name for name in names if name == documents.COLLECTION)),
-        (_memories(where, now, decays), tuple(name for name in names if name in realms)),
+        (said, tuple(name for name in names if name in realms)),
         (_crumbs(where), tuple(name for name in names if name == agent_records.COLLECTION)),
     ]
     kept = [(part, some) for part, some in parts if part is not None and some]
@@ -255,29 +249,18 @@ def memory_conditions(
 ) -> list[ColumnElement[bool]]:
     """Return the conditions on rows of `memories`, whatever their status."""
     rows = memory_rows.c
-    asked = (
-        (rows.realm, where.realm),
-        (rows.agent_id, where.agent_id),
-        (rows.thread, where.thread),
-    )
-    found = [column == value for column, value in asked if value is not None]
-    found.append(realms.readable(where.reader))
-    if where.outward:
-        found.append(realms.shared())
+    asked = {name: getattr(where, name) for name in ("realm", "agent_id", "thread")}
+    found = [rows[name] == value for name, value in asked.items() if value is not None]
+    found.append(realms.visible(where.reader, outward=where.outward))
     if where.layers:
         found.append(rows.layer.in_(where.layers))
     if where.types:
         found.append(rows.type.in_(where.types))
     if where.attention is not None:
         found.append(present(where.attention, now, decays))
-    return [*found, *_between(rows.created_at, where), *(_tagged(tag) for tag in where.tags)]
-
-
-def _memories(where: Where, now: int, decays: Mapping[Layer, Decay]) -> Select[tuple[int]] | None:
-    """Return the passages of memories that meet the conditions; None when none can."""
-    if where.of_insights or where.of_knowledge:
-        return None
-    return _of(memory_rows.c.id).where(*memory_conditions(where, now, decays))
+    mine = exists().where(memory_tags.c.memory_id == rows.id)
+    tagged = (mine.where(memory_tags.c.tag == tag) for tag in where.tags)
+    return [*found, *_between(rows.created_at, where), *tagged]
 
 
 def _crumbs(where: Where) -> Select[tuple[int]] | None:
@@ -309,8 +292,3 @@ def listed(words: ColumnElement[Any], word: str) -> ColumnElement[bool]:
     """Return the condition that a JSON list holds a word."""
     each = func.json_each(words).table_valued("value")
     return exists().where(each.c.value == word)
-
-
-def _tagged(tag: str) -> ColumnElement[bool]:
-    """Return the condition that a memory has a tag."""
-    return exists().where(memory_tags.c.memory_id == memory_rows.c.id, memory_tags.c.tag == tag)

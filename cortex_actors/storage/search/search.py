@@ -104,7 +104,12 @@ class Search:
         query = run.query
         if not self._takes(DENSE_ALONE, DENSE_PAIRED):
             return None
-        why = self._not_dense(query)
+        why = "" if query.vector is not None else query.why
+        if not why and query.model != self._model:
+            why = (
+                f"the question's vector is one of {query.model}, what is stored has vectors of "
+                f"{self._model}, and the two are never compared"
+            )
         if why or query.vector is None:
             run.skipped.append((MEANING, f"what is near in meaning was not looked for: {why}"))
             return None
@@ -117,24 +122,17 @@ class Search:
             collections=() if everywhere else run.seen.collections,
         )
 
-    def _not_dense(self, query: Query) -> str:
-        """Return why vectors are not compared; empty when they are."""
-        if query.vector is None:
-            return query.why
-        if query.model != self._model:
-            return (
-                f"the question's vector is one of {query.model}, what is stored has vectors of "
-                f"{self._model}, and the two are never compared"
-            )
-        return ""
-
     def _answer(self, connection: Connection, run: _Run, asked: Asked | None) -> Found:
         """Ask every list, fuse them and look up the best (in a read transaction)."""
         lists = Lists()
         if not run.is_whole:
             ids = numbers(connection, run.seen)
             allowed = None if run.seen.allowed is None else ids
-            plan = self._by_meaning(connection, asked, lists, allowed)
+            plan = None
+            if asked is not None:
+                answer = self._dense.near(connection, asked, allowed)
+                plan, taken = answer.plan, self._takes(DENSE_ALONE, DENSE_PAIRED)
+                lists.said |= {name: answer.lists[name] for name in taken}
             terms = self._by_words(connection, run, lists, ids)
             total = count(connection, run.seen) if self._profile.absent_last else None
         else:
@@ -145,28 +143,14 @@ class Search:
         hits = self._looked_up(connection, fused, lists, run=run, how=(told, terms))
         return Found(tuple(hits), told, tuple(run.skipped))
 
-    def _by_meaning(
-        self,
-        connection: Connection,
-        asked: Asked | None,
-        lists: Lists,
-        allowed: NDArray[np.int64] | None,
-    ) -> Plan | None:
-        """Ask the lists of vectors; return how these were compared."""
-        if asked is None:
-            return None
-        answer = self._dense.near(connection, asked, allowed)
-        taken = self._takes(DENSE_ALONE, DENSE_PAIRED)
-        lists.said |= {name: answer.lists[name] for name in taken}
-        return answer.plan
-
     def _whole(
         self, connection: Connection, run: _Run, lists: Lists, asked: Asked | None
     ) -> tuple[Plan | None, list[Term], int | None]:
         """Ask every list of a look back, or of one among principles."""
         vector = None if asked is None else asked.vector
-        looked = scans.search_principles if run.query.past is None else scans.search_past
-        back = looked(connection, run.query, vector=vector, most=self._most, depth=run.depth)
+        back = scans.search_whole(
+            connection, run.query, vector=vector, most=self._most, depth=run.depth
+        )
         lists.said |= {name: back.lists[name] for name in self._takes(*back.lists)}
         if back.late:
             run.skipped.append((MEANING, back.late))
@@ -224,7 +208,8 @@ class Search:
 
     def _note(self, run: _Run, lists: Lists, terms: list[Term]) -> None:
         """Say what hits are worth that hold no word of the question, or none was looked for."""
-        nearest = _nearest(lists)
+        dense = (lists.said.get(name, ()) for name in (DENSE_ALONE, DENSE_PAIRED))
+        nearest = max((found[0].score for found in dense if found), default=None)
         named = sum(len(lists.said.get(name, ())) for name in (WORDS_ALONE, WORDS_PAIRED))
         if not terms:
             run.skipped.append((WORDS, sameness.without_words(nearest=nearest)))
@@ -258,26 +243,17 @@ class Search:
         try:
             if damaged:
                 await self.records.write(lambda c: embeddings.remake(c, model, damaged))
+            # Who finds the words damaged meanwhile need not ask for it, too.
             if run.is_damaged and not self._is_mending:
-                await self._mend_words()
+                log.warning("the ledger's words are damaged and are made again")
+                self._is_mending = True
+                try:
+                    await self.records.write(passages.rebuild)
+                    self._lengths.forget()
+                finally:
+                    self._is_mending = False
         except CortexError as error:
             log.warning("what was found damaged was not made again: %s", error)
-
-    async def _mend_words(self) -> None:
-        """Have the words made anew; who finds them damaged meanwhile need not ask for it, too."""
-        log.warning("the ledger's words are damaged and are made again")
-        self._is_mending = True
-        try:
-            await self.records.write(passages.rebuild)
-            self._lengths.forget()
-        finally:
-            self._is_mending = False
-
-
-def _nearest(lists: Lists) -> float | None:
-    """Return the best cosine of the lists by meaning; None when they hold nothing."""
-    dense = (lists.said.get(name, ()) for name in (DENSE_ALONE, DENSE_PAIRED))
-    return max((found[0].score for found in dense if found), default=None)
 
 
 @dataclass(slots=True)

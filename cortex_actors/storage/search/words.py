@@ -43,7 +43,8 @@ from cortex_actors.rules.fusion import (
 )
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.ledger import faults
-from cortex_actors.storage.search.dense import Near, exact
+from cortex_actors.storage.search.dense import exact
+from cortex_actors.storage.search.query import ListedItem
 from cortex_actors.storage.tables.schema import TOKENIZE
 from cortex_actors.text import terms
 
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from cortex_actors.storage.embeddings import Matrix
-    from cortex_actors.storage.search.query import Named
     from cortex_actors.text.terms import Term
 
 
@@ -102,15 +102,6 @@ Stems: TypeAlias = "tuple[str, ...]"
 
 #: Numbers of passages.
 Numbers: TypeAlias = "NDArray[np.int64]"
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """One item that a list of words holds: its collection, its id, and BM25's weight for it."""
-
-    collection: str
-    item_id: str
-    score: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,18 +194,27 @@ def searched(
 
 def near(
     connection: Connection, some: Mapping[Term, Stems], *, among: Among, depth: int
-) -> list[Placed]:
+) -> list[ListedItem]:
     """Return what holds at least one of the terms, best first; equal weights go by id.
 
     Raises `WordsDamaged`.
     """
     if among.seen is not None and among.count <= FEW:
         mine = np.flatnonzero(among.seen & (among.lengths >= 0))
-        return _near_few(connection, some, mine, depth)
+        rows = connection.exec_driver_sql(_ITEMS, (json.dumps(mine.tolist()),)).all()
+        with said([row.text for row in rows]) as private:  # their words are cut up now
+            found = best(private, some, depth)
+        items = [(rows[place].collection, rows[place].item_id, weight) for place, weight in found]
+        return [ListedItem(*each) for each in items]
     weights = np.zeros(len(among.lengths))
     with _sound():
         for term, stems in some.items():
-            _weigh(weights, _times(connection, term, stems, among), among)
+            times = _times(connection, term, stems, among)
+            if len(held := np.flatnonzero(times)):
+                worth = math.log((among.count - len(held) + 0.5) / (len(held) + 0.5))
+                often, long = times[held], among.lengths[held] * among.count / among.tokens
+                part = often * (_SOON + 1) / (often + _SOON * (1 - _HELD_BACK + _HELD_BACK * long))
+                weights[held] += max(worth, _WORTHLESS) * part
     held = np.flatnonzero(weights)
     if len(held) > depth:
         # Several may be equal where the list ends. Which of them it keeps is for their ids to say,
@@ -222,7 +222,7 @@ def near(
         last = np.partition(weights[held], len(held) - depth)[len(held) - depth]
         held = held[weights[held] >= last]
     rows = connection.exec_driver_sql(_ITEMS, (json.dumps(held.tolist()),)).all()
-    placed = [Placed(row.collection, row.item_id, float(weights[row.id])) for row in rows]
+    placed = [ListedItem(row.collection, row.item_id, float(weights[row.id])) for row in rows]
     return sorted(placed, key=lambda each: (-each.score, each.item_id))[:depth]
 
 
@@ -248,18 +248,6 @@ def distinct(some: Sequence[Term]) -> dict[Term, Stems]:
     return {term: stems for (stems, _), term in first.items()}
 
 
-def counted(some: Mapping[Term, Stems], texts: Mapping[str, int]) -> dict[Term, int]:
-    """Return in how many texts each term stands at most; 1 for a beginning, which is not counted.
-
-    `texts` counts those of each word. Words in a row stand in no more texts than the rarest of
-    them.
-    """
-    return {
-        term: 1 if term.prefix else min(texts.get(stem, 0) for stem in stems)
-        for term, stems in some.items()
-    }
-
-
 @contextmanager
 def said(texts: Sequence[str]) -> Iterator[sqlite3.Connection]:
     """Give a private database in memory whose table `said` has the words of texts, by place."""
@@ -273,27 +261,6 @@ def said(texts: Sequence[str]) -> Iterator[sqlite3.Connection]:
 def best(private: sqlite3.Connection, some: Iterable[Term], depth: int) -> list[tuple[int, float]]:
     """Return which texts of such a database hold a term, and BM25's weight for each, best first."""
     return private.execute(_BEST, (terms.written(some), depth)).fetchall()
-
-
-def _near_few(
-    connection: Connection, some: Iterable[Term], mine: Numbers, depth: int
-) -> list[Placed]:
-    """Return what holds at least one of the terms among a few texts, whose words are cut up now."""
-    rows = connection.exec_driver_sql(_ITEMS, (json.dumps(mine.tolist()),)).all()
-    with said([row.text for row in rows]) as private:
-        found = best(private, some, depth)
-    return [Placed(rows[place].collection, rows[place].item_id, weight) for place, weight in found]
-
-
-def _weigh(weights: NDArray[np.float64], times: NDArray[np.int64], among: Among) -> None:
-    """Add what a term is worth to the weights of the texts that hold it; `times` says how often."""
-    held = np.flatnonzero(times)
-    if not len(held):
-        return
-    worth = math.log((among.count - len(held) + 0.5) / (len(held) + 0.5))
-    often, long = times[held], among.lengths[held] * among.count / among.tokens
-    part = often * (_SOON + 1) / (often + _SOON * (1 - _HELD_BACK + _HELD_BACK * long))
-    weights[held] += max(worth, _WORTHLESS) * part
 
 
 def _times(connection: Connection, term: Term, stems: Stems, among: Among) -> NDArray[np.int64]:
@@ -395,7 +362,7 @@ READ = 2_000
 class Looked:
     """What was found so, before it is one list."""
 
-    lists: Mapping[str, Sequence[Named]]
+    lists: Mapping[str, Sequence[ListedItem]]
     terms: list[Term]
     #: Texts that were selected, and those of them whose vectors were compared.
     total: int
@@ -424,7 +391,7 @@ class Kept:
 
     items: list[tuple[str, str]] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
-    near: list[Near] = field(default_factory=list)
+    near: list[ListedItem] = field(default_factory=list)
 
     def add(
         self, some: Sequence[Any], items: Sequence[tuple[str, str]], vector: Matrix | None
@@ -444,32 +411,34 @@ class Kept:
         found, sound = embeddings.rows([row.vector for row, _ in whole], length)
         cosines = exact(found[sound], vector.reshape(-1))
         good = [item for (_, item), is_sound in zip(whole, sound, strict=True) if is_sound]
-        self.near += [Near(*item, cosine) for item, cosine in zip(good, cosines, strict=True)]
+        self.near += [ListedItem(*item, cosine) for item, cosine in zip(good, cosines, strict=True)]
 
     def lists(
         self, question: str, *, is_compared: bool, most: int, depth: int
-    ) -> tuple[dict[str, Sequence[Named]], list[Term]]:
+    ) -> tuple[dict[str, Sequence[ListedItem]], list[Term]]:
         """Return every list, best first and ties by id, and the terms that were searched.
 
         Lists of meaning are there where texts were compared. Raises `BadInput` for a question that
         is not valid Unicode.
         """
         near = sorted(self.near, key=lambda each: (-each.score, each.item_id))[:depth]
-        found, placed = self._by_words(question, most=most, depth=depth)
-        lists: dict[str, Sequence[Named]] = {WORDS_ALONE: placed, WORDS_PAIRED: placed}
+        asked = distinct(terms.terms(question))
+        some: list[Term] = []
+        placed: list[ListedItem] = []
+        if asked:
+            with said(self.texts) as private:
+                private.execute("CREATE VIRTUAL TABLE held USING fts5vocab('said', 'row')")
+                held = dict(private.execute("SELECT term, doc FROM held"))
+                # A beginning is not counted; words in a row are in no more than their rarest.
+                counts = {
+                    term: 1 if term.prefix else min(held.get(stem, 0) for stem in stems)
+                    for term, stems in asked.items()
+                }
+                some = terms.rarest(list(asked), counts, most=most, places=PLACES)
+                some = some or list(asked)[: terms.FEWEST]
+                found = best(private, some, depth)
+            placed = [ListedItem(*self.items[place], weight) for place, weight in found]
+        lists: dict[str, Sequence[ListedItem]] = {WORDS_ALONE: placed, WORDS_PAIRED: placed}
         if is_compared:
             lists |= {DENSE_ALONE: near, DENSE_PAIRED: near}
-        return lists, found
-
-    def _by_words(self, question: str, *, most: int, depth: int) -> tuple[list[Term], list[Placed]]:
-        """Return the terms a question is searched by, and what holds at least one of them."""
-        asked = distinct(terms.terms(question))
-        if not asked:
-            return [], []
-        with said(self.texts) as private:
-            private.execute("CREATE VIRTUAL TABLE held USING fts5vocab('said', 'row')")
-            counts = counted(asked, dict(private.execute("SELECT term, doc FROM held")))
-            some = terms.rarest(list(asked), counts, most=most, places=PLACES)
-            some = some or list(asked)[: terms.FEWEST]
-            found = best(private, some, depth)
-        return some, [Placed(*self.items[place], weight) for place, weight in found]
+        return lists, some
