@@ -75,17 +75,17 @@ OPEN: dict[str, int] = {
     "fragments": 13,
     "annexes": 1,
     "folders": 3,
-    "namesakes": 117,
+    "namesakes": 114,
     "folder rings": 6,
     "sqlite": 37,
     "lone protocols": 3,
-    "wrapped functions": 4,
-    "positional": 744,
+    "wrapped functions": 3,
+    "positional": 712,
     "field": 10,
 }
 
 #: What the product may have and need not use up. The next are 61,000 code lines in 320 modules.
-BOUNDS: dict[str, int] = {"code lines": 63_627, "modules": 312}
+BOUNDS: dict[str, int] = {"code lines": 62_931, "modules": 312}
 
 
 @dataclass(frozen=True)
