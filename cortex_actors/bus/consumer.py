@@ -18,7 +18,7 @@ import traceback
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from cortex_actors.bus.delivery import AWAY, Delivery, Failure, Journal, Outcome, Rest
+from cortex_actors.bus.commits import AWAY, Delivery, Failure, Journal, Outcome, Rest
 from cortex_actors.errors import MailboxFull, Stuck
 from cortex_actors.runtime.actor import AsyncioActor
 

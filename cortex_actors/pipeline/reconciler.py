@@ -15,8 +15,8 @@ import logging
 from itertools import zip_longest
 from typing import TYPE_CHECKING, ClassVar
 
+from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
-from cortex_actors.bus.delivery import Outcome
 from cortex_actors.clock import ulid
 from cortex_actors.domain.event import Ids, ReconciliationComplete, ReconciliationRequested, parts
 from cortex_actors.errors import CortexError

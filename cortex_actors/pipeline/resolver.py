@@ -22,8 +22,8 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 from weakref import ref
 
+from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
-from cortex_actors.bus.delivery import Outcome
 from cortex_actors.clock import ulid
 from cortex_actors.domain.event import OrganisationComplete, ResolutionRequested
 from cortex_actors.domain.principle import Ending, Report, Unwritten, Wish

@@ -13,8 +13,8 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
+from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
-from cortex_actors.bus.delivery import Outcome
 from cortex_actors.domain.event import FileChanged, ScanRequested
 from cortex_actors.errors import CortexError
 from cortex_actors.runtime.inbox import Overflow

@@ -12,7 +12,7 @@ from cortex_actors import topics
 from cortex_actors.api.events import replay
 from cortex_actors.api.registry import Call
 from cortex_actors.bus.bus import Bus
-from cortex_actors.bus.delivery import Delivery, Failure, Outcome
+from cortex_actors.bus.commits import Delivery, Failure, Outcome
 from cortex_actors.domain.agent import OWNER
 from cortex_actors.domain.event import Custom, FileChanged, ScanRequested
 from cortex_actors.errors import BadInput, NotFound
