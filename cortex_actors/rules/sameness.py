@@ -516,11 +516,6 @@ def cosine(left: Vector, right: Vector) -> float:
     return min(max(raw, -1.0), 1.0)
 
 
-def suspect(score: float, *, band: tuple[float, float] = SUSPECT) -> bool:
-    """Whether two texts are alike enough to contradict each other, and not so alike as to agree."""
-    return band[0] <= score <= band[1]
-
-
 #: Cosine below which two texts have nothing to do with each other. Unrelated pairs of texts stay
 #: below it with all-MiniLM-L6-v2; models whose unrelated pairs lie higher only never get the note.
 UNRELATED = 0.30

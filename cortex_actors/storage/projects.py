@@ -34,8 +34,8 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 from cortex_actors.domain.insight import LIVE
 from cortex_actors.domain.project import Project
 from cortex_actors.errors import BeingWritten
-from cortex_actors.files.journal import Entry, State
 from cortex_actors.files.repository import is_weak
+from cortex_actors.files.swap import Entry, State
 from cortex_actors.storage.embeddings import count_unembedded
 from cortex_actors.storage.tables.columns import as_row, entity
 from cortex_actors.storage.tables.knowledge import (
